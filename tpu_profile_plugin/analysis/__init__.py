@@ -1,0 +1,1 @@
+"""Pure, vectorised functions over columns; no I/O, no JSON, no titles."""

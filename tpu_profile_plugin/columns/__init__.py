@@ -1,0 +1,1 @@
+"""XSpace bytes as frozen NumPy columns."""

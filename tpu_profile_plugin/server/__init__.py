@@ -1,0 +1,1 @@
+"""The HTTP rim: routes parse, call and answer."""

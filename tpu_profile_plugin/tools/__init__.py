@@ -1,0 +1,1 @@
+"""One module per tool; `registry` is the only list of them."""
