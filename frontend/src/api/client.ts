@@ -1,0 +1,66 @@
+// Typed access to the plugin's routes; addresses are relative to the page, so any path prefix works.
+import { ApiError, errorFromBody } from "./error";
+
+export type ParamValue = string | number | boolean | null | undefined;
+export type Params = Readonly<Record<string, ParamValue>>;
+
+export interface RequestOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface Client {
+  /** The absolute address of a route with its query; null and undefined parameters are left out. */
+  url(route: string, params?: Params): string;
+  /** GET, parsed as JSON. Throws ApiError; an aborted request throws the signal's reason. */
+  json<T>(route: string, params?: Params, options?: RequestOptions): Promise<T>;
+  /** GET, as bytes. Throws ApiError. */
+  bytes(route: string, params?: Params, options?: RequestOptions): Promise<ArrayBuffer>;
+  /** GET, as text. Throws ApiError. */
+  text(route: string, params?: Params, options?: RequestOptions): Promise<string>;
+}
+
+export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
+
+/** Makes a client for the page at `base` (the address of index.html). */
+export function makeClient(base: string, fetcher: Fetch = (input, init) => fetch(input, init)): Client {
+  const url = (route: string, params: Params = {}): string => {
+    const target = new URL(route.replace(/^\//, ""), base);
+    for (const [key, value] of Object.entries(params)) {
+      if (value !== null && value !== undefined) target.searchParams.set(key, String(value));
+    }
+    return target.href;
+  };
+
+  const get = async (route: string, params: Params, options: RequestOptions): Promise<Response> => {
+    const address = url(route, params);
+    const { signal } = options;
+    let response: Response;
+    try {
+      response = await fetcher(address, { credentials: "same-origin", ...(signal ? { signal } : {}) });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new ApiError(0, "unreachable", "The server did not answer.", {}, address);
+    }
+    if (!response.ok) throw errorFromBody(response.status, await response.text(), address);
+    return response;
+  };
+
+  return {
+    url,
+    async json<T>(route: string, params: Params = {}, options: RequestOptions = {}): Promise<T> {
+      const response = await get(route, params, options);
+      const text = await response.text();
+      try {
+        return JSON.parse(text) as T;
+      } catch {
+        throw new ApiError(response.status, "bad_answer", "The answer is not JSON.", {}, response.url);
+      }
+    },
+    async bytes(route, params = {}, options = {}) {
+      return (await get(route, params, options)).arrayBuffer();
+    },
+    async text(route, params = {}, options = {}) {
+      return (await get(route, params, options)).text();
+    },
+  };
+}

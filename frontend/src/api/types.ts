@@ -1,0 +1,99 @@
+// Payload types of the plugin's routes, as the server declares them.
+
+export type HostChoice = "one" | "several" | "one_or_all" | "all";
+
+export interface Problem {
+  code: string;
+  message: string;
+  file?: string | null;
+  offset?: number | null;
+}
+
+/** One entry of `runs_info`: what is known about a run without opening a file. */
+export interface RunSummary {
+  run: string;
+  session: string;
+  directory: string;
+  hosts: number;
+  bytes: number;
+  mtime_ms: number;
+  problems: Problem[];
+}
+
+export interface HostInfo {
+  name: string;
+  bytes: number;
+  mtime_ms: number;
+  kind: string;
+  problem: Problem | null;
+}
+
+export interface ToolParam {
+  name: string;
+  type: string;
+  default: unknown;
+  sentence?: string;
+}
+
+export interface ToolInfo {
+  id: string;
+  title: string;
+  group: string;
+  summary: string;
+  hosts: HostChoice;
+  /** The choices of the host picker, `ALL_HOSTS` included where the tool takes it. */
+  host_names: string[];
+  available: boolean;
+  reason: string | null;
+  params: ToolParam[];
+}
+
+export interface RunInfo {
+  run: string;
+  hosts: HostInfo[];
+  device_types: string[];
+  tools: ToolInfo[];
+  problems: Problem[];
+}
+
+export interface Status {
+  version: string;
+  logdir: string;
+  patterns: string[];
+  scanned_directories: number;
+  scan_ms: number;
+  runs: number;
+  capture_enabled: boolean;
+  problems: Problem[];
+}
+
+export interface Config {
+  hideCaptureProfileButton: boolean;
+  enableTabNameLabel: boolean;
+  srcPathPrefix: string | null;
+}
+
+export type CellValue = string | number | boolean | null;
+
+export interface DataTableColumn {
+  id?: string;
+  label?: string;
+  type: string;
+  /** Unit of the numbers (`us`, `bytes`, `percent`, `GFLOP/s`, ...); absent for texts and counts. */
+  unit?: string | null;
+  help?: string | null;
+}
+
+export interface DataTableCell {
+  v?: CellValue;
+  f?: string | null;
+}
+
+/** A table as Google's DataTable JSON, with our `unit` and `help` in the columns. */
+export interface DataTable {
+  cols: DataTableColumn[];
+  rows: { c: (DataTableCell | null)[] }[];
+  p?: Record<string, string>;
+}
+
+export const ALL_HOSTS = "ALL_HOSTS";
