@@ -3,5 +3,7 @@
 //! Pure functions on slices: no files, no globals, no I/O, no panic on any input. Only the `python`
 //! module knows that Python exists.
 
+pub mod error;
+
 #[cfg(feature = "python")]
 mod python;

@@ -1,9 +1,42 @@
-//! The Python surface: signatures, NumPy hand-over, GIL release and the one place where errors become exceptions.
+//! The Python surface: registration (one file per owner), GIL release, and the one place where errors become exceptions.
 
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use crate::error::{Error, Problem};
+
+create_exception!(
+    tpu_profile_plugin._native,
+    DecodeError,
+    PyValueError,
+    "The bytes of a profile do not decode; args are (message, byte offset)."
+);
+
+/// A bad argument is the caller's bug and becomes `ValueError`; everything else says where the profile is broken.
+impl From<Error> for PyErr {
+    fn from(error: Error) -> PyErr {
+        match error.problem {
+            Problem::BadArgument => PyValueError::new_err(error.to_string()),
+            _ => DecodeError::new_err((error.to_string(), error.offset)),
+        }
+    }
+}
+
+/// Runs `work` without the GIL and maps its error. Slices borrowed from arrays may be captured, Python objects not.
+pub(crate) fn without_gil<T, F>(py: Python<'_>, work: F) -> PyResult<T>
+where
+    F: FnOnce() -> crate::error::Result<T> + Send,
+    T: Send,
+{
+    py.detach(work).map_err(PyErr::from)
+}
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__doc__", "Native core of the Profile plugin; private, typed by _native.pyi.")?;
-    Ok(())
+    module.add("DecodeError", module.py().get_type::<DecodeError>())?;
+    // One line per file of this folder: `FILE::register(module)?;`
+    // PyO3 collects `__all__`; a private module needs none, and the stub would have to repeat it.
+    module.delattr("__all__")
 }

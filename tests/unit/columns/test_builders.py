@@ -1,0 +1,58 @@
+"""The text notation says what it means."""
+
+from __future__ import annotations
+
+import pytest
+from builders import xspace_text
+from builders.messages import XSpace
+
+TEXT = """
+host "vm 0"
+plane 2 "/device:TPU:0" {device_type_string="TPU v6 Lite", peak=1.5}
+  line 5 "XLA Ops" @1000ns display=7 "shown name"   # a comment
+    metadata while.2 id=77 {n=1} display="while" bytes=0x0102 children=1,2
+    100us +5us fusion.1 {flops=123, run_id=u5, tf_op="a/b:MatMul", ratio=0.5d, ref=&"text", raw=0x0102, z=z"long"}
+    x12 +7 while.2
+  metadata fusion.1 {hlo_category="loop fusion", neg=-4}
+plane "/host:CPU"
+"""
+
+
+def test_every_statement_reaches_the_message() -> None:
+    space = XSpace.FromString(xspace_text.build(TEXT))
+    assert list(space.hostnames) == ["vm 0"]
+    plane = space.planes[0]
+    assert (plane.id, plane.name, space.planes[1].name) == (2, "/device:TPU:0", "/host:CPU")
+    names = {key: value.name for key, value in plane.stat_metadata.items()}
+    assert [(names[s.metadata_id], s.WhichOneof("value")) for s in plane.stats] == [
+        ("device_type_string", "str_value"),
+        ("peak", "double_value"),
+    ]
+    line = plane.lines[0]
+    assert (line.id, line.timestamp_ns, line.display_id, line.display_name) == (5, 1000, 7, "shown name")
+    first, second = line.events
+    assert (first.offset_ps, first.duration_ps) == (100_000_000, 5_000_000)
+    assert [(names[s.metadata_id], s.WhichOneof("value")) for s in first.stats] == [
+        ("flops", "int64_value"),
+        ("run_id", "uint64_value"),
+        ("tf_op", "str_value"),
+        ("ratio", "double_value"),
+        ("ref", "ref_value"),
+        ("raw", "bytes_value"),
+        ("z", "compressed_str_value"),
+    ]
+    assert names[first.stats[4].ref_value] == "text"
+    assert (second.num_occurrences, second.duration_ps, second.metadata_id) == (12, 7, 77)
+    metadata = plane.event_metadata[77]
+    assert (metadata.name, metadata.display_name, metadata.metadata, list(metadata.child_id)) == (
+        "while.2",
+        "while",
+        b"\x01\x02",
+        [1, 2],
+    )
+
+
+@pytest.mark.parametrize("text", ["plane", "line 5 x", "plane p\nline l\n 5 6 name", "plane p {a=}", "plane p junk"])
+def test_mistakes_are_named_by_line(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^line [123]: "):
+        xspace_text.build(text)
