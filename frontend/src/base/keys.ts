@@ -1,0 +1,43 @@
+// Keyboard helpers shared by tables, lists and the timeline.
+
+export interface KeyPress {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+  shiftKey: boolean;
+}
+
+/** A press as text, modifiers first: "Ctrl+c", "Shift+ArrowDown", "?". Command counts as Ctrl. */
+export function keyName(event: KeyPress): string {
+  const printable = event.key.length === 1;
+  const parts: string[] = [];
+  if (event.ctrlKey || event.metaKey) parts.push("Ctrl");
+  if (event.altKey) parts.push("Alt");
+  // Shift is already in a printable character ("?" is Shift+/ on some boards and not on others).
+  if (event.shiftKey && !printable) parts.push("Shift");
+  parts.push(printable && parts.length > 0 ? event.key.toLowerCase() : event.key);
+  return parts.join("+");
+}
+
+/** True while the reader types into a field, so that single-letter keys must stay quiet. */
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) return true;
+  return target instanceof HTMLInputElement && !["checkbox", "radio", "button", "submit", "range"].includes(target.type);
+}
+
+/** The next index in a list of `count` for an arrow, Home, End or Page key; null for other keys. */
+export function moveIndex(key: string, index: number, count: number, page = 10): number | null {
+  const last = count - 1;
+  const at = (i: number): number => Math.max(0, Math.min(last, i));
+  switch (key) {
+    case "ArrowDown": return at(index + 1);
+    case "ArrowUp": return at(index - 1);
+    case "PageDown": return at(index + page);
+    case "PageUp": return at(index - page);
+    case "Home": return at(0);
+    case "End": return at(last);
+    default: return null;
+  }
+}
