@@ -1,0 +1,51 @@
+"""The forms an answer of a tool may take, and their encoding."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_profile_plugin.tools.table import Table
+
+JSON_TYPE = "application/json"
+BINARY_TYPE = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class Json:
+    """An answer that is a JSON value; numbers must be finite."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Raw:
+    """An answer that is ready-made bytes.
+
+    Attributes:
+      body: the bytes.
+      content_type: e.g. "application/json" or "application/octet-stream".
+      disk: whether the answer may be kept in the cache on disk; None: yes, unless it is binary (windows of the
+        timeline are many, and cheap to make again).
+      headers: further headers of the answer, e.g. Content-Disposition; kept in memory only.
+    """
+
+    body: bytes
+    content_type: str = JSON_TYPE
+    disk: bool | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Payload = Table | tuple[Table, ...] | Json | Raw
+
+
+def encode(payload: Payload) -> Raw:
+    """Turns any payload into bytes with a content type."""
+    if isinstance(payload, Raw):
+        return payload
+    if isinstance(payload, Table):
+        return Raw(payload.to_json())
+    if isinstance(payload, tuple):
+        return Raw(b"[" + b",".join(table.to_json() for table in payload) + b"]")
+    return Raw(json.dumps(payload.value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode())

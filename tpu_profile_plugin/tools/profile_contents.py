@@ -1,0 +1,56 @@
+"""Profile contents: what is in the files, one row per line; the place to look first when a page is empty."""
+
+from __future__ import annotations
+
+from tpu_profile_plugin.analysis.contents import PlaneContents, contents
+from tpu_profile_plugin.tools.inputs import Inputs
+from tpu_profile_plugin.tools.table import Column, Table
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+COLUMNS = (
+    Column("host", "Host", "string", "", "The host whose file holds the line."),
+    Column("plane", "Plane", "string", "", "A device or a part of the host, as the profiler names it."),
+    Column("line", "Line", "string", "", "A thread, stream or kind of record within the plane."),
+    Column("events", "Events", "number", "", "Number of events on the line."),
+    Column("names", "Event names", "number", "", "Number of different event names on the line."),
+    Column("stats", "Stats", "number", "", "Number of key-value pairs on the line's events."),
+    Column("begin", "First begin", "number", "ps", "When the first event begins, since the first event of the host."),
+    Column("end", "Last end", "number", "ps", "When the last event ends, since the first event of the host."),
+    Column("busy", "Busy time", "number", "ps", "Time during which at least one event of the line runs."),
+    Column("busy_share", "Busy share", "number", "%", "Busy time as a share of the time from first begin to last end."),
+)
+
+
+def build(inputs: Inputs) -> Table:
+    """One row per host, plane and line; a plane without lines has one row with an empty line name."""
+    rows: list[tuple[object, ...]] = []
+    for host in inputs.hosts:
+        planes = host.derive("contents", contents)
+        begins = [int(b) for plane in planes for b, n in zip(plane.begin_ps, plane.events, strict=True) if n]
+        origin = min(begins, default=0)
+        for plane in planes:
+            rows += _plane_rows(host.name, plane, origin)
+    return Table.from_rows(COLUMNS, rows, {"hosts": str(len(inputs.hosts))})
+
+
+def _plane_rows(host: str, plane: PlaneContents, origin: int) -> list[tuple[object, ...]]:
+    if not plane.line_names:
+        return [(host, plane.name, "", 0, 0, 0, None, None, 0, None)]
+    rows: list[tuple[object, ...]] = []
+    for i, line in enumerate(plane.line_names):
+        events, busy = int(plane.events[i]), int(plane.busy_ps[i])
+        begin, end = int(plane.begin_ps[i]) - origin, int(plane.end_ps[i]) - origin
+        span = (begin, end) if events else (None, None)
+        share = 100 * busy / (end - begin) if events and end > begin else None
+        rows.append((host, plane.name, line, events, int(plane.names[i]), int(plane.stats[i]), *span, busy, share))
+    return rows
+
+
+TOOL = Tool(
+    id="profile_contents",
+    title="Profile contents",
+    group="Summary",
+    summary="What the files of this run hold: planes, lines, how many events, and when.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+)

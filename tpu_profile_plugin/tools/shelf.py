@@ -1,0 +1,109 @@
+"""Keeps decoded columns, and what was derived from them, in memory; bounded by bytes, least recently used go first."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.tools.sizes import size_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tpu_profile_plugin.columns import XSpace
+
+_SPACE = object()
+
+
+class _Entry:
+    """What is kept of one file: one lock per value so that each is computed once."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.values: dict[Hashable, Any] = {}
+        self.locks: dict[Hashable, threading.RLock] = {}
+        self.bytes = 0
+
+    def lock_of(self, key: Hashable) -> threading.RLock:
+        with self.lock:
+            return self.locks.setdefault(key, threading.RLock())
+
+
+class Shelf:
+    """A cache of decoded files; an entry is dropped whole, columns and derived values together.
+
+    The identity of a file contains its size and time of change, so a changed file is another entry.
+    """
+
+    def __init__(self, limit_bytes: int, load: Callable[[Any], XSpace] | None = None) -> None:
+        """Keeps about `limit_bytes`; the entry used last stays whatever its size. `load` is for tests."""
+        self._limit = limit_bytes
+        self._load = load
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+
+    def space(self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str) -> XSpace:
+        """The columns of a file, decoded on first use."""
+
+        def decode() -> XSpace:
+            data = read()
+            try:
+                return self._decode(data)
+            except CorruptProfile as error:
+                error.details.setdefault("file", file)
+                raise
+
+        space: XSpace = self.derived(identity, _SPACE, decode)
+        return space
+
+    def derived(self, identity: Hashable, key: Hashable, make: Callable[[], Any]) -> Any:
+        """The value kept under `key` for a file, made by `make` once, even when several threads ask."""
+        entry = self._entry(identity)
+        if key in entry.values:
+            return entry.values[key]
+        with entry.lock_of(key):
+            if key in entry.values:
+                return entry.values[key]
+            value = make()
+            size = size_of(value)
+            with self._lock:
+                entry.values[key] = value
+                entry.bytes += size
+                self._shrink(keep=identity)
+            return value
+
+    def bytes(self) -> int:
+        """What is kept now, in bytes."""
+        with self._lock:
+            return sum(entry.bytes for entry in self._entries.values())
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self._entries.clear()
+
+    def _decode(self, data: Any) -> XSpace:
+        if self._load is not None:
+            return self._load(data)
+        from tpu_profile_plugin.columns import load
+
+        return load(data)
+
+    def _entry(self, identity: Hashable) -> _Entry:
+        with self._lock:
+            entry = self._entries.get(identity)
+            if entry is None:
+                entry = self._entries[identity] = _Entry()
+            self._entries.move_to_end(identity)
+            return entry
+
+    def _shrink(self, keep: Hashable) -> None:
+        total = sum(entry.bytes for entry in self._entries.values())
+        for identity in list(self._entries):
+            if total <= self._limit:
+                return
+            if identity != keep:
+                total -= self._entries.pop(identity).bytes

@@ -1,0 +1,66 @@
+"""How much memory a result holds, near enough for a bounded cache."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+_PLAIN = (int, float, bool, str, bytes, type(None))
+
+
+def size_of(value: Any) -> int:
+    """Bytes held by arrays, containers and dataclasses below `value`.
+
+    Shared objects count once, file mappings do not; a long list is estimated from its first thousand members.
+    """
+    return _size(value, set())
+
+
+def _size(value: Any, seen: set[int]) -> int:
+    if isinstance(value, _PLAIN):
+        return sys.getsizeof(value)
+    if id(value) in seen:
+        return 0
+    seen.add(id(value))
+    if hasattr(value, "nbytes") and hasattr(value, "dtype"):
+        return _array_size(value, seen)
+    if isinstance(value, Mapping):
+        return sys.getsizeof(value) + _members([*value.keys(), *value.values()], seen)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return sys.getsizeof(value) + _members(list(value), seen)
+    fields = _field_values(value)
+    return sys.getsizeof(value, 64) + sum(_size(member, seen) for member in fields)
+
+
+def _array_size(array: Any, seen: set[int]) -> int:
+    """An array's own memory; a view counts its owner once, memory of others (a file mapping) does not count."""
+    owner = array
+    while hasattr(owner, "dtype") and getattr(owner, "base", None) is not None:
+        owner = owner.base
+    if owner is array:
+        return int(array.nbytes)
+    if hasattr(owner, "nbytes") and hasattr(owner, "dtype"):
+        if id(owner) in seen:
+            return 0
+        seen.add(id(owner))
+        return int(owner.nbytes)
+    return 0 if _is_mapping(owner) else int(array.nbytes)
+
+
+def _is_mapping(owner: Any) -> bool:
+    base = getattr(owner, "obj", owner)  # a memoryview over an mmap
+    return type(base).__name__ == "mmap"
+
+
+def _members(members: list[Any], seen: set[int]) -> int:
+    sample = members[:1000]
+    size = sum(_size(member, seen) for member in sample)
+    return size * len(members) // len(sample) if sample else 0
+
+
+def _field_values(value: Any) -> list[Any]:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, field.name, None) for field in dataclasses.fields(value)]
+    return list(getattr(value, "__dict__", {}).values())

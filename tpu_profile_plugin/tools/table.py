@@ -1,0 +1,166 @@
+"""Table declarations: a column is declared once, and DataTable JSON, CSV and documentation read it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+ColumnType = Literal["string", "number", "boolean", "bool"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+      id: stable key of the column.
+      label: its header.
+      type: "string", "number" (sent as doubles) or "boolean"; "bool" where other clients expect that spelling.
+      unit: e.g. "ps", "us", "bytes", "GiB/s", "%"; "" for none.
+      sentence: one sentence on what a cell says.
+      shown: "bytes" or "hex" adds a readable form to each number; "plain" does not.
+    """
+
+    id: str
+    label: str
+    type: ColumnType
+    unit: str = ""
+    sentence: str = ""
+    shown: Literal["plain", "bytes", "hex"] = "plain"
+
+    def declaration(self) -> dict[str, str]:
+        """The column as DataTable JSON; `unit` and `help` ride along for our own pages."""
+        facts = {"id": self.id, "label": self.label, "type": self.type}
+        if self.unit:
+            facts["unit"] = self.unit
+        if self.sentence:
+            facts["help"] = self.sentence
+        return facts
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and their values.
+
+    Attributes:
+      columns: the declarations.
+      data: one sequence (list or NumPy array) per column, all of the same length; None is an empty cell.
+      properties: custom properties of the table; values are texts (see `property_text`).
+      row_properties: custom properties per row, or None.
+    """
+
+    columns: tuple[Column, ...]
+    data: Sequence[Any]
+    properties: Mapping[str, str] = field(default_factory=dict)
+    row_properties: Sequence[Mapping[str, str]] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.data) != len(self.columns):
+            raise ValueError(f"{len(self.columns)} columns, but data for {len(self.data)}")
+        lengths = {len(values) for values in self.data}
+        if len(lengths) > 1:
+            raise ValueError(f"columns of different lengths: {sorted(lengths)}")
+
+    @classmethod
+    def from_rows(
+        cls, columns: Sequence[Column], rows: Iterable[Sequence[Any]], properties: Mapping[str, str] | None = None
+    ) -> Table:
+        """A table from rows of cells."""
+        listed = list(rows)
+        data = [[row[i] for row in listed] for i in range(len(columns))]
+        return cls(tuple(columns), data, properties or {})
+
+    def __len__(self) -> int:
+        return len(self.data[0]) if self.data else 0
+
+    def to_json(self) -> bytes:
+        """DataTable JSON in UTF-8; numbers are doubles, numbers that are not finite are null."""
+        cells = [_cells(column, values) for column, values in zip(self.columns, self.data, strict=True)]
+        rows: list[dict[str, Any]] = [{"c": row} for row in zip(*cells, strict=True)]
+        if self.row_properties is not None:
+            for row, properties in zip(rows, self.row_properties, strict=True):
+                if properties:
+                    row["p"] = dict(properties)
+        table: dict[str, Any] = {"cols": [column.declaration() for column in self.columns], "rows": rows}
+        if self.properties:
+            table["p"] = dict(self.properties)
+        return json.dumps(table, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode(
+            "utf-8", errors="replace"
+        )
+
+    def to_csv(self) -> str:
+        """The table as CSV, by the same rules as `csv_of`."""
+        return csv_of(json.loads(self.to_json()))
+
+
+def csv_of(table: Mapping[str, Any]) -> str:
+    """CSV of one DataTable: a header of labels (else ids), every field quoted, newline ends, null is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow([column.get("label") or column.get("id", "") for column in table["cols"]])
+    for row in table.get("rows", ()):
+        writer.writerow([_csv_field(cell) for cell in row["c"]])
+    return out.getvalue()
+
+
+def _csv_field(cell: Mapping[str, Any] | None) -> Any:
+    value = cell.get("v") if cell else None
+    return "" if value is None else value
+
+
+def property_text(value: float) -> str:
+    """A number as a custom property shows it: six significant digits, e.g. "1525.5" or "2.51658e+06"."""
+    return f"{value:g}"
+
+
+def bytes_text(count: float) -> str:
+    """A number of bytes in readable form: "17B", "1.5KiB", "2.25MiB"."""
+    size = float(count)
+    if abs(size) < 1024:
+        return f"{size:.0f}B"
+    for unit in ("KiB", "MiB", "GiB", "TiB", "PiB"):
+        size /= 1024
+        if abs(size) < 1024 or unit == "PiB":
+            break
+    return f"{size:.1f}{unit}" if unit == "KiB" else f"{size:.2f}{unit}"
+
+
+def markdown_of(columns: Sequence[Column]) -> str:
+    """The documentation of a table's columns, one Markdown row each."""
+    lines = ["| Column | Type | Unit | Meaning |", "|---|---|---|---|"]
+    lines += [f"| {c.label or c.id} (`{c.id}`) | {c.type} | {c.unit} | {c.sentence} |" for c in columns]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(column: Column, values: Any) -> list[dict[str, Any]]:
+    if column.type == "number":
+        numbers = [_double(value) for value in _plain(values)]
+        if column.shown == "plain":
+            return [{"v": number} for number in numbers]
+        text = bytes_text if column.shown == "bytes" else _hex_text
+        return [{"v": n} if n is None else {"v": n, "f": text(n)} for n in numbers]
+    if column.type == "string":
+        return [{"v": None if value is None else str(value)} for value in _plain(values)]
+    return [{"v": None if value is None else bool(value)} for value in _plain(values)]
+
+
+def _plain(values: Any) -> Iterable[Any]:
+    """Python values of a list or of a NumPy array (tolist is far cheaper than boxing each element)."""
+    tolist = getattr(values, "tolist", None)
+    return values if tolist is None else tolist()  # type: ignore[no-any-return]
+
+
+def _double(value: Any) -> float | None:
+    if value is None:
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _hex_text(number: float) -> str:
+    return f"0x{int(number):x}"
