@@ -1,0 +1,38 @@
+"""Where the capture scripts put their profiles: the demo logdir, under a neutral host name."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+HOST = "demo-host"
+# Nothing of the machine that made a capture belongs into the repository. Source lines of the script itself are welcome: run
+# it from a directory with a plain name.
+PRIVATE = (Path.home(), tempfile.gettempdir())
+
+
+@contextmanager
+def capture_into(logdir: Path, run: str) -> Iterator[str]:
+    """Gives a directory to capture into; its one XSpace file then goes to `logdir/run/plugins/profile/<session>/`.
+
+    It is named relative to a temporary working directory, because TensorFlow writes its name into the profile.
+    """
+    logdir = logdir.absolute()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        yield "capture"
+        (source,) = Path("capture").rglob("*.xplane.pb")
+        data = source.read_bytes()
+        for text in (os.fsencode(path) for path in PRIVATE):
+            if text in data:
+                at = data.index(text)
+                sys.exit(f"{source} holds a private path: {data[max(0, at - 40) : at + 80]!r}")
+        target = logdir / run / "plugins" / "profile" / source.parent.name / f"{HOST}.xplane.pb"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        print(f"{target}: {len(data)} bytes")
+        os.chdir(logdir)
