@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 HOST = "demo-host"
-# Nothing of the machine that made a capture belongs into the repository. Source lines of the script itself are welcome: run
-# it from a directory with a plain name.
+# Nothing of the machine that made a capture belongs into the repository. Source lines of the script are welcome: run
+# a copy in a directory with a plain name.
 PRIVATE = (Path.home(), tempfile.gettempdir())
 
 

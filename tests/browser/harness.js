@@ -1,0 +1,172 @@
+// Real TensorBoard processes and real browsers for the tests: started here, recorded here, stopped here.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import puppeteer from "puppeteer-core";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+export const DEMO = path.join(ROOT, "demo");
+/** Where screenshots go, to be looked at after a failure. */
+export const ARTIFACTS = process.env.BROWSER_ARTIFACTS ?? path.join(ROOT, "build", "browser-artifacts");
+
+/** The browsers under test; a missing one is skipped on a developer's machine and a failure in CI. */
+export const BROWSERS = [
+  { name: "chromium", executable: process.env.CHROMIUM ?? "/usr/bin/chromium" },
+  { name: "firefox", executable: process.env.FIREFOX ?? "/usr/bin/firefox-esr" },
+].map((browser) => ({ ...browser, skip: existsSync(browser.executable) ? false : absent(browser.name) }));
+
+function absent(name) {
+  const message = `${name} is not installed; set ${name.toUpperCase()} to its path`;
+  if (process.env.CI === "true") throw new Error(message);
+  return message;
+}
+
+/** A new directory below the system's temporary one; `remove` deletes it. */
+export function temporaryDirectory(prefix = "profile-test-") {
+  const directory = mkdtempSync(path.join(tmpdir(), prefix));
+  return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/**
+ * Starts TensorBoard on `logdir` and waits until it answers.
+ * @returns {Promise<{origin: string, url: string, stop: () => Promise<void>}>} `url` has the path prefix and ends in "/".
+ */
+export async function startTensorBoard(logdir, { pathPrefix = "" } = {}) {
+  const cache = temporaryDirectory();
+  const port = await freePort();
+  const command = ["-m", "tensorboard.main", "--logdir", logdir, "--host", "127.0.0.1", "--port", String(port)];
+  if (pathPrefix) command.push("--path_prefix", pathPrefix);
+  const python = existsSync(path.join(ROOT, ".venv/bin/python")) ? path.join(ROOT, ".venv/bin/python") : "python3";
+  const server = spawn(python, command, {
+    cwd: cache.directory,
+    env: { ...process.env, XDG_CACHE_HOME: cache.directory, PYTHONUNBUFFERED: "1" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let log = "";
+  for (const stream of [server.stdout, server.stderr]) stream.on("data", (text) => (log += text));
+  const ended = new Promise((resolve) => server.on("exit", resolve));
+  const origin = `http://127.0.0.1:${port}`;
+  const stop = async () => {
+    server.kill("SIGTERM");
+    const timer = setTimeout(() => server.kill("SIGKILL"), 5000);
+    await ended;
+    clearTimeout(timer);
+    cache.remove();
+  };
+  for (const deadline = Date.now() + 60_000; ; await pause(200)) {
+    if (server.exitCode !== null) throw new Error(`TensorBoard stopped at once:\n${log}`);
+    if (Date.now() > deadline) {
+      await stop();
+      throw new Error(`TensorBoard does not answer:\n${log}`);
+    }
+    const answer = await fetch(`${origin}${pathPrefix}/data/plugins_listing`).catch(() => null);
+    if (answer?.ok) return { origin, url: `${origin}${pathPrefix}/`, stop, log: () => log };
+  }
+}
+
+export function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Calls `probe` until it gives something truthy, and returns that. */
+export async function until(what, probe, timeout = 15_000) {
+  let last;
+  for (const deadline = Date.now() + timeout; Date.now() < deadline; await pause(50)) {
+    try {
+      const value = await probe();
+      if (value) return value;
+      last = value;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new Error(`waited ${timeout} ms for ${what}; last: ${last}`);
+}
+
+/** Starts a browser without a window that talks to nobody but our servers. */
+export function launch({ name, executable }) {
+  if (name === "firefox") {
+    return puppeteer.launch({
+      browser: "firefox",
+      executablePath: executable,
+      extraPrefsFirefox: { "network.captive-portal-service.enabled": false, "network.connectivity-service.enabled": false },
+    });
+  }
+  const flags = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+  return puppeteer.launch({
+    executablePath: executable,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...flags],
+  });
+}
+
+/** Notes what must not happen on a page: errors in the console, uncaught ones, requests to other origins, failed ones. */
+function record(page, origin) {
+  const found = { errors: [], foreign: [], failed: [], requests: [] };
+  page.on("console", (message) => message.type() === "error" && found.errors.push(message.text()));
+  page.on("pageerror", (error) => found.errors.push(String(error)));
+  page.on("request", (request) => {
+    const url = request.url();
+    found.requests.push(url);
+    if (/^(https?|wss?):/.test(url) && new URL(url).origin !== origin) found.foreign.push(url);
+  });
+  page.on("response", (response) => response.status() >= 400 && found.failed.push(`${response.status()} ${response.url()}`));
+  return found;
+}
+
+/**
+ * Opens the Profile tab. `query` is the parent window's query string, as in a shared link.
+ * The returned `frame()` is the plugin's own frame; `found` holds what the recorder noted.
+ */
+export async function openProfile(browser, server, { query = "", width = 1280, height = 720 } = {}) {
+  const page = await browser.newPage();
+  await page.setViewport({ width, height });
+  const found = record(page, server.origin);
+  await page.goto(`${server.url}${query ? `?${query}` : ""}#profile`, { waitUntil: "domcontentloaded" });
+  const frame = () => page.frames().find((f) => new URL(f.url()).pathname.endsWith("/plugin/profile/index.html"));
+  await until("the plugin's frame", frame, 30_000);
+  return { page, frame, found };
+}
+
+/** Text of the plugin's page, as a reader sees it. */
+export function text(frame) {
+  return frame.evaluate(() => document.body.innerText);
+}
+
+/** Waits until the page shows `wanted` (a string or an expression) and returns its whole text. */
+export async function shows(tab, wanted, timeout = 15_000) {
+  let last = "";
+  const matches = (seen) => (wanted instanceof RegExp ? wanted.test(seen) : seen.includes(wanted));
+  return until(`"${wanted}" on the page`, async () => matches((last = await text(tab.frame()))) && last, timeout).catch((error) => {
+    throw new Error(`${error.message}\nThe page shows:\n${last.slice(0, 2000)}`);
+  });
+}
+
+/** Saves what the window shows as ARTIFACTS/<name>.png. */
+export async function screenshot(tab, name) {
+  mkdirSync(ARTIFACTS, { recursive: true });
+  await tab.page.screenshot({ path: path.join(ARTIFACTS, `${name}.png`) });
+}
+
+/** Fails if the recorder noted anything; `expected` are failed answers that the test asked for. */
+export function assertClean(tab, { expected = /^$/ } = {}) {
+  const { errors, foreign, failed } = tab.found;
+  const unexpected = failed.filter((line) => !expected.test(line));
+  // A browser logs an error of its own for every answer with an error status.
+  const own = errors.filter((line) => !(unexpected.length === 0 && /Failed to load resource/.test(line)));
+  assert.deepEqual({ errors: own, foreign, failed: unexpected }, { errors: [], foreign: [], failed: [] });
+}
