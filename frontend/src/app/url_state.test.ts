@@ -1,0 +1,44 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { addressWindow, makeUrlState } from "./url_state";
+
+describe("URL state", () => {
+  beforeEach(() => window.history.replaceState(null, "", "/?darkMode=true#profile"));
+
+  it("keeps foreign keys and the hash", () => {
+    const state = makeUrlState(window);
+    state.set({ run: "train/a", tool: "trace_viewer@" }, "push");
+    expect(window.location.search + window.location.hash).toBe("?darkMode=true&run=train/a&tool=trace_viewer@#profile");
+    expect(state.get("run")).toBe("train/a");
+    state.set({ tool: null }, "replace");
+    expect(state.get("tool")).toBeNull();
+  });
+
+  it("makes a history step only for a change", () => {
+    const state = makeUrlState(window);
+    const before = window.history.length;
+    const heard = vi.fn();
+    state.subscribe(heard);
+    state.set({ run: "a" }, "push");
+    state.set({ run: "a" }, "push");
+    expect(window.history.length).toBe(before + 1);
+    expect(heard).toHaveBeenCalledTimes(1);
+  });
+
+  it("hears the back button until unsubscribed", () => {
+    const state = makeUrlState(window);
+    const heard = vi.fn();
+    const stop = state.subscribe(heard);
+    window.dispatchEvent(new PopStateEvent("popstate"));
+    stop();
+    window.dispatchEvent(new PopStateEvent("popstate"));
+    expect(heard).toHaveBeenCalledTimes(1);
+  });
+
+  it("uses its own window when the parent is of another origin", () => {
+    const parent = { get location(): never { throw new DOMException("cross-origin", "SecurityError"); } };
+    const own = { parent } as unknown as Window;
+    expect(addressWindow(own)).toBe(own);
+    const near = { location: { search: "" } };
+    expect(addressWindow({ parent: near } as unknown as Window)).toBe(near);
+  });
+});
