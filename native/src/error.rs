@@ -19,6 +19,8 @@ pub enum Problem {
     NestedTooDeep,
     /// More items than a column can index.
     TooMany,
+    /// The bytes changed between two passes over them.
+    Changed,
     /// An argument of a kernel does not fit the others (a bug of the caller, not of the profile).
     BadArgument,
 }
@@ -33,6 +35,7 @@ impl Problem {
             Problem::BadWireType => "invalid wire type in",
             Problem::NestedTooDeep => "groups nested too deeply in",
             Problem::TooMany => "too many entries in",
+            Problem::Changed => "the file changed while reading",
             Problem::BadArgument => "bad argument:",
         }
     }

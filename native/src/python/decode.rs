@@ -1,0 +1,262 @@
+//! Decoding for Python: columns become NumPy arrays without a copy; texts and first stats by vectors.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+
+use super::without_gil;
+use crate::columns::{Columns, EventColumns, LineColumns, Options, PlaneColumns, decode};
+use crate::metadata::{EventMetadata, StatMetadata};
+use crate::stats::{self, StatColumns};
+use crate::{text, xspace};
+
+type Array<T> = Py<PyArray1<T>>;
+
+fn array<T: numpy::Element>(py: Python<'_>, column: Vec<T>) -> Array<T> {
+    column.into_pyarray(py).unbind()
+}
+
+/// What a plane is, without its contents.
+#[pyclass(frozen, get_all, module = "tpu_profile_plugin._native")]
+pub struct PlaneSummary {
+    id: i64,
+    name: u64,
+    lines: usize,
+    bytes: usize,
+}
+
+#[pyclass(frozen, get_all, module = "tpu_profile_plugin._native")]
+pub struct SpaceColumns {
+    planes: Vec<Py<PlaneArrays>>,
+    errors: Array<u64>,
+    warnings: Array<u64>,
+    hostnames: Array<u64>,
+    origin_ns: i64,
+}
+
+#[pyclass(frozen, get_all, module = "tpu_profile_plugin._native")]
+pub struct PlaneArrays {
+    index: usize,
+    id: i64,
+    name: u64,
+    lines: Py<LineArrays>,
+    events: Py<EventArrays>,
+    event_metadata: Py<EventMetadataArrays>,
+    stat_metadata: Py<StatMetadataArrays>,
+    stats: Py<StatArrays>,
+}
+
+#[pyclass(frozen, get_all, module = "tpu_profile_plugin._native")]
+pub struct LineArrays {
+    id: Array<i64>,
+    display_id: Array<i64>,
+    name: Array<u64>,
+    display_name: Array<u64>,
+    timestamp_ns: Array<i64>,
+    duration_ps: Array<i64>,
+    event_start: Array<i64>,
+}
+
+#[pyclass(frozen, get_all, module = "tpu_profile_plugin._native")]
+pub struct EventArrays {
+    metadata: Array<u32>,
+    begin_ps: Array<i64>,
+    duration_ps: Array<i64>,
+    occurrences: Option<Array<i64>>,
+    stats: Py<StatArrays>,
+}
+
+#[pyclass(frozen, get_all, module = "tpu_profile_plugin._native")]
+pub struct EventMetadataArrays {
+    id: Array<i64>,
+    name: Array<u64>,
+    display_name: Array<u64>,
+    bytes: Array<u64>,
+    child_start: Array<u32>,
+    child_id: Array<i64>,
+    stats: Py<StatArrays>,
+}
+
+#[pyclass(frozen, get_all, module = "tpu_profile_plugin._native")]
+pub struct StatMetadataArrays {
+    id: Array<i64>,
+    name: Array<u64>,
+    description: Array<u64>,
+}
+
+#[pyclass(frozen, get_all, module = "tpu_profile_plugin._native")]
+pub struct StatArrays {
+    start: Array<u32>,
+    key: Array<u32>,
+    kind: Array<u8>,
+    value: Array<u64>,
+}
+
+fn stat_arrays(py: Python<'_>, stats: StatColumns) -> PyResult<Py<StatArrays>> {
+    let StatColumns { start, key, kind, value } = stats;
+    let arrays =
+        StatArrays { start: array(py, start), key: array(py, key), kind: array(py, kind), value: array(py, value) };
+    Py::new(py, arrays)
+}
+
+fn line_arrays(py: Python<'_>, lines: LineColumns) -> PyResult<Py<LineArrays>> {
+    let arrays = LineArrays {
+        id: array(py, lines.id),
+        display_id: array(py, lines.display_id),
+        name: array(py, lines.name),
+        display_name: array(py, lines.display_name),
+        timestamp_ns: array(py, lines.timestamp_ns),
+        duration_ps: array(py, lines.duration_ps),
+        event_start: array(py, lines.event_start),
+    };
+    Py::new(py, arrays)
+}
+
+fn event_arrays(py: Python<'_>, events: EventColumns) -> PyResult<Py<EventArrays>> {
+    let arrays = EventArrays {
+        metadata: array(py, events.metadata),
+        begin_ps: array(py, events.begin_ps),
+        duration_ps: array(py, events.duration_ps),
+        occurrences: events.occurrences.map(|column| array(py, column)),
+        stats: stat_arrays(py, events.stats)?,
+    };
+    Py::new(py, arrays)
+}
+
+fn event_metadata_arrays(py: Python<'_>, table: EventMetadata) -> PyResult<Py<EventMetadataArrays>> {
+    let arrays = EventMetadataArrays {
+        id: array(py, table.id),
+        name: array(py, table.name),
+        display_name: array(py, table.display_name),
+        bytes: array(py, table.bytes),
+        child_start: array(py, table.child_start),
+        child_id: array(py, table.child_id),
+        stats: stat_arrays(py, table.stats)?,
+    };
+    Py::new(py, arrays)
+}
+
+fn stat_metadata_arrays(py: Python<'_>, table: StatMetadata) -> PyResult<Py<StatMetadataArrays>> {
+    let StatMetadata { id, name, description } = table;
+    Py::new(py, StatMetadataArrays { id: array(py, id), name: array(py, name), description: array(py, description) })
+}
+
+fn plane_arrays(py: Python<'_>, plane: PlaneColumns) -> PyResult<Py<PlaneArrays>> {
+    let arrays = PlaneArrays {
+        index: plane.index,
+        id: plane.id,
+        name: plane.name,
+        lines: line_arrays(py, plane.lines)?,
+        events: event_arrays(py, plane.events)?,
+        event_metadata: event_metadata_arrays(py, plane.event_metadata)?,
+        stat_metadata: stat_metadata_arrays(py, plane.stat_metadata)?,
+        stats: stat_arrays(py, plane.stats)?,
+    };
+    Py::new(py, arrays)
+}
+
+/// Decodes a profile. `keep[i]` says whether plane i is wanted (None: all); without `events` planes have no lines.
+#[pyfunction]
+#[pyo3(signature = (data, threads, keep, events))]
+fn decode_space(
+    py: Python<'_>,
+    data: PyReadonlyArray1<'_, u8>,
+    threads: usize,
+    keep: Option<Vec<bool>>,
+    events: bool,
+) -> PyResult<SpaceColumns> {
+    let bytes = data.as_slice()?;
+    let options = Options { threads, keep: keep.as_deref(), events };
+    let Columns { planes, errors, warnings, hostnames, origin_ns } = without_gil(py, || decode(bytes, 0, options))?;
+    let planes = planes.into_iter().map(|plane| plane_arrays(py, plane)).collect::<PyResult<Vec<_>>>()?;
+    Ok(SpaceColumns {
+        planes,
+        errors: array(py, errors),
+        warnings: array(py, warnings),
+        hostnames: array(py, hostnames),
+        origin_ns,
+    })
+}
+
+/// The planes of a profile in file order; nothing inside lines and metadata is read.
+#[pyfunction]
+fn outline_space(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<Vec<PlaneSummary>> {
+    let bytes = data.as_slice()?;
+    let outline = without_gil(py, || xspace::outline(bytes, 0))?;
+    let summary = |plane: xspace::PlaneOutline| PlaneSummary {
+        id: plane.id,
+        name: plane.name,
+        lines: plane.lines.len(),
+        bytes: plane.body.len(),
+    };
+    Ok(outline.planes.into_iter().map(summary).collect())
+}
+
+/// One str per text value; bytes that are not UTF-8 are replaced.
+#[pyfunction]
+fn texts<'py>(
+    py: Python<'py>,
+    data: PyReadonlyArray1<'py, u8>,
+    values: PyReadonlyArray1<'py, u64>,
+) -> PyResult<Bound<'py, PyList>> {
+    let bytes = data.as_slice()?;
+    let list = PyList::empty(py);
+    for &value in values.as_array() {
+        list.append(PyString::new(py, &String::from_utf8_lossy(text::slice(bytes, value)?)))?;
+    }
+    Ok(list)
+}
+
+/// The bytes of one text value.
+#[pyfunction]
+fn blob<'py>(py: Python<'py>, data: PyReadonlyArray1<'py, u8>, value: u64) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, text::slice(data.as_slice()?, value)?))
+}
+
+/// The text value of a field inside the message at `value`, by field numbers from the outside in.
+#[pyfunction]
+fn nested_text(data: PyReadonlyArray1<'_, u8>, value: u64, path: Vec<u32>) -> PyResult<u64> {
+    Ok(text::nested(data.as_slice()?, value, &path)?)
+}
+
+/// Equal texts get equal codes (0, 1, ... in order of appearance); second, the first text value of each code.
+#[pyfunction]
+fn text_codes(
+    py: Python<'_>,
+    data: PyReadonlyArray1<'_, u8>,
+    values: PyReadonlyArray1<'_, u64>,
+) -> PyResult<(Array<i32>, Array<u64>)> {
+    let (bytes, values) = (data.as_slice()?, values.as_slice()?);
+    let (codes, firsts) = without_gil(py, || text::codes(bytes, values))?;
+    Ok((array(py, codes), array(py, firsts)))
+}
+
+/// For every owner the index of its first stat with this key, or -1.
+#[pyfunction]
+fn first_stats(
+    py: Python<'_>,
+    start: PyReadonlyArray1<'_, u32>,
+    key: PyReadonlyArray1<'_, u32>,
+    row: u32,
+) -> PyResult<Array<i64>> {
+    let (start, key) = (start.as_slice()?, key.as_slice()?);
+    Ok(array(py, without_gil(py, || stats::first(start, key, row))?))
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PlaneSummary>()?;
+    module.add_class::<SpaceColumns>()?;
+    module.add_class::<PlaneArrays>()?;
+    module.add_class::<LineArrays>()?;
+    module.add_class::<EventArrays>()?;
+    module.add_class::<EventMetadataArrays>()?;
+    module.add_class::<StatMetadataArrays>()?;
+    module.add_class::<StatArrays>()?;
+    module.add_function(wrap_pyfunction!(decode_space, module)?)?;
+    module.add_function(wrap_pyfunction!(outline_space, module)?)?;
+    module.add_function(wrap_pyfunction!(texts, module)?)?;
+    module.add_function(wrap_pyfunction!(blob, module)?)?;
+    module.add_function(wrap_pyfunction!(nested_text, module)?)?;
+    module.add_function(wrap_pyfunction!(text_codes, module)?)?;
+    module.add_function(wrap_pyfunction!(first_stats, module)?)
+}

@@ -1,0 +1,335 @@
+//! A reader of the protobuf wire format that checks every length before it believes it.
+//!
+//! A `Reader` stands inside one message. Positions are counted from the start of the slice it was made of, errors and
+//! text values from the start of the profile (`base` is where the slice begins in it; 0 except in tests).
+
+use crate::error::{Error, Problem, Result};
+
+/// Text value of a string that is absent or empty.
+pub const NO_TEXT: u64 = u64::MAX;
+
+/// Groups (an obsolete encoding that no XSpace field uses) are skipped up to this nesting, as protobuf does.
+const MAX_GROUP_DEPTH: u32 = 100;
+
+pub const VARINT: u32 = 0;
+pub const FIXED64: u32 = 1;
+pub const BYTES: u32 = 2;
+const GROUP: u32 = 3;
+const END_GROUP: u32 = 4;
+const FIXED32: u32 = 5;
+
+/// The tag of a field as it stands on the wire.
+pub const fn tag(field: u32, wire_type: u32) -> u32 {
+    field << 3 | wire_type
+}
+
+/// The place of one message body inside the slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub start: usize,
+    pub end: usize,
+}
+
+impl Span {
+    pub fn len(self) -> usize {
+        self.end - self.start
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    /// The slice up to the end of this message.
+    data: &'a [u8],
+    at: usize,
+    base: u64,
+    what: &'static str,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of a whole slice that begins at byte `base` of the profile.
+    pub fn new(data: &'a [u8], base: u64, what: &'static str) -> Self {
+        Reader { data, at: 0, base, what }
+    }
+
+    /// A reader of one part of the slice that `self` reads; an impossible span is cut to what there is.
+    pub fn within(&self, span: Span, what: &'static str) -> Self {
+        let end = span.end.min(self.data.len());
+        Reader { data: &self.data[..end], at: span.start.min(end), base: self.base, what }
+    }
+
+    /// Where the next byte lies in the slice.
+    #[inline(always)]
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    pub fn at_end(&self) -> bool {
+        self.at >= self.data.len()
+    }
+
+    /// Byte offset of the next byte, from the start of the profile.
+    #[inline(always)]
+    pub fn offset(&self) -> u64 {
+        self.base.wrapping_add(self.at as u64)
+    }
+
+    #[cold]
+    fn error(&self, problem: Problem) -> Error {
+        Error::new(problem, self.what, self.offset())
+    }
+
+    /// The next field's tag, or None at the end of the message.
+    #[inline(always)]
+    pub fn tag(&mut self) -> Result<Option<u32>> {
+        match self.data.get(self.at) {
+            None => Ok(None),
+            // Fields 1 to 15 have one-byte tags; below 8 the field number would be 0.
+            Some(&byte) if (8..0x80).contains(&byte) => {
+                self.at += 1;
+                Ok(Some(u32::from(byte)))
+            }
+            Some(_) => self.long_tag(),
+        }
+    }
+
+    #[cold]
+    fn long_tag(&mut self) -> Result<Option<u32>> {
+        let start = *self;
+        match u32::try_from(self.varint()?) {
+            Ok(tag) if tag >= 8 => Ok(Some(tag)),
+            _ => Err(start.error(Problem::BadTag)),
+        }
+    }
+
+    #[inline(always)]
+    pub fn varint(&mut self) -> Result<u64> {
+        match self.data.get(self.at) {
+            Some(&byte) if byte < 0x80 => {
+                self.at += 1;
+                Ok(u64::from(byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    /// Up to eight bytes at once; longer ones, and those near the end of the message, byte by byte.
+    #[inline(always)]
+    fn long_varint(&mut self) -> Result<u64> {
+        if let Some(chunk) = self.data.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
+            let word = u64::from_le_bytes(*chunk);
+            let stops = !word & 0x8080_8080_8080_8080;
+            if stops != 0 {
+                let bits = stops.trailing_zeros();
+                self.at += bits as usize / 8 + 1;
+                return Ok(gather(word & (u64::MAX >> (63 - bits))));
+            }
+        }
+        self.slow_varint()
+    }
+
+    #[cold]
+    fn slow_varint(&mut self) -> Result<u64> {
+        let start = *self;
+        let mut value = 0;
+        for shift in (0..70).step_by(7) {
+            let Some(&byte) = self.data.get(self.at) else { return Err(start.error(Problem::Truncated)) };
+            self.at += 1;
+            // The tenth byte has room for one bit; protobuf drops the others.
+            value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(start.error(Problem::VarintTooLong))
+    }
+
+    #[inline(always)]
+    pub fn int64(&mut self) -> Result<i64> {
+        Ok(self.varint()? as i64)
+    }
+
+    #[inline(always)]
+    pub fn fixed64(&mut self) -> Result<u64> {
+        match self.data.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
+            Some(chunk) => {
+                self.at += 8;
+                Ok(u64::from_le_bytes(*chunk))
+            }
+            None => Err(self.error(Problem::Truncated)),
+        }
+    }
+
+    /// The span of a length-delimited value; the reader moves past it.
+    #[inline(always)]
+    pub fn span(&mut self) -> Result<Span> {
+        let before = self.at;
+        let length = self.varint()?;
+        let start = self.at;
+        if length > (self.data.len() - start) as u64 {
+            self.at = before;
+            return Err(self.error(Problem::LengthPastEnd));
+        }
+        self.at = start + length as usize;
+        Ok(Span { start, end: self.at })
+    }
+
+    /// A reader inside the length-delimited message that comes next; this reader moves past it.
+    #[inline(always)]
+    pub fn message(&mut self, what: &'static str) -> Result<Reader<'a>> {
+        let span = self.span()?;
+        Ok(Reader { data: &self.data[..span.end], at: span.start, base: self.base, what })
+    }
+
+    /// The text value (offset of the length prefix) of the string or bytes that come next; empty ones are NO_TEXT.
+    #[inline(always)]
+    pub fn text(&mut self) -> Result<u64> {
+        let value = self.offset();
+        let span = self.span()?;
+        Ok(if span.is_empty() { NO_TEXT } else { value })
+    }
+
+    /// Moves past the value of a field that nobody asked for.
+    #[inline]
+    pub fn skip(&mut self, tag: u32) -> Result<()> {
+        self.skip_nested(tag, 0)
+    }
+
+    fn skip_nested(&mut self, tag: u32, depth: u32) -> Result<()> {
+        match tag & 7 {
+            VARINT => self.varint().map(drop),
+            FIXED64 => self.skip_bytes(8),
+            BYTES => self.span().map(drop),
+            GROUP => self.skip_group(tag >> 3, depth + 1),
+            FIXED32 => self.skip_bytes(4),
+            _ => Err(self.error(Problem::BadWireType)),
+        }
+    }
+
+    fn skip_bytes(&mut self, count: usize) -> Result<()> {
+        if self.data.len() - self.at < count {
+            return Err(self.error(Problem::Truncated));
+        }
+        self.at += count;
+        Ok(())
+    }
+
+    #[cold]
+    fn skip_group(&mut self, field: u32, depth: u32) -> Result<()> {
+        if depth > MAX_GROUP_DEPTH {
+            return Err(self.error(Problem::NestedTooDeep));
+        }
+        loop {
+            match self.tag()? {
+                None => return Err(self.error(Problem::Truncated)),
+                Some(end) if end & 7 == END_GROUP => {
+                    return if end >> 3 == field { Ok(()) } else { Err(self.error(Problem::BadWireType)) };
+                }
+                Some(inner) => self.skip_nested(inner, depth)?,
+            }
+        }
+    }
+}
+
+/// Squeezes the 7-bit groups of up to eight varint bytes together.
+#[inline(always)]
+fn gather(word: u64) -> u64 {
+    let x = word & 0x7f7f_7f7f_7f7f_7f7f;
+    let x = (x & 0x007f_007f_007f_007f) | (x & 0x7f00_7f00_7f00_7f00) >> 1;
+    let x = (x & 0x0000_3fff_0000_3fff) | (x & 0x3fff_0000_3fff_0000) >> 2;
+    (x & 0x0000_0000_0fff_ffff) | (x & 0x0fff_ffff_0000_0000) >> 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(data: &[u8]) -> Reader<'_> {
+        Reader::new(data, 0, "test")
+    }
+
+    fn encode(mut value: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while value >= 0x80 {
+            bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    }
+
+    #[test]
+    fn varints_of_every_length_with_and_without_bytes_behind() {
+        for bits in 0..64 {
+            for value in [1 << bits, (1 << bits) - 1, u64::MAX >> bits] {
+                let mut bytes = encode(value);
+                let length = bytes.len();
+                assert_eq!(reader(&bytes).varint().unwrap(), value);
+                bytes.extend([0xff; 12]);
+                let mut long = reader(&bytes);
+                assert_eq!((long.varint().unwrap(), long.position()), (value, length));
+            }
+        }
+    }
+
+    #[test]
+    fn overlong_and_cut_varints() {
+        assert_eq!(reader(&[0x80, 0x80, 0]).varint().unwrap(), 0);
+        let too_long = reader(&[0xff; 11]).varint().unwrap_err();
+        assert_eq!((too_long.problem, too_long.offset), (Problem::VarintTooLong, 0));
+        for cut in 0..9 {
+            assert_eq!(reader(&[0x80; 9][..cut]).varint().unwrap_err().problem, Problem::Truncated);
+        }
+    }
+
+    #[test]
+    fn tags() {
+        assert_eq!(reader(&[]).tag().unwrap(), None);
+        assert_eq!(reader(&[0x22]).tag().unwrap(), Some(tag(4, BYTES)));
+        assert_eq!(reader(&encode(u64::from(tag(1000, VARINT)))).tag().unwrap(), Some(tag(1000, VARINT)));
+        for bad in [vec![0], vec![7], vec![0x80, 0], encode(1 << 32)] {
+            assert_eq!(reader(&bad).tag().unwrap_err().problem, Problem::BadTag);
+        }
+    }
+
+    #[test]
+    fn lengths_are_checked_against_the_message_that_holds_them() {
+        let mut outer = reader(&[2, 5, 1, 9, 9, 9, 9, 9]);
+        let mut inner = outer.message("inner").unwrap();
+        let error = inner.span().unwrap_err();
+        assert_eq!(error.to_string(), "length past the end of inner at byte 1");
+        assert_eq!(reader(&encode(u64::MAX)).span().unwrap_err().problem, Problem::LengthPastEnd);
+    }
+
+    #[test]
+    fn offsets_beyond_four_gigabytes() {
+        let base = (1 << 33) + 5;
+        let mut far = Reader::new(&[1, b'x', 0, 9], base, "far");
+        assert_eq!(far.text().unwrap(), base);
+        assert_eq!(far.text().unwrap(), NO_TEXT);
+        assert_eq!(far.span().unwrap_err().offset, base + 3);
+    }
+
+    #[test]
+    fn groups_are_skipped_to_their_end_and_no_deeper_than_the_limit() {
+        let mut nested = reader(&[0x0b, 0x13, 0x08, 1, 0x14, 0x1d, 1, 2, 3, 4, 0x0c, 0x10]);
+        let first = nested.tag().unwrap().unwrap();
+        nested.skip(first).unwrap();
+        assert_eq!(nested.tag().unwrap(), Some(tag(2, VARINT)));
+        assert_eq!(reader(&[0x14]).skip(tag(1, GROUP)).unwrap_err().problem, Problem::BadWireType);
+        assert_eq!(reader(&[0x08, 1]).skip(tag(1, GROUP)).unwrap_err().problem, Problem::Truncated);
+        assert_eq!(reader(&[0x0b; 200]).skip(tag(1, GROUP)).unwrap_err().problem, Problem::NestedTooDeep);
+        assert_eq!(reader(&[]).skip(tag(1, END_GROUP)).unwrap_err().problem, Problem::BadWireType);
+        assert_eq!(reader(&[]).skip(tag(1, 6)).unwrap_err().problem, Problem::BadWireType);
+        assert_eq!(reader(&[1, 2, 3]).skip(tag(1, FIXED32)).unwrap_err().problem, Problem::Truncated);
+    }
+
+    #[test]
+    fn a_span_outside_of_the_slice_is_cut() {
+        let whole = reader(&[8, 1]);
+        assert_eq!(whole.within(Span { start: 5, end: 9 }, "part").tag().unwrap(), None);
+    }
+}

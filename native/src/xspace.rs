@@ -1,0 +1,224 @@
+//! First pass: where things are in an XSpace. Planes and lines in file order, and event boundaries at every
+//! `CHUNK_EVENTS` events, so that the second pass can fill exact columns in parallel, one huge line included.
+
+use crate::error::{Error, Problem, Result};
+use crate::wire::{BYTES, NO_TEXT, Reader, Span, VARINT, tag};
+
+/// Events per chunk: enough that starting a chunk costs nothing, few enough that cores end together.
+pub const CHUNK_EVENTS: usize = 1 << 16;
+
+/// Real profiles have tens of planes and at most thousands of lines. An empty one takes two bytes on the wire and
+/// hundreds in memory, so a crafted file could fill the memory with them.
+const MAX_PLANES: usize = 1 << 14;
+const MAX_LINES: usize = 1 << 20;
+
+const SPACE_PLANES: u32 = tag(1, BYTES);
+const SPACE_ERRORS: u32 = tag(2, BYTES);
+const SPACE_WARNINGS: u32 = tag(3, BYTES);
+const SPACE_HOSTNAMES: u32 = tag(4, BYTES);
+
+const PLANE_ID: u32 = tag(1, VARINT);
+const PLANE_NAME: u32 = tag(2, BYTES);
+const PLANE_LINES: u32 = tag(3, BYTES);
+
+const LINE_ID: u32 = tag(1, VARINT);
+const LINE_NAME: u32 = tag(2, BYTES);
+const LINE_TIMESTAMP: u32 = tag(3, VARINT);
+pub const LINE_EVENTS: u32 = tag(4, BYTES);
+const LINE_DURATION: u32 = tag(9, VARINT);
+const LINE_DISPLAY_ID: u32 = tag(10, VARINT);
+const LINE_DISPLAY_NAME: u32 = tag(11, BYTES);
+
+pub const EVENT_METADATA: u32 = tag(1, VARINT);
+pub const EVENT_OFFSET: u32 = tag(2, VARINT);
+pub const EVENT_DURATION: u32 = tag(3, VARINT);
+pub const EVENT_STATS: u32 = tag(4, BYTES);
+pub const EVENT_OCCURRENCES: u32 = tag(5, VARINT);
+
+/// The planes of a profile and its own strings (as text values).
+#[derive(Debug, Default)]
+pub struct Outline {
+    pub planes: Vec<PlaneOutline>,
+    pub errors: Vec<u64>,
+    pub warnings: Vec<u64>,
+    pub hostnames: Vec<u64>,
+}
+
+/// One plane; its lines are spans that nobody looked into yet.
+#[derive(Debug)]
+pub struct PlaneOutline {
+    /// Position among the planes of the file.
+    pub index: usize,
+    pub body: Span,
+    pub id: i64,
+    pub name: u64,
+    pub lines: Vec<Span>,
+}
+
+/// One line: its own fields and how many events and stats its chunks hold.
+#[derive(Debug)]
+pub struct LineOutline {
+    pub id: i64,
+    pub display_id: i64,
+    pub name: u64,
+    pub display_name: u64,
+    pub timestamp_ns: i64,
+    pub duration_ps: i64,
+    /// Whether some event carries `num_occurrences`.
+    pub aggregated: bool,
+    pub chunks: Vec<Chunk>,
+}
+
+/// Part of a line's body; events that begin in it end in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk {
+    pub span: Span,
+    pub events: usize,
+    pub stats: usize,
+}
+
+/// Walks over the planes without looking into lines and metadata.
+pub fn outline(data: &[u8], base: u64) -> Result<Outline> {
+    let mut space = Reader::new(data, base, "XSpace");
+    let mut found = Outline::default();
+    while let Some(tag) = space.tag()? {
+        match tag {
+            SPACE_PLANES => {
+                let body = space.span()?;
+                let index = found.planes.len();
+                if index == MAX_PLANES {
+                    return Err(Error::new(Problem::TooMany, "XSpace", space.offset()));
+                }
+                let reader = space.within(body, "XPlane");
+                found.planes.push(outline_plane(reader, index, body).map_err(|error| error.in_plane(index))?);
+            }
+            SPACE_ERRORS => found.errors.push(space.text()?),
+            SPACE_WARNINGS => found.warnings.push(space.text()?),
+            SPACE_HOSTNAMES => found.hostnames.push(space.text()?),
+            _ => space.skip(tag)?,
+        }
+    }
+    Ok(found)
+}
+
+fn outline_plane(mut plane: Reader, index: usize, body: Span) -> Result<PlaneOutline> {
+    let mut found = PlaneOutline { index, body, id: 0, name: NO_TEXT, lines: Vec::new() };
+    while let Some(tag) = plane.tag()? {
+        match tag {
+            PLANE_ID => found.id = plane.int64()?,
+            PLANE_NAME => found.name = plane.text()?,
+            PLANE_LINES => {
+                if found.lines.len() == MAX_LINES {
+                    return Err(Error::new(Problem::TooMany, "XPlane", plane.offset()));
+                }
+                found.lines.push(plane.span()?);
+            }
+            _ => plane.skip(tag)?,
+        }
+    }
+    Ok(found)
+}
+
+/// Reads a line's fields, counts its events and stats, and cuts it into chunks.
+pub fn scan_line(mut line: Reader) -> Result<LineOutline> {
+    let mut found = LineOutline {
+        id: 0,
+        display_id: 0,
+        name: NO_TEXT,
+        display_name: NO_TEXT,
+        timestamp_ns: 0,
+        duration_ps: 0,
+        aggregated: false,
+        chunks: Vec::new(),
+    };
+    let empty = |at| Chunk { span: Span { start: at, end: at }, events: 0, stats: 0 };
+    let mut chunk = empty(line.position());
+    while let Some(tag) = line.tag()? {
+        match tag {
+            LINE_EVENTS => {
+                let event = line.message("XEvent")?;
+                chunk.stats += count_stats(event, &mut found.aggregated)?;
+                chunk.events += 1;
+                if chunk.events == CHUNK_EVENTS {
+                    chunk.span.end = line.position();
+                    found.chunks.push(chunk);
+                    chunk = empty(line.position());
+                }
+            }
+            LINE_ID => found.id = line.int64()?,
+            LINE_NAME => found.name = line.text()?,
+            LINE_TIMESTAMP => found.timestamp_ns = line.int64()?,
+            LINE_DURATION => found.duration_ps = line.int64()?,
+            LINE_DISPLAY_ID => found.display_id = line.int64()?,
+            LINE_DISPLAY_NAME => found.display_name = line.text()?,
+            _ => line.skip(tag)?,
+        }
+    }
+    chunk.span.end = line.position();
+    if chunk.events > 0 {
+        found.chunks.push(chunk);
+    }
+    Ok(found)
+}
+
+#[inline(always)]
+fn count_stats(mut event: Reader, aggregated: &mut bool) -> Result<usize> {
+    let mut stats = 0;
+    while let Some(tag) = event.tag()? {
+        match tag {
+            EVENT_METADATA | EVENT_OFFSET | EVENT_DURATION => drop(event.varint()?),
+            EVENT_STATS => {
+                event.span()?;
+                stats += 1;
+            }
+            EVENT_OCCURRENCES => {
+                event.varint()?;
+                *aggregated = true;
+            }
+            _ => event.skip(tag)?,
+        }
+    }
+    Ok(stats)
+}
+
+/// The sum of `counts`, if a u32 column can index that many.
+pub fn total(counts: impl Iterator<Item = usize>, what: &'static str, offset: u64) -> Result<usize> {
+    let sum = counts.fold(0usize, usize::saturating_add);
+    match u32::try_from(sum) {
+        Ok(_) => Ok(sum),
+        Err(_) => Err(Error::new(Problem::TooMany, what, offset)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_into_chunks_that_cover_it() {
+        let mut body = Vec::new();
+        for _ in 0..2 * CHUNK_EVENTS + 3 {
+            body.extend([0x22, 4, 0x08, 1, 0x22, 0]);
+        }
+        body.extend([0x18, 9]);
+        let line = scan_line(Reader::new(&body, 0, "XLine")).unwrap();
+        assert_eq!(line.timestamp_ns, 9);
+        let counts: Vec<_> = line.chunks.iter().map(|chunk| (chunk.events, chunk.stats)).collect();
+        assert_eq!(counts, [(CHUNK_EVENTS, CHUNK_EVENTS), (CHUNK_EVENTS, CHUNK_EVENTS), (3, 3)]);
+        assert_eq!(line.chunks[0].span.start, 0);
+        assert_eq!(line.chunks[0].span.end, line.chunks[1].span.start);
+        assert_eq!(line.chunks[2].span.end, body.len());
+    }
+
+    #[test]
+    fn totals_are_bounded() {
+        assert_eq!(total([3, 4].into_iter(), "x", 0).unwrap(), 7);
+        assert_eq!(total([usize::MAX, 4].into_iter(), "x", 5).unwrap_err().problem, Problem::TooMany);
+    }
+
+    #[test]
+    fn errors_name_the_plane() {
+        let error = outline(&[0x0a, 0, 0x0a, 2, 0x12, 9], 100).unwrap_err();
+        assert_eq!(error.to_string(), "length past the end of XPlane in plane 1 at byte 105");
+    }
+}

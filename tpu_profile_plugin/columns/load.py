@@ -1,0 +1,198 @@
+"""Bytes of a profile -> columns (`load`), or a summary without decoding any event (`peek`)."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.columns.hlo import HloModule, hlo_modules, is_metadata_plane
+from tpu_profile_plugin.columns.space import (
+    EventMetadata,
+    Events,
+    Lines,
+    Plane,
+    StatMetadata,
+    Stats,
+    Texts,
+    XSpace,
+)
+from tpu_profile_plugin.errors import CorruptProfile
+
+Bytes: TypeAlias = NDArray[np.uint8] | bytes | bytearray | memoryview | mmap.mmap
+_T = TypeVar("_T", bound=np.generic)
+PlaneFilter: TypeAlias = Callable[[str], bool] | Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneSummary:
+    """A plane without its contents; `index` is its position in the file, `bytes` its size there."""
+
+    name: str
+    id: int
+    index: int
+    lines: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceSummary:
+    """What a profile holds: its planes, the profiler's messages, and the HLO modules of its metadata planes."""
+
+    planes: tuple[PlaneSummary, ...]
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+    hostnames: tuple[str, ...]
+    hlo_modules: tuple[HloModule, ...]
+
+
+def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: bool = True) -> XSpace:
+    """Decodes the bytes of an XSpace.
+
+    Args:
+      data: the bytes; they must not change while the result lives, which refers to them.
+      threads: at most so many; 0: one per core that this process may use.
+      planes: which planes to decode, by a predicate on their name or by prefixes; None: all.
+      events: False decodes metadata and plane stats only; the planes then have no lines.
+
+    Raises:
+      CorruptProfile: the bytes are not an XSpace; `details["offset"]` says where.
+    """
+    array = _as_array(data)
+    with _decoding():
+        keep = None if planes is None else _kept((name for name, _ in _outline(array)), planes)
+        return _space(array, _native.decode_space(array, threads or _cores(), keep, events))
+
+
+def peek(data: Bytes) -> SpaceSummary:
+    """What is in a profile, read without looking into lines.
+
+    Raises:
+      CorruptProfile: the bytes are not an XSpace; `details["offset"]` says where.
+    """
+    array = _as_array(data)
+    with _decoding():
+        outline = _outline(array)
+        keep = _kept((name for name, _ in outline), is_metadata_plane)
+        space = _space(array, _native.decode_space(array, 1, keep, False))
+        summaries = tuple(
+            PlaneSummary(name, plane.id, index, plane.lines, plane.bytes) for index, (name, plane) in enumerate(outline)
+        )
+        return SpaceSummary(summaries, space.errors, space.warnings, space.hostnames, hlo_modules(space))
+
+
+@contextmanager
+def _decoding() -> Iterator[None]:
+    try:
+        yield
+    except _native.DecodeError as error:
+        message, offset = error.args
+        raise CorruptProfile(message, offset=offset) from None
+
+
+def _as_array(data: Bytes) -> NDArray[np.uint8]:
+    if isinstance(data, np.ndarray):
+        array = np.ascontiguousarray(data, np.uint8).reshape(-1).view()
+    else:
+        array = np.frombuffer(data, np.uint8)
+    return _read_only(array)
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def _outline(array: NDArray[np.uint8]) -> list[tuple[str, _native.PlaneSummary]]:
+    planes = _native.outline_space(array)
+    names = _native.texts(array, np.array([plane.name for plane in planes], np.uint64))
+    return list(zip(names, planes, strict=True))
+
+
+def _kept(names: Iterable[str], planes: Callable[[str], bool] | Sequence[str]) -> list[bool]:
+    if callable(planes):
+        return [bool(planes(name)) for name in names]
+    prefixes = tuple(planes)
+    return [name.startswith(prefixes) for name in names]
+
+
+def _read_only(array: NDArray[_T]) -> NDArray[_T]:
+    array.flags.writeable = False
+    return array
+
+
+def _space(data: NDArray[np.uint8], raw: _native.SpaceColumns) -> XSpace:
+    names = _native.texts(data, np.array([plane.name for plane in raw.planes], np.uint64))
+    return XSpace(
+        planes=tuple(_plane(data, name, plane) for name, plane in zip(names, raw.planes, strict=True)),
+        errors=tuple(_native.texts(data, raw.errors)),
+        warnings=tuple(_native.texts(data, raw.warnings)),
+        hostnames=tuple(_native.texts(data, raw.hostnames)),
+        origin_ns=raw.origin_ns,
+        data=data,
+    )
+
+
+def _plane(data: NDArray[np.uint8], name: str, raw: _native.PlaneArrays) -> Plane:
+    return Plane(
+        id=raw.id,
+        name=name,
+        index=raw.index,
+        lines=_lines(data, raw.lines),
+        events=_events(raw.events),
+        event_metadata=_event_metadata(data, raw.event_metadata),
+        stat_metadata=StatMetadata(
+            id=_read_only(raw.stat_metadata.id),
+            name_texts=Texts(data, _read_only(raw.stat_metadata.name)),
+            description_texts=Texts(data, _read_only(raw.stat_metadata.description)),
+        ),
+        stats=_stats(raw.stats),
+    )
+
+
+def _lines(data: NDArray[np.uint8], raw: _native.LineArrays) -> Lines:
+    return Lines(
+        id=_read_only(raw.id),
+        display_id=_read_only(raw.display_id),
+        name=tuple(_native.texts(data, raw.name)),
+        display_name=tuple(_native.texts(data, raw.display_name)),
+        timestamp_ns=_read_only(raw.timestamp_ns),
+        duration_ps=_read_only(raw.duration_ps),
+        event_start=_read_only(raw.event_start),
+    )
+
+
+def _events(raw: _native.EventArrays) -> Events:
+    occurrences = raw.occurrences
+    return Events(
+        metadata=_read_only(raw.metadata),
+        begin_ps=_read_only(raw.begin_ps),
+        duration_ps=_read_only(raw.duration_ps),
+        occurrences=None if occurrences is None else _read_only(occurrences),
+        stats=_stats(raw.stats),
+    )
+
+
+def _event_metadata(data: NDArray[np.uint8], raw: _native.EventMetadataArrays) -> EventMetadata:
+    return EventMetadata(
+        id=_read_only(raw.id),
+        metadata=_read_only(raw.bytes),
+        stats=_stats(raw.stats),
+        child_start=_read_only(raw.child_start),
+        child_id=_read_only(raw.child_id),
+        name_texts=Texts(data, _read_only(raw.name)),
+        display_name_texts=Texts(data, _read_only(raw.display_name)),
+    )
+
+
+def _stats(raw: _native.StatArrays) -> Stats:
+    return Stats(_read_only(raw.start), _read_only(raw.key), _read_only(raw.kind), _read_only(raw.value))

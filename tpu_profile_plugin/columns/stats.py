@@ -1,0 +1,110 @@
+"""Stats by name, one value per owner, vectorised. The first stat of that name wins.
+
+`stats` is one of the three separate namespaces of a plane: `plane.events.stats`, `plane.event_metadata.stats` or
+`plane.stats`. Every getter gives a default (0, 0.0, code -1) where the owner has no such stat.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.columns.space import Kind, Plane, Stats, XSpace
+
+_Present: TypeAlias = NDArray[np.bool_]
+Value: TypeAlias = int | float | str | bytes | None
+
+
+def ints(space: XSpace, plane: Plane, stats: Stats, name: str) -> tuple[NDArray[np.int64], _Present]:
+    """Integers written as uint64 or int64 (uint64 above 2^63 comes out negative), 0 for other kinds."""
+    values, present = _values(plane, stats, name, (Kind.UINT64, Kind.INT64))
+    return values.view(np.int64), present
+
+
+def int64s(space: XSpace, plane: Plane, stats: Stats, name: str) -> tuple[NDArray[np.int64], _Present]:
+    """Integers written as int64; 0 for other kinds, uint64 among them."""
+    values, present = _values(plane, stats, name, (Kind.INT64,))
+    return values.view(np.int64), present
+
+
+def uints(space: XSpace, plane: Plane, stats: Stats, name: str) -> tuple[NDArray[np.uint64], _Present]:
+    """Integers written as uint64; 0 for other kinds, int64 among them."""
+    return _values(plane, stats, name, (Kind.UINT64,))
+
+
+def doubles(space: XSpace, plane: Plane, stats: Stats, name: str) -> tuple[NDArray[np.float64], _Present]:
+    """Doubles; 0.0 for other kinds."""
+    values, present = _values(plane, stats, name, (Kind.DOUBLE,))
+    return values.view(np.float64), present
+
+
+def strings(space: XSpace, plane: Plane, stats: Stats, name: str) -> tuple[NDArray[np.int32], list[str]]:
+    """Texts written as str or ref: (codes int32[owners], table of distinct texts); other kinds read as ""."""
+    index = stats.find(plane.stat_metadata.row(name))
+    codes: NDArray[np.int32] = np.full(len(index), -1, np.int32)
+    owners = np.flatnonzero(index >= 0)
+    kind, value = stats.kind[index[owners]], stats.value[index[owners]]
+    table: dict[str, int] = {}
+    texts = kind == Kind.STR
+    if texts.any():
+        local, firsts = _native.text_codes(space.data, value[texts])
+        codes[owners[texts]] = _merge(table, space.texts(firsts))[local]
+    refs = kind == Kind.REF
+    if refs.any():
+        rows, place = np.unique(value[refs], return_inverse=True)
+        names = plane.stat_metadata.names
+        codes[owners[refs]] = _merge(table, [names[row] for row in rows.tolist()])[place.reshape(-1)]
+    others = ~(texts | refs)
+    if others.any():
+        codes[owners[others]] = table.setdefault("", len(table))
+    return codes, list(table)
+
+
+def items(space: XSpace, plane: Plane, stats: Stats, owner: int) -> list[tuple[str, Kind, Value]]:
+    """All stats of one owner, in file order: (name, kind, value). A ref comes as its text, compressed str as bytes."""
+    found = []
+    for i in range(int(stats.start[owner]), int(stats.start[owner + 1])):
+        kind = Kind(int(stats.kind[i]))
+        found.append((plane.stat_metadata.names[stats.key[i]], kind, _value(space, plane, kind, stats.value[i])))
+    return found
+
+
+def _values(
+    plane: Plane, stats: Stats, name: str, kinds: tuple[Kind, ...]
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    index = stats.find(plane.stat_metadata.row(name))
+    present = index >= 0
+    values = np.zeros(len(index), np.uint64)
+    if present.any():
+        at = index[present]
+        kind = stats.kind[at]
+        fits = kind == kinds[0]
+        for other in kinds[1:]:
+            fits |= kind == other
+        values[present] = np.where(fits, stats.value[at], np.uint64(0))
+    return values, present
+
+
+def _merge(table: dict[str, int], texts: list[str]) -> NDArray[np.int32]:
+    return np.array([table.setdefault(text, len(table)) for text in texts], np.int32)
+
+
+def _value(space: XSpace, plane: Plane, kind: Kind, value: Any) -> Value:
+    match kind:
+        case Kind.UNSET:
+            return None
+        case Kind.DOUBLE:
+            return float(value.view(np.float64))
+        case Kind.UINT64:
+            return int(value)
+        case Kind.INT64:
+            return int(value.view(np.int64))
+        case Kind.REF:
+            return plane.stat_metadata.names[int(value)]
+        case Kind.STR:
+            return space.blob(int(value)).decode(errors="replace")
+        case _:
+            return space.blob(int(value))
