@@ -60,3 +60,28 @@ class NoData(ProfileError):
 
     code = "no_data"
     status = 404
+
+
+class Unsettled(ProfileError):
+    """A file changed while it was read, most likely because it is still being written."""
+
+    code = "file_changed"
+    status = 503
+
+
+class NotAvailable(ProfileError):
+    """Something that this installation cannot do; the message says what would make it possible."""
+
+    code = "not_available"
+    status = 501
+
+
+class WrongMethod(ProfileError):
+    """The route exists, but not for this HTTP method; `allow` lists those it has."""
+
+    code = "method_not_allowed"
+    status = 405
+
+    def __init__(self, message: str, *, allow: str) -> None:
+        super().__init__(message, allow=allow)
+        self.allow = allow

@@ -1,1 +1,7 @@
-"""Finds runs and hosts in a logdir and hands out the bytes of their profiles."""
+"""Finds runs and hosts in a logdir and hands out the bytes of their profiles; never writes."""
+
+from tpu_profile_plugin.logdir.allowed import AllowedRoots
+from tpu_profile_plugin.logdir.logdir import Logdir
+from tpu_profile_plugin.logdir.model import HostFile, Problem, Run
+
+__all__ = ["AllowedRoots", "HostFile", "Logdir", "Problem", "Run"]

@@ -1,0 +1,90 @@
+"""Sessions outside the logdir, named by a full path in the request: only below roots that the operator allowed."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Sequence
+
+from tpu_profile_plugin.errors import BadRequest, Forbidden, NotFound
+from tpu_profile_plugin.logdir.files import Files, LocalFiles
+from tpu_profile_plugin.logdir.model import Run
+from tpu_profile_plugin.logdir.names import is_xplane, shown
+from tpu_profile_plugin.logdir.remote import is_remote, open_remote
+from tpu_profile_plugin.logdir.session import open_run
+
+FLAG = "--profile_allowed_roots"
+
+
+class AllowedRoots:
+    """Looks up sessions by full path; every path is resolved (links, `..`) before it is compared with the roots."""
+
+    def __init__(self, roots: Sequence[str] = ()) -> None:
+        self._roots = tuple(roots)
+
+    def session(self, path: str) -> tuple[Run, Files]:
+        """The run in the directory `path`, called by its base name, and the filesystem to read it from."""
+        files, inner = self._resolve(path, "session_path")
+        name = posixpath.basename(inner.replace(os.sep, "/").rstrip("/"))
+        try:
+            return open_run(files, inner, shown(name), "."), files
+        except (FileNotFoundError, NotADirectoryError):
+            raise _absent("session_path") from None
+
+    def below(self, path: str) -> dict[str, tuple[Run, Files]]:
+        """The runs below the directory `path`: its sub-directories that hold a profile, by name."""
+        files, inner = self._resolve(path, "run_path")
+        try:
+            listing = files.entries(inner)
+        except (FileNotFoundError, NotADirectoryError):
+            raise _absent("run_path") from None
+        except PermissionError:
+            raise Forbidden("The server may not read this run_path.", parameter="run_path") from None
+        found = {}
+        for name in listing.directories:
+            where = files.join(inner, name)
+            try:
+                if any(map(is_xplane, files.entries(where).files)):
+                    found[shown(name)] = (open_run(files, where, shown(name), shown(name)), files)
+            except OSError:
+                continue
+        return found
+
+    def _resolve(self, path: str, parameter: str) -> tuple[Files, str]:
+        if not self._roots:
+            raise Forbidden(
+                f"{parameter} is switched off. Start the server with {FLAG} to allow directories outside the logdir.",
+                parameter=parameter,
+            )
+        if "\0" in path:
+            raise BadRequest(f"Parameter {parameter!r} is not a path.", parameter=parameter)
+        if is_remote(path):
+            return self._resolve_remote(path, parameter)
+        local = path.removeprefix("file://")
+        if not os.path.isabs(local):  # noqa: PTH117
+            raise BadRequest(f"Parameter {parameter!r} must be a full path.", parameter=parameter)
+        real = os.path.realpath(local)
+        for root in self._roots:
+            if not is_remote(root) and _inside(real, os.path.realpath(root.removeprefix("file://"))):
+                return LocalFiles(), real
+        raise _refused(parameter)
+
+    def _resolve_remote(self, path: str, parameter: str) -> tuple[Files, str]:
+        clean = path.rstrip("/")
+        if ".." in clean.split("/"):
+            raise _refused(parameter)
+        if any(is_remote(root) and (clean + "/").startswith(root.rstrip("/") + "/") for root in self._roots):
+            return open_remote(clean)
+        raise _refused(parameter)
+
+
+def _inside(real: str, root: str) -> bool:
+    return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def _refused(parameter: str) -> Forbidden:
+    return Forbidden(f"This {parameter} is not below a directory that {FLAG} allows.", parameter=parameter)
+
+
+def _absent(parameter: str) -> NotFound:
+    return NotFound(f"There is no such {parameter}.", code="run_not_found", parameter=parameter)

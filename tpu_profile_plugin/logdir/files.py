@@ -1,0 +1,179 @@
+"""One face for local and remote filesystems: list a directory, look at its files, read one."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tpu_profile_plugin.errors import Forbidden, NotFound, Unsettled
+from tpu_profile_plugin.logdir.names import of_interest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+_SMALL = 1 << 20
+_SETTLED_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A directory's content, by name: real sub-directories, links to directories, files of interest (all sorted).
+
+    `stamp` changes whenever the names change, None where the filesystem cannot tell.
+    """
+
+    directories: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    stamp: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What is known of a file without opening it; `fault` is None, "unreadable", "broken" or "special"."""
+
+    size: int = 0
+    mtime_ns: int = 0
+    tag: str = ""
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A session directory: the facts of its files of interest, and whether it holds directories."""
+
+    files: dict[str, FileFacts] = field(default_factory=dict)
+
+
+class Files(Protocol):
+    """What discovery needs from a filesystem; paths are plain texts made by `join` from the root."""
+
+    rescan_after_s: float
+    workers: int
+
+    def entries(self, path: str) -> Listing:
+        """Names in a directory; raises OSError."""
+
+    def stamp(self, path: str) -> tuple[int, ...] | None:
+        """The directory's stamp now, None where it cannot be trusted; raises OSError."""
+
+    def look(self, path: str) -> Contents:
+        """Fresh facts of the files of interest in a directory; raises OSError."""
+
+    def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
+        """The bytes, read-only; raises NotFound, Forbidden, or Unsettled when the file is not as described."""
+
+    def join(self, directory: str, name: str) -> str:
+        """The path of an entry that a listing of `directory` named."""
+
+
+class LocalFiles:
+    """Local paths: os.scandir, and memory-mapped reading."""
+
+    rescan_after_s = 0.0
+    workers = 1
+
+    def entries(self, path: str) -> Listing:
+        """Names in a directory; raises OSError."""
+        stamp = self.stamp(path)  # before listing: a change in between makes the stamp old, never the listing
+        directories, links, files = [], [], []
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    directories.append(entry.name)
+                elif of_interest(entry.name):
+                    files.append(entry.name)
+                elif entry.is_symlink() and _leads_to_directory(entry):
+                    links.append(entry.name)
+        return Listing(tuple(sorted(directories)), tuple(sorted(links)), tuple(sorted(files)), stamp)
+
+    def stamp(self, path: str) -> tuple[int, ...] | None:
+        """Identity and times of the directory; None when it changed so recently that a later change may not show."""
+        facts = os.stat(path)  # noqa: PTH116 - texts all the way
+        age_ns = time.time_ns() - facts.st_mtime_ns
+        if facts.st_mtime_ns == 0 or age_ns < 2_000_000_000:
+            return None
+        return (facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns)
+
+    def look(self, path: str) -> Contents:
+        """Fresh facts of the files of interest in a directory; raises OSError."""
+        contents = Contents()
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if of_interest(entry.name) and not entry.is_dir():
+                    contents.files[entry.name] = _local_facts(entry)
+        return contents
+
+    def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
+        """The bytes, mapped from the file when that is safe and worth it.
+
+        A mapped file that is cut off under us ends the process, so files that were written a moment ago (a capture
+        or a copy may still be going on) are read into memory instead.
+        """
+        import numpy as np
+
+        try:
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+        except FileNotFoundError:
+            raise vanished(Path(path).name) from None
+        except PermissionError:
+            raise unreadable(Path(path).name) from None
+        with os.fdopen(handle, "rb", buffering=0) as file:
+            facts = os.fstat(handle)
+            if not stat.S_ISREG(facts.st_mode):
+                raise unreadable(Path(path).name)
+            if (facts.st_size, facts.st_mtime_ns) != (size, mtime_ns):
+                raise changed(Path(path).name)
+            settled = abs(time.time_ns() - mtime_ns) > _SETTLED_S * 1e9
+            if size >= _SMALL and settled:
+                return np.frombuffer(mmap.mmap(handle, 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+            data = file.readall() or b""
+        if len(data) != size:
+            raise changed(Path(path).name)
+        return np.frombuffer(data, dtype=np.uint8)
+
+    def join(self, directory: str, name: str) -> str:
+        """The path of an entry."""
+        return os.path.join(directory, name)  # noqa: PTH118 - texts all the way, a scan makes many
+
+
+def _leads_to_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _local_facts(entry: os.DirEntry[str]) -> FileFacts:
+    try:
+        facts = entry.stat()
+    except PermissionError:
+        return FileFacts(fault="unreadable")
+    except OSError:
+        return FileFacts(fault="broken")
+    if not stat.S_ISREG(facts.st_mode):
+        return FileFacts(fault="special")
+    fault = None if os.access(entry.path, os.R_OK) else "unreadable"
+    return FileFacts(facts.st_size, facts.st_mtime_ns, fault=fault)
+
+
+def vanished(name: str) -> NotFound:
+    """The error for a file that was there when the run was looked up."""
+    return NotFound(f"The file {name} is no longer there.", code="host_not_found", file=name)
+
+
+def unreadable(name: str) -> Forbidden:
+    """The error for a file that the server's user may not read."""
+    return Forbidden(f"The server may not read {name}.", file=name)
+
+
+def changed(name: str) -> Unsettled:
+    """The error for a file that is being written."""
+    return Unsettled(f"{name} changed while it was read; it may still be written. Try again in a moment.", file=name)

@@ -1,0 +1,141 @@
+"""A logdir: which runs it has, what one run holds now, and the bytes of its files."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from tpu_profile_plugin.errors import NotFound, ProfileError
+from tpu_profile_plugin.logdir.files import Files, LocalFiles
+from tpu_profile_plugin.logdir.model import HostFile, Problem, Run
+from tpu_profile_plugin.logdir.remote import RemoteFiles, is_remote, open_remote
+from tpu_profile_plugin.logdir.scan import RunPlace, Scan, Scanner
+from tpu_profile_plugin.logdir.session import open_run
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Logdir:
+    """Thread-safe. Nothing is read before the first call, so making one never fails."""
+
+    def __init__(self, path: str | None, fs: Any = None, *, limit_s: float = 10.0) -> None:
+        """A logdir at a local path or URL; None or "" has no runs.
+
+        Args:
+          path: where it is; with `fs`, a path within that filesystem.
+          fs: an fsspec filesystem, for tests.
+          limit_s: how long one scan may take.
+        """
+        self._path = path or ""
+        self._fs = fs
+        self._limit_s = limit_s
+        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        self._scanner: Scanner | None = None
+        self._files: Files | None = None
+        self._last: Scan | None = None
+        self._seen_any = False
+        self._background: threading.Thread | None = None
+
+    @property
+    def path(self) -> str:
+        """The path or URL as it was given."""
+        return self._path
+
+    def names(self) -> list[str]:
+        """The runs' names, descending, after a rescan."""
+        return self.scan().names
+
+    def runs(self) -> list[Run]:
+        """All runs with their files, in the order of `names`; no file is opened."""
+        scan = self.scan()
+        runs = []
+        for name in scan.names:
+            run = self._try(scan, name)
+            if run is not None:  # None: removed since the scan
+                runs.append(run)
+        return runs
+
+    def run(self, name: str) -> Run:
+        """One run as it is now; raises NotFound (code run_not_found). The name is looked up, never used as a path."""
+        run = self._try(self._last, name) or self._try(self.scan(), name)
+        if run is not None:
+            return run
+        raise NotFound(f"There is no run {name[:200]!r} in this logdir.", code="run_not_found", run=name[:200])
+
+    def read(self, file: HostFile) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The file's bytes, read-only; raises NotFound, Forbidden, or Unsettled when it is not as it was looked up."""
+        return self._get_files().read(file.path, file.size, file.mtime_ns, file.tag)
+
+    def has_runs(self, wait_s: float = 1.0) -> bool:
+        """Whether any run was ever found. Looks again in the background and waits for at most `wait_s`."""
+        if self._seen_any or not self._path:
+            return self._seen_any
+        with self._opening:
+            thread = self._background
+            if thread is None or not thread.is_alive():
+                thread = self._background = threading.Thread(target=self._look_once, name="logdir-scan", daemon=True)
+                thread.start()
+        thread.join(wait_s)
+        return self._seen_any
+
+    def scan(self) -> Scan:
+        """Walks the tree, unless another thread's walk that began after this call can be shared."""
+        asked = time.monotonic()
+        with self._lock:
+            last = self._last
+            if last is not None and (last.began >= asked or asked - last.ended < self._get_files().rescan_after_s):
+                return last
+            self._last = scan = self._walk(asked)
+            self._seen_any = self._seen_any or bool(scan.places)
+            return scan
+
+    def last_scan(self) -> Scan | None:
+        """The newest finished walk."""
+        return self._last
+
+    def _look_once(self) -> None:
+        try:
+            self.scan()
+        except ProfileError:
+            return  # shown by /status; a logdir that cannot be opened has no runs
+
+    def _walk(self, asked: float) -> Scan:
+        if not self._path:
+            problem = Problem(
+                "no_logdir", "TensorBoard was started without --logdir (a --logdir_spec is not supported)."
+            )
+            return Scan({}, 0, asked, time.monotonic(), (problem,))
+        try:
+            if self._scanner is None:
+                files = self._get_files()
+                self._scanner = Scanner(files, self._root, self._limit_s)
+            return self._scanner.scan()
+        except ProfileError as error:
+            return Scan({}, 0, asked, time.monotonic(), (Problem(error.code, error.message),))
+
+    def _try(self, scan: Scan | None, name: str) -> Run | None:
+        place = scan.places.get(name) if scan is not None else None
+        try:
+            return self._open(place) if place is not None else None
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _open(self, place: RunPlace) -> Run:
+        return open_run(self._get_files(), place.path, place.name, place.directory)
+
+    def _get_files(self) -> Files:
+        if self._files is None:
+            self._root = self._path
+            if self._fs is not None:
+                self._files = RemoteFiles(self._fs)
+            elif is_remote(self._path):
+                self._files, self._root = open_remote(self._path)
+            else:
+                local = self._path.removeprefix("file://")
+                self._root = os.path.abspath(os.path.expanduser(local))  # noqa: PTH100, PTH111
+                self._files = LocalFiles()
+        return self._files

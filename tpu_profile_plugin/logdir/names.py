@@ -1,0 +1,67 @@
+"""The grammar of file names in a session directory, and of run names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tpu_profile_plugin.logdir.model import FileKind
+
+XPLANE = ".xplane.pb"
+RIEGELI = ".xplane.riegeli"
+TRACE_JSON = ".trace.json.gz"
+
+NAMELESS_HOST = "xplane"
+"""The host of a file that is called just `xplane.pb`."""
+
+OLD_RESULTS = (
+    ".trace",
+    ".tracetable",
+    ".op_profile.json",
+    ".input_pipeline.json",
+    ".input_pipeline.pb",
+    ".overview_page.json",
+    ".overview_page.pb",
+    ".memory_viewer.json",
+    ".pod_viewer.json",
+    ".tensorflow_stats.pb",
+    ".kernel_stats.pb",
+    ".memory_profile.json.gz",
+    ".tf_data_bottleneck_analysis.json",
+)
+"""Endings of the finished per-tool results that plugins wrote before 2025; nothing can be computed from them."""
+
+
+def host_and_kind(file_name: str) -> tuple[str, FileKind] | None:
+    """The host and the kind of a profile file, None for any other file."""
+    if file_name in ("xplane.pb", XPLANE):
+        return NAMELESS_HOST, "xplane"
+    if file_name.endswith(XPLANE):
+        return file_name[: -len(XPLANE)], "xplane"
+    if file_name.endswith(TRACE_JSON) and file_name != TRACE_JSON:
+        return file_name[: -len(TRACE_JSON)], "trace.json.gz"
+    return None
+
+
+def is_xplane(file_name: str) -> bool:
+    """Whether the file is a profile that makes a directory a run."""
+    return file_name.endswith(XPLANE) or file_name == "xplane.pb"
+
+
+def of_interest(file_name: str) -> bool:
+    """Whether a file says anything about a run; all others are not remembered."""
+    return host_and_kind(file_name) is not None or file_name.endswith(RIEGELI) or file_name.endswith(OLD_RESULTS)
+
+
+def shown(text: str) -> str:
+    """A name as clients see it: bytes that are not UTF-8 (kept by Python as lone surrogates) are replaced."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def unique(wanted: str, taken: Iterable[str]) -> str:
+    """`wanted`, or `wanted (2)`, `wanted (3)`... when it is taken."""
+    used = set(taken)
+    name, count = wanted, 1
+    while name in used:
+        count += 1
+        name = f"{wanted} ({count})"
+    return name

@@ -1,0 +1,165 @@
+"""Walks a logdir for runs; a second walk re-reads only directories that changed, and a walk ends in bounded time."""
+
+from __future__ import annotations
+
+import posixpath
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from tpu_profile_plugin.logdir.files import Files, Listing
+from tpu_profile_plugin.logdir.model import Problem
+from tpu_profile_plugin.logdir.names import is_xplane, shown, unique
+
+_TRUST_S = 30.0
+"""How long an unchanged stamp is believed: some mounts never change the time of a directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """Where a run was found: its name, its directory relative to the logdir, and the path to open."""
+
+    name: str
+    directory: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The result of one walk; `began` and `ended` are readings of time.monotonic()."""
+
+    places: dict[str, RunPlace]
+    directories: int
+    began: float
+    ended: float
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The runs' names in descending order, as clients expect them."""
+        return sorted(self.places, reverse=True)
+
+
+@dataclass(slots=True)
+class _Known:
+    listing: Listing
+    read_at: float
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What one walk has found so far: (name, directory, path) of sessions and of bare directories."""
+
+    sessions: list[tuple[str, str, str]] = field(default_factory=list)
+    bare: list[tuple[str, str, str]] = field(default_factory=list)
+    seen: dict[str, _Known] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    unread: int = 0
+
+
+class Scanner:
+    """Remembers the listing of every directory between walks; not thread-safe, its owner holds a lock."""
+
+    def __init__(self, files: Files, root: str, limit_s: float = 10.0) -> None:
+        self._files = files
+        self._root = root
+        self._limit_s = limit_s
+        self._known: dict[str, _Known] = {}
+
+    def scan(self) -> Scan:
+        """Walks the tree, level by level. Directories left over when time is up keep their last known content."""
+        began = time.monotonic()
+        deadline = began + self._limit_s
+        walk = _Walk()
+        level = [("", self._root)]
+        with ThreadPoolExecutor(self._files.workers) if self._files.workers > 1 else _Inline() as pool:
+            while level:
+                listings = pool.map(lambda item: self._listing(item[1], deadline), level)
+                level = [
+                    child for item, got in zip(level, listings, strict=True) for child in self._enter(walk, item, got)
+                ]
+        self._known = walk.seen
+        if walk.unread:
+            walk.problems.append(
+                Problem(
+                    "scan_incomplete",
+                    f"The logdir is large: after {self._limit_s:g} s, {walk.unread} directories were not looked into. "
+                    "Reload to go on, or point --logdir at a smaller tree.",
+                )
+            )
+        return Scan(_places(walk), len(walk.seen), began, time.monotonic(), tuple(walk.problems))
+
+    def _listing(self, path: str, deadline: float) -> _Known | OSError | None:
+        """The directory's content: remembered if it is unchanged; None when time is up and nothing is remembered."""
+        known = self._known.get(path)
+        now = time.monotonic()
+        if now > deadline:
+            return known
+        try:
+            if known is not None and known.listing.stamp is not None and now - known.read_at < _TRUST_S:
+                stamp = self._files.stamp(path)
+                known = known if stamp == known.listing.stamp else None
+                if known is not None:
+                    return known
+            return _Known(self._files.entries(path), now)
+        except OSError as error:
+            return error
+
+    def _enter(self, walk: _Walk, item: tuple[str, str], got: _Known | OSError | None) -> Iterable[tuple[str, str]]:
+        """Notes what a directory holds; gives the directories to visit next as (relative, path)."""
+        relative, path = item
+        if got is None:
+            walk.unread += 1
+            return
+        if isinstance(got, OSError):
+            _note_error(walk, relative, got)
+            return
+        walk.seen[path] = got
+        listing = got.listing
+        holds_sessions = relative == "plugins/profile" or relative.endswith("/plugins/profile")
+        if holds_sessions:
+            owner = posixpath.dirname(posixpath.dirname(relative))
+            for name in (*listing.directories, *listing.links):
+                directory = f"{relative}/{name}"
+                walk.sessions.append((posixpath.join(owner, name), directory, self._files.join(path, name)))
+        elif any(map(is_xplane, listing.files)) and not _is_session(relative):
+            walk.bare.append((relative or posixpath.basename(self._root.rstrip("/\\")), relative or ".", path))
+        for name in listing.directories:
+            yield (f"{relative}/{name}" if relative else name), self._files.join(path, name)
+
+
+class _Inline:
+    """Stands in for the thread pool on local disks, where one thread is fastest."""
+
+    map = staticmethod(map)
+
+    def __enter__(self) -> _Inline:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _is_session(relative: str) -> bool:
+    parent = posixpath.dirname(relative)
+    return parent == "plugins/profile" or parent.endswith("/plugins/profile")
+
+
+def _note_error(walk: _Walk, relative: str, error: OSError) -> None:
+    if relative == "":
+        reason = "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
+        walk.problems.append(Problem("logdir_unreadable", f"The logdir {reason} ({type(error).__name__})."))
+    elif not isinstance(error, FileNotFoundError):
+        walk.problems.append(
+            Problem("unreadable_directory", "A directory in the logdir cannot be read.", shown(relative))
+        )
+
+
+def _places(walk: _Walk) -> dict[str, RunPlace]:
+    """Runs by name. Of two with the same name the one in a plugins/profile tree keeps it."""
+    places: dict[str, RunPlace] = {}
+    for name, directory, path in (*walk.sessions, *walk.bare):
+        taken = unique(shown(name), places)
+        places[taken] = RunPlace(taken, shown(directory), path)
+    return places

@@ -1,0 +1,88 @@
+"""Looks into one session directory: which hosts it has, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tpu_profile_plugin.logdir import names
+from tpu_profile_plugin.logdir.files import FileFacts, Files
+from tpu_profile_plugin.logdir.model import HostFile, Problem, Run
+
+
+def open_run(files: Files, path: str, name: str, directory: str) -> Run:
+    """The run in the directory `path` as it is now; raises FileNotFoundError or NotADirectoryError when it is gone."""
+    session = name.rsplit("/", 1)[-1]
+    try:
+        found = files.look(path).files
+    except PermissionError:
+        problem = Problem("unreadable_directory", "The server may not read the directory of this run.")
+        return Run(name, session, directory, (), (), (problem,))
+    hosts: list[HostFile] = []
+    others: list[HostFile] = []
+    for file_name in sorted(found):
+        file = _host_file(files, path, file_name, found[file_name], [h.host for h in hosts])
+        if file is not None:
+            (hosts if file.kind == "xplane" else others).append(file)
+    problems = [file.problem for file in hosts if file.problem is not None]
+    problems += _about_the_whole(found, bool(hosts), bool(others))
+    return Run(name, session, directory, tuple(hosts), tuple(others), tuple(problems))
+
+
+def _host_file(files: Files, path: str, file_name: str, facts: FileFacts, taken: list[str]) -> HostFile | None:
+    known = names.host_and_kind(file_name)
+    if known is None:
+        return None
+    host, kind = known
+    host = names.shown(host)
+    if kind == "xplane":
+        host = names.unique(host, taken)
+    shown = names.shown(file_name)
+    where = files.join(path, file_name)
+    return HostFile(host, where, facts.size, facts.mtime_ns, kind, shown, facts.tag, _about_file(shown, facts))
+
+
+def _about_file(name: str, facts: FileFacts) -> Problem | None:
+    if facts.fault == "unreadable":
+        return Problem("unreadable_file", f"The server may not read {name}.", name)
+    if facts.fault == "broken":
+        return Problem("unreadable_file", f"{name} is a link to a file that is not there.", name)
+    if facts.fault == "special":
+        return Problem("unreadable_file", f"{name} is not a regular file.", name)
+    if facts.size == 0:
+        message = f"{name} is empty (0 bytes): the capture was cut off before it wrote anything, or is still running."
+        return Problem("empty_file", message, name)
+    return None
+
+
+def _about_the_whole(found: Mapping[str, FileFacts], hosts: bool, others: bool) -> list[Problem]:
+    riegeli = [name for name in sorted(found) if name.endswith(names.RIEGELI)]
+    problems = [
+        Problem(
+            "unsupported_format",
+            f"{names.shown(name)} is in the Riegeli record format, which is not read; capture again as .xplane.pb.",
+            names.shown(name),
+        )
+        for name in riegeli
+    ]
+    if hosts or riegeli:
+        return problems
+    if others:
+        return [
+            Problem(
+                "trace_json_only", "This run holds only trace.json.gz files; the tools need a <host>.xplane.pb file."
+            )
+        ]
+    if found:
+        return [
+            Problem(
+                "old_format",
+                "This run holds only finished results that plugins before 2025 wrote; the tools need a "
+                "<host>.xplane.pb file. Capture the profile again.",
+            )
+        ]
+    return [
+        Problem(
+            "empty_session",
+            "This run is empty: its directory holds no <host>.xplane.pb file. The capture failed, or is still running.",
+        )
+    ]
