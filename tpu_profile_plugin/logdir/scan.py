@@ -97,11 +97,9 @@ class Scanner:
         if now > deadline:
             return known
         try:
-            if known is not None and known.listing.stamp is not None and now - known.read_at < _TRUST_S:
-                stamp = self._files.stamp(path)
-                known = known if stamp == known.listing.stamp else None
-                if known is not None:
-                    return known
+            remembered = known.listing.stamp if known is not None and now - known.read_at < _TRUST_S else None
+            if remembered is not None and self._files.stamp(path) == remembered:
+                return known
             return _Known(self._files.entries(path), now)
         except OSError as error:
             return error

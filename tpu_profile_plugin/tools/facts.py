@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tpu_profile_plugin.columns import Plane, XSpace
+
+_COUNTER = "counter_value"
+_DEVICE_TYPE = "device_type_string"
+_MEGASCALE = "MegaScale:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +33,10 @@ class RunFacts:
     Attributes:
       hosts: names of the hosts whose files were read.
       planes: all planes, host after host in file-name order.
-      modules: (module name, program id) of the HLO modules in `/host:metadata`, each once, sorted.
-      device_types: e.g. "TPU v6 Lite", or "TPU", "GPU" when the profile does not say more; sorted.
+      modules: (`name(program id)`, program id) of the HLO modules in `/host:metadata`, each once, sorted.
+      device_types: e.g. "TPU v6 Lite", or "TPU", "GPU" where the profile does not say more; sorted.
       counter_values: whether a TPU plane declares the stat `counter_value`.
-      megascale: whether a host plane declares an event named `MegaScale:...`.
+      megascale: whether the host plane declares an event named `MegaScale:...`.
     """
 
     hosts: tuple[str, ...] = ()
@@ -40,11 +51,54 @@ class RunFacts:
         return any(plane.name.startswith(prefix) for plane in self.planes)
 
     def module_names(self) -> tuple[str, ...]:
-        """The modules as `name(program id)`, sorted; the id is shown unsigned."""
-        return tuple(sorted({module_label(name, program_id) for name, program_id in self.modules}))
+        """The modules as `name(program id)`, sorted."""
+        return tuple(name for name, _ in self.modules)
 
 
-def module_label(name: str, program_id: int) -> str:
-    """`name(program id)`, the id as an unsigned 64-bit number."""
-    label = f"({program_id & 0xFFFF_FFFF_FFFF_FFFF})"
-    return name if name.endswith(label) else name + label
+def look(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
+    """The facts of one host's file. Raises CorruptProfile."""
+    from tpu_profile_plugin.columns import load, peek
+
+    summary = peek(data)
+    space = load(data, planes=("/device:", "/host:CPU"), events=False)
+    return RunFacts(
+        hosts=(host,),
+        planes=tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes),
+        modules=tuple((module.name, module.program_id) for module in summary.hlo_modules),
+        device_types=tuple(kind for plane in space.planes for kind in _device_type(space, plane)),
+        counter_values=any(
+            plane.name.startswith("/device:TPU:") and plane.stat_metadata.row(_COUNTER) is not None
+            for plane in space.planes
+        ),
+        megascale=any(
+            plane.name == "/host:CPU" and any(name.startswith(_MEGASCALE) for name in plane.event_metadata.names)
+            for plane in space.planes
+        ),
+    )
+
+
+def united(hosts: Sequence[RunFacts]) -> RunFacts:
+    """The facts of a run out of those of its hosts."""
+    return RunFacts(
+        hosts=tuple(name for host in hosts for name in host.hosts),
+        planes=tuple(plane for host in hosts for plane in host.planes),
+        modules=tuple(sorted({module for host in hosts for module in host.modules})),
+        device_types=tuple(sorted({kind for host in hosts for kind in host.device_types})),
+        counter_values=any(host.counter_values for host in hosts),
+        megascale=any(host.megascale for host in hosts),
+    )
+
+
+def _device_type(space: XSpace, plane: Plane) -> Iterable[str]:
+    """The plane's own word for its device, else the kind in its name; nothing for host planes."""
+    if not plane.name.startswith("/device:"):
+        return
+    from tpu_profile_plugin.columns import stats
+
+    codes, texts = stats.strings(space, plane, plane.stats, _DEVICE_TYPE)
+    if len(codes) and codes[0] >= 0:
+        yield texts[codes[0]]
+    else:
+        kind = plane.name.removeprefix("/device:").partition(":")[0]
+        if kind in ("TPU", "GPU"):
+            yield kind

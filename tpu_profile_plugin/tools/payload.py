@@ -28,7 +28,7 @@ class Raw:
       content_type: e.g. "application/json" or "application/octet-stream".
       disk: whether the answer may be kept in the cache on disk; None: yes, unless it is binary (windows of the
         timeline are many, and cheap to make again).
-      headers: further headers of the answer, e.g. Content-Disposition; kept in memory only.
+      headers: further headers of the answer, e.g. Content-Disposition.
     """
 
     body: bytes

@@ -4,7 +4,34 @@ from __future__ import annotations
 
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.tools import profile_contents
-from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+ORIGINAL_ORDER = (
+    "overview_page",
+    "trace_viewer",
+    "trace_viewer@",
+    "graph_viewer",
+    "op_profile",
+    "hlo_op_profile",
+    "input_pipeline_analyzer",
+    "input_pipeline",
+    "kernel_stats",
+    "memory_profile",
+    "memory_viewer",
+    "roofline_model",
+    "perf_counters",
+    "pod_viewer",
+    "framework_op_stats",
+    "tensorflow_stats",
+    "hlo_op_stats",
+    "hlo_stats",
+    "inference_profile",
+    "megascale_stats",
+    "utilization_viewer",
+    "smart_suggestion",
+    "kernel_utilization",
+)
+"""The order in which other clients know the tools; a test holds `TOOLS` to it. Our own tools come after these."""
 
 TOOLS: tuple[Tool, ...] = (profile_contents.TOOL,)
 
@@ -24,3 +51,9 @@ def find(tag: str) -> Tool:
 def canonical(tag: str) -> str:
     """A tool id without the `^` or `#` that older links append for the source format."""
     return tag.rstrip("^#")
+
+
+def own_choice(tag: str) -> HostChoice | None:
+    """The hosts that a tool of ours takes; None for tools that other clients know and for unknown names."""
+    tool = _BY_ID.get(tag)
+    return tool.hosts if tool is not None and tool.id not in ORIGINAL_ORDER else None

@@ -24,8 +24,11 @@ def _size(value: Any, seen: set[int]) -> int:
     if id(value) in seen:
         return 0
     seen.add(id(value))
-    if hasattr(value, "nbytes") and hasattr(value, "dtype"):
-        return _array_size(value, seen)
+    if hasattr(value, "nbytes"):
+        if hasattr(value, "dtype"):
+            return _array_size(value, seen)
+        # Decoded columns count themselves; the bytes they were decoded from count unless they are a file mapping.
+        return int(value.nbytes) + _size(getattr(value, "data", None), seen)
     if isinstance(value, Mapping):
         return sys.getsizeof(value) + _members([*value.keys(), *value.values()], seen)
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -41,12 +44,10 @@ def _array_size(array: Any, seen: set[int]) -> int:
         owner = owner.base
     if owner is array:
         return int(array.nbytes)
-    if hasattr(owner, "nbytes") and hasattr(owner, "dtype"):
-        if id(owner) in seen:
-            return 0
-        seen.add(id(owner))
-        return int(owner.nbytes)
-    return 0 if _is_mapping(owner) else int(array.nbytes)
+    if id(owner) in seen or _is_mapping(owner):
+        return 0
+    seen.add(id(owner))
+    return int(owner.nbytes) if hasattr(owner, "dtype") else int(array.nbytes)
 
 
 def _is_mapping(owner: Any) -> bool:

@@ -29,7 +29,7 @@ class HostChoice(str, Enum):
     ONE_OR_ALL = "one_or_all"
     """One host, or all of them merged; none named means all."""
     ALL_ONLY = "all"
-    """Always all hosts merged; naming one of several is refused."""
+    """As ONE_OR_ALL, but only all hosts merged is offered."""
 
 
 @dataclass(frozen=True)

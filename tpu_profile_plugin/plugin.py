@@ -1,0 +1,56 @@
+"""TensorBoard's entry: the loader with our flags, and the plugin that hands out the server's routes."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tensorboard.plugins import base_plugin
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.server.app import Server, WsgiApp
+
+
+class ProfilePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
+    """The plugin named `profile`; the constructor only keeps the context."""
+
+    plugin_name = "profile"
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    @functools.cached_property
+    def server(self) -> Server:
+        """The HTTP side, made on first use."""
+        from tpu_profile_plugin.server.app import Server
+        from tpu_profile_plugin.server.options import from_context
+
+        return Server(from_context(self._context))
+
+    def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
+        """The routes below `/data/plugin/profile`."""
+        return self.server.apps()
+
+    def is_active(self) -> bool:
+        """Whether any run was ever found; never blocks for long."""
+        return self.server.logdir.has_runs()
+
+    def frontend_metadata(self) -> base_plugin.FrontendMetadata:
+        """The tab: TensorBoard loads our module into a frame and calls its render()."""
+        return base_plugin.FrontendMetadata(es_module_path="/index.js")
+
+
+class ProfilePluginLoader(base_plugin.TBLoader):  # type: ignore[misc]
+    """What the entry point names."""
+
+    def define_flags(self, parser: argparse.ArgumentParser) -> None:
+        """Adds our flags to TensorBoard's command line."""
+        from tpu_profile_plugin.server.options import define_flags
+
+        define_flags(parser)
+
+    def load(self, context: Any) -> ProfilePlugin:
+        """The plugin."""
+        return ProfilePlugin(context)

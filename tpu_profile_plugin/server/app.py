@@ -1,0 +1,121 @@
+"""Puts the server together: the table of routes, method checks, and errors into answers."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from werkzeug.wrappers import Request
+
+from tpu_profile_plugin.errors import NotFound, ProfileError, WrongMethod
+from tpu_profile_plugin.logdir import AllowedRoots, Logdir
+from tpu_profile_plugin.server.answer import Answer, StartResponse, content_policy, error_answer, send
+from tpu_profile_plugin.server.assets import Assets
+from tpu_profile_plugin.server.catalog import Catalog
+from tpu_profile_plugin.server.options import Options
+from tpu_profile_plugin.server.query import Query
+from tpu_profile_plugin.server.results import Results
+from tpu_profile_plugin.server.routes import Routes
+from tpu_profile_plugin.server.store import DiskStore, MemoryStore, default_directory
+
+_LOG = logging.getLogger("tpu_profile_plugin")
+
+WsgiApp = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
+
+
+class Server:
+    """The plugin's HTTP side. Making one touches neither the logdir nor the cache."""
+
+    def __init__(self, options: Options, *, logdir: Logdir | None = None, assets: Assets | None = None) -> None:
+        self._options = options
+        self.logdir = logdir or Logdir(options.logdir, limit_s=options.scan_limit_s)
+        self._catalog = Catalog(self.logdir, AllowedRoots(options.allowed_roots))
+        self._making = threading.Lock()
+        self._made: Results | None = None
+        self._routes = Routes(options, self._catalog, self.results, assets or Assets())
+        self._policy = content_policy(options.framing)
+
+    def results(self) -> Results:
+        """The answers' cache, made on first use because it loads the columns and NumPy."""
+        with self._making:
+            if self._made is None:
+                from tpu_profile_plugin.tools.shelf import Shelf
+
+                shelf = Shelf(self._options.columns_bytes)
+                self._made = Results(shelf, MemoryStore(self._options.results_bytes), self._disk())
+            return self._made
+
+    def apps(self) -> Mapping[str, WsgiApp]:
+        """A WSGI application per route, below the plugin's own prefix."""
+        routes = self._routes
+        reading = {
+            "/": routes.page,
+            "/index.html": routes.page,
+            "/local": routes.page,
+            "/index.js": routes.entry,
+            "/config": routes.config,
+            "/version": routes.version,
+            "/status": routes.status,
+            "/runs": routes.runs,
+            "/runs_info": routes.runs_info,
+            "/run_tools": routes.run_tools,
+            "/run_info": routes.run_info,
+            "/hosts": routes.hosts,
+            "/module_list": routes.module_list,
+            "/data": routes.data,
+            "/data_csv": routes.data_csv,
+        }
+        apps: dict[str, WsgiApp] = {
+            path: functools.partial(self._serve, ("GET", "HEAD"), handler) for path, handler in reading.items()
+        }
+        for path in ("/capture_profile", "/generate_cache"):
+            apps[path] = functools.partial(self._serve, ("POST",), routes.not_built)
+        apps["/static/*"] = self._static
+        apps["/*"] = self._unknown
+        return apps
+
+    def _serve(
+        self,
+        methods: tuple[str, ...],
+        handler: Callable[[Query], Answer],
+        environ: dict[str, Any],
+        start_response: StartResponse,
+    ) -> Iterable[bytes]:
+        request = Request(environ)
+        try:
+            if request.method not in methods:
+                raise _wrong_method(request.method, methods)
+            answer = handler(Query(request.args))
+        except ProfileError as error:
+            answer = error_answer(error)
+        except Exception:
+            _LOG.exception("request %s failed", request.path)
+            answer = error_answer(ProfileError("The server failed on this request; its log says why."))
+        return send(answer, request, start_response, self._policy)
+
+    def _static(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        name = str(environ.get("PATH_INFO", "")).partition("/static/")[2]
+        return self._serve(("GET", "HEAD"), lambda _: self._routes.static(name), environ, start_response)
+
+    def _unknown(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        def refuse(_: Query) -> Answer:
+            raise NotFound("There is no such route.")
+
+        return self._serve(("GET", "HEAD", "POST", "PUT", "DELETE"), refuse, environ, start_response)
+
+    def _disk(self) -> DiskStore | None:
+        chosen = self._options.cache_dir
+        if chosen == "off" or self._options.disk_bytes == 0:
+            return None
+        directory = default_directory() if chosen is None else Path(chosen).expanduser() / "results"
+        return DiskStore(directory, self._options.disk_bytes)
+
+
+def _wrong_method(method: str, methods: tuple[str, ...]) -> WrongMethod:
+    allow = ", ".join(methods)
+    hint = "This changes things, so it takes POST only" if methods == ("POST",) else f"This route takes {allow} only"
+    return WrongMethod(f"{hint}, not {method[:20]}.", allow=allow)

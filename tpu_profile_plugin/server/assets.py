@@ -1,0 +1,108 @@
+"""The built frontend: files are looked up in a listing of the static directory, never joined from a request."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from tpu_profile_plugin.errors import NotFound
+from tpu_profile_plugin.server.answer import HTML, IMMUTABLE, NEVER, REVALIDATE, Answer, Body
+
+STATIC = Path(__file__).resolve().parent.parent / "static"
+
+_TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".html": HTML,
+    ".json": "application/json",
+    ".map": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".wasm": "application/wasm",
+    ".woff2": "font/woff2",
+    ".txt": "text/plain; charset=utf-8",
+}
+_HASHED = re.compile(r"-[A-Za-z0-9_-]{8,}\.[a-z0-9.]+$")
+
+_ENTRY = b"""// Stands in for the built frontend: TensorBoard calls render() in the plugin's frame.
+export function render() {
+  document.location.href = new URL("index.html", import.meta.url).href;
+}
+"""
+_MISSING = b"""<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Profile: the page is not built</title></head>
+<body>
+<h1>The Profile page is not built yet</h1>
+<p>The plugin runs and answers requests, but its web page is missing from the installation.
+In a source checkout, build it once and reload:</p>
+<pre>cd frontend
+npm ci
+npm run build</pre>
+<p>or install the package with <code>pip install .</code>, which builds it too.
+An installed wheel always holds the page; if you see this with one, the installation is damaged: install it again.</p>
+</body>
+</html>
+"""
+
+
+class Assets:
+    """Files of the static directory, kept in memory until they change."""
+
+    def __init__(self, directory: Path = STATIC) -> None:
+        self._directory = directory
+        self._kept: dict[str, tuple[tuple[int, int], Body]] = {}
+
+    def page(self) -> Answer:
+        """index.html, or a page that says how to build it."""
+        body = self._find(self._directory, "index.html")
+        return Answer(Body(_MISSING, HTML), 503, "", NEVER) if body is None else Answer(body)
+
+    def entry(self) -> Answer:
+        """index.js, the module that TensorBoard loads."""
+        return Answer(self._find(self._directory, "index.js") or Body(_ENTRY, _TYPES[".js"]))
+
+    def static(self, name: str) -> Answer:
+        """A file below static/; names with a content hash never change."""
+        directory = self._directory / "static"
+        *parents, last = name.split("/")
+        for parent in parents:
+            if parent not in _names(directory, directories=True):
+                raise _absent(name)
+            directory = directory / parent
+        body = self._find(directory, last)
+        if body is None:
+            raise _absent(name)
+        return Answer(body, cache=IMMUTABLE if _HASHED.search(last) else REVALIDATE)
+
+    def _find(self, directory: Path, name: str) -> Body | None:
+        if name not in _names(directory, directories=False):
+            return None
+        path = directory / name
+        try:
+            facts = path.stat()
+            stamp = (facts.st_mtime_ns, facts.st_size)
+            kept = self._kept.get(str(path))
+            if kept is not None and kept[0] == stamp:
+                return kept[1]
+            kind = _TYPES.get(path.suffix, "application/octet-stream")
+            body = Body(path.read_bytes(), kind)
+        except OSError:
+            return None
+        self._kept[str(path)] = (stamp, body)
+        return body
+
+
+def _names(directory: Path, *, directories: bool) -> set[str]:
+    try:
+        with os.scandir(directory) as entries:
+            return {entry.name for entry in entries if entry.is_dir(follow_symlinks=False) == directories}
+    except OSError:
+        return set()
+
+
+def _absent(name: str) -> NotFound:
+    return NotFound(f"There is no static file {name[:80]!r}.")

@@ -1,0 +1,174 @@
+"""From request to run, hosts and facts: names are looked up in our own listings."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError, Unsettled
+from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, Run
+from tpu_profile_plugin.server.query import Query
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.tools.facts import RunFacts
+    from tpu_profile_plugin.tools.tool import HostChoice
+
+ALL_HOSTS = "ALL_HOSTS"
+
+_ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
+_ALL_AND_EACH = frozenset(
+    {"input_pipeline_analyzer", "framework_op_stats", "tensorflow_stats", "kernel_stats", "megascale_stats"}
+)
+_FACTS_KEPT = 4096
+
+
+@dataclass(frozen=True)
+class Located:
+    """A run, how to read its files, and how to look at it again."""
+
+    run: Run
+    read: Callable[[HostFile], Any]
+    again: Callable[[], Run]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What opening a run's files told: facts over the sound ones, problems by file name for the others."""
+
+    facts: RunFacts
+    problems: dict[str, Problem]
+
+
+class Catalog:
+    """Runs of the logdir and, where allowed, outside of it."""
+
+    def __init__(self, logdir: Logdir, allowed: AllowedRoots) -> None:
+        self.logdir = logdir
+        self._allowed = allowed
+        self._lock = threading.Lock()
+        self._looked: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def names(self, query: Query) -> list[str]:
+        """The names of the runs that a request may ask for, descending."""
+        session = query.optional("session_path")
+        if session is not None:
+            return [self._allowed.session(session)[0].name]
+        below = query.optional("run_path")
+        if below is not None:
+            return sorted(self._allowed.below(below), reverse=True)
+        return self.logdir.names()
+
+    def locate(self, query: Query) -> Located:
+        """The run of a request; raises BadRequest, Forbidden or NotFound."""
+        session = query.optional("session_path")
+        if session is not None:
+            run, files = self._allowed.session(session)
+            wanted = query.optional("run")
+            if wanted is not None and wanted != run.name:
+                raise BadRequest("Parameter 'run' is not the last part of session_path.", parameter="run")
+            again: Callable[[], Run] = lambda: self._allowed.session(session)[0]  # noqa: E731
+            return Located(run, lambda f: files.read(f.path, f.size, f.mtime_ns, f.tag), again)
+        name = query.required("run").rstrip("/")
+        below = query.optional("run_path")
+        if below is not None:
+            runs = self._allowed.below(below)
+            if name not in runs:
+                raise NotFound(
+                    f"There is no run {name[:200]!r} in this run_path.", code="run_not_found", run=name[:200]
+                )
+            run, files = runs[name]
+            again = lambda: self._allowed.below(below)[name][0]  # noqa: E731
+            return Located(run, lambda f: files.read(f.path, f.size, f.mtime_ns, f.tag), again)
+        return Located(self.logdir.run(name), self.logdir.read, lambda: self.logdir.run(name))
+
+    def known(self, located: Located) -> Known:
+        """Looks into every file of the run, each once as long as it does not change."""
+        from tpu_profile_plugin.tools.facts import united
+
+        sound, problems = [], {}
+        for file in located.run.hosts:
+            if file.problem is not None:
+                problems[file.name] = file.problem
+                if file.problem.code != "empty_file":
+                    continue
+            facts = self._facts_of(located, file)
+            if isinstance(facts, Problem):
+                problems[file.name] = facts
+            else:
+                sound.append(facts)
+        return Known(united(sound), problems)
+
+    def _facts_of(self, located: Located, file: HostFile) -> Any:
+        """The facts of one file, or the problem that prevents one."""
+        with self._lock:
+            if file.identity in self._looked:
+                self._looked.move_to_end(file.identity)
+                return self._looked[file.identity]
+        from tpu_profile_plugin.tools.facts import look
+
+        try:
+            facts: Any = look(file.host, located.read(file))
+        except ProfileError as error:
+            facts = Problem(error.code, error.message, file.name, error.details.get("offset"))
+            if isinstance(error, Unsettled):
+                return facts
+        with self._lock:
+            self._looked[file.identity] = facts
+            while len(self._looked) > _FACTS_KEPT:
+                self._looked.popitem(last=False)
+        return facts
+
+
+def hosts_listed(run: Run, tag: str) -> list[str]:
+    """The hosts that `/hosts` lists for a tool, built or not; any other text is a tool that takes one host."""
+    names = list(run.host_names)
+    if len(names) < 2:
+        return names
+    if tag in _ALL_ONLY:
+        return [ALL_HOSTS]
+    return [ALL_HOSTS, *names] if tag in _ALL_AND_EACH else names
+
+
+def hosts_offered(run: Run, choice: HostChoice) -> list[str]:
+    """The hosts that our own page offers for a tool."""
+    names = list(run.host_names)
+    if len(names) < 2:
+        return names
+    if choice.value == "all":
+        return [ALL_HOSTS]
+    return [ALL_HOSTS, *names] if choice.value == "one_or_all" else names
+
+
+def chosen_hosts(run: Run, choice: HostChoice, query: Query) -> tuple[HostFile, ...]:
+    """The files that a data request is about; raises BadRequest, NotFound (host_not_found) or NoData."""
+    if not run.hosts:
+        raise NoData(" ".join(p.message for p in run.problems) or "This run holds no profile.", run=run.name)
+    host, several = query.optional("host"), query.names("hosts")
+    if several and (choice.value == "several" or host is None):
+        if choice.value != "several" and len(several) > 1:
+            raise BadRequest(
+                "This tool does not take several 'hosts'; name one 'host', or none for all.", parameter="hosts"
+            )
+        wanted = {_host(run, name).host for name in several}
+        return tuple(file for file in run.hosts if file.host in wanted)
+    if host is not None and host != ALL_HOSTS:
+        return (_host(run, host),)
+    if choice.value == "one" and len(run.hosts) > 1:
+        raise BadRequest(
+            "This run has several hosts and the tool shows one at a time: name one in 'host'.",
+            parameter="host",
+            hosts=list(run.host_names),
+        )
+    return run.hosts
+
+
+def _host(run: Run, name: str) -> HostFile:
+    for file in run.hosts:
+        if file.host == name:
+            return file
+    raise NotFound(
+        f"There is no host {name[:200]!r} in run {run.name!r}.", code="host_not_found", hosts=list(run.host_names)
+    )

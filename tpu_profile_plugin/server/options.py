@@ -1,0 +1,145 @@
+"""Everything that can be set by flag or environment, in one frozen object."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_LOG = logging.getLogger("tpu_profile_plugin")
+_MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the plugin runs.
+
+    Attributes:
+      logdir: path or URL; "" when TensorBoard was started without one.
+      allowed_roots: directories below which `session_path` and `run_path` may lead; empty switches both off.
+      cache_dir: where results are kept on disk; None: the user's cache directory, "off": nowhere.
+      columns_bytes: memory for decoded profiles.
+      results_bytes: memory for answers.
+      disk_bytes: disk space for answers.
+      scan_limit_s: how long one scan of the logdir may take.
+      hide_capture_button, tab_name_label, src_prefix: passed through to the page by `/config`.
+      framing: "self": our pages may be framed by this server only; "any": also by other origins, e.g. a notebook's.
+    """
+
+    logdir: str = ""
+    allowed_roots: tuple[str, ...] = ()
+    cache_dir: str | None = None
+    columns_bytes: int = 1024 * _MB
+    results_bytes: int = 256 * _MB
+    disk_bytes: int = 1024 * _MB
+    scan_limit_s: float = 10.0
+    hide_capture_button: bool = False
+    tab_name_label: bool = False
+    src_prefix: str = ""
+    framing: str = "self"
+
+
+FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
+    (
+        "--master_tpu_unsecure_channel",
+        {"metavar": "ADDR", "type": str, "default": "", "help": "Accepted for old command lines and ignored."},
+    ),
+    (
+        "--profile_allowed_roots",
+        {
+            "metavar": "DIR[,DIR...]",
+            "type": str,
+            "default": None,
+            "help": "Directories outside --logdir that links with session_path or run_path may open "
+            "(default: none; environment: TPU_PROFILE_ALLOWED_ROOTS).",
+        },
+    ),
+    (
+        "--profile_cache_dir",
+        {
+            "metavar": "DIR",
+            "type": str,
+            "default": None,
+            "help": 'Where computed answers are kept, never in the logdir; "off" keeps none on disk '
+            "(default: your cache directory; environment: TPU_PROFILE_CACHE_DIR).",
+        },
+    ),
+    (
+        "--profile_columns_mb",
+        {
+            "metavar": "N",
+            "type": int,
+            "default": None,
+            "help": "Memory for decoded profiles, in MiB (default: 1024; environment: TPU_PROFILE_COLUMNS_MB).",
+        },
+    ),
+    (
+        "--profile_results_mb",
+        {
+            "metavar": "N",
+            "type": int,
+            "default": None,
+            "help": "Memory for answers, in MiB (default: 256; environment: TPU_PROFILE_RESULTS_MB).",
+        },
+    ),
+    (
+        "--profile_disk_mb",
+        {
+            "metavar": "N",
+            "type": int,
+            "default": None,
+            "help": "Disk space for answers, in MiB (default: 1024; environment: TPU_PROFILE_DISK_MB).",
+        },
+    ),
+)
+
+
+def define_flags(parser: argparse.ArgumentParser) -> None:
+    """Adds our flags; one that another plugin has already defined is left to it."""
+    group = parser.add_argument_group("profile plugin")
+    for name, settings in FLAGS:
+        try:
+            group.add_argument(name, **settings)
+        except argparse.ArgumentError:
+            _LOG.debug("flag %s is already defined", name)
+
+
+def from_context(context: Any, environ: Mapping[str, str] = os.environ) -> Options:
+    """The options of a TensorBoard context: a flag wins over the environment, that over the default."""
+    flags = getattr(context, "flags", None)
+
+    def given(name: str) -> Any:
+        value = getattr(flags, f"profile_{name}", None)
+        return value if value is not None else environ.get(f"TPU_PROFILE_{name.upper()}")
+
+    roots = given("allowed_roots") or ""
+    return Options(
+        logdir=getattr(context, "logdir", None) or "",
+        allowed_roots=tuple(root.strip() for root in str(roots).split(",") if root.strip()),
+        cache_dir=given("cache_dir") or None,
+        columns_bytes=_megabytes("columns", given("columns_mb"), Options.columns_bytes),
+        results_bytes=_megabytes("results", given("results_mb"), Options.results_bytes),
+        disk_bytes=_megabytes("disk", given("disk_mb"), Options.disk_bytes),
+        hide_capture_button=bool(getattr(context, "hide_capture_profile_button", False)),
+        tab_name_label=bool(getattr(context, "enable_tab_name_label", False)),
+        src_prefix=getattr(context, "src_prefix", None) or "",
+        framing="any" if environ.get("TPU_PROFILE_FRAMING") == "any" else "self",
+    )
+
+
+def _megabytes(name: str, value: Any, default: int) -> int:
+    if value is None or value == "":
+        return default
+    try:
+        number = int(value)
+    except ValueError:
+        number = -1
+    if number < 0:
+        _LOG.warning(
+            "TPU_PROFILE_%s_MB must be a number of MiB, not %r; %d is used", name.upper(), value, default // _MB
+        )
+        return default
+    return number * _MB

@@ -1,0 +1,34 @@
+"""The query string, read by name; every complaint names the parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tpu_profile_plugin.errors import BadRequest
+
+
+class Query:
+    """Parameters of one request; an empty value counts as absent."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+
+    def optional(self, name: str) -> str | None:
+        """The parameter's text, None when absent or empty."""
+        return self._values.get(name) or None
+
+    def required(self, name: str) -> str:
+        """The parameter's text; raises BadRequest when it is missing."""
+        value = self.optional(name)
+        if value is None:
+            raise BadRequest(f"Parameter {name!r} is missing.", parameter=name)
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """A boolean: true only for the text "true" in any case; absent is the default."""
+        value = self.optional(name)
+        return default if value is None else value.lower() == "true"
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """A comma-separated list, empty parts left out."""
+        return tuple(part for part in (self.optional(name) or "").split(",") if part)

@@ -1,0 +1,142 @@
+"""Answers of tools: identified by content, computed once, kept in memory and on disk."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tpu_profile_plugin
+from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+from tpu_profile_plugin.logdir import HostFile
+from tpu_profile_plugin.server.answer import Body
+from tpu_profile_plugin.server.catalog import Located
+from tpu_profile_plugin.server.flight import Flights
+from tpu_profile_plugin.server.store import DiskStore, MemoryStore
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.tools.shelf import Shelf
+    from tpu_profile_plugin.tools.tool import Tool
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Order:
+    """One request for a tool's answer, with everything that the answer depends on."""
+
+    located: Located
+    tool: Tool
+    hosts: tuple[HostFile, ...]
+    params: Mapping[str, Any]
+    csv: bool = False
+
+    @functools.cached_property
+    def key(self) -> str:
+        """Equal for equal answers: content of the files, tool, parameters and versions."""
+        facts = [
+            _FORMAT,
+            build_identity(),
+            self.tool.id,
+            self.tool.version,
+            self.csv,
+            self.located.run.name,
+            [[file.host, file.name, file.identity] for file in self.hosts],
+            sorted(self.params.items()),
+        ]
+        return hashlib.blake2b(json.dumps(facts).encode(), digest_size=20).hexdigest()
+
+
+class Results:
+    """Finds or computes answers."""
+
+    def __init__(self, shelf: Shelf, memory: MemoryStore, disk: DiskStore | None) -> None:
+        self._shelf = shelf
+        self._memory = memory
+        self._disk = disk
+        self._flights: Flights[Body] = Flights()
+
+    def get(self, order: Order, *, fresh: bool = False) -> Body:
+        """The answer to an order; `fresh` computes it again whatever is kept."""
+        if not fresh:
+            body = self._memory.get(order.key)
+            if body is not None:
+                return body
+        return self._flights.do((order.key, fresh), lambda: self._obtain(order, fresh))
+
+    def _obtain(self, order: Order, fresh: bool) -> Body:
+        if not fresh:
+            body = self._memory.get(order.key)  # somebody may just have landed
+            if body is None and self._disk is not None:
+                body = self._disk.get(order.key)
+                if body is not None:
+                    self._memory.put(order.key, body)
+            if body is not None:
+                return body
+        body, durable = self._csv(order, fresh) if order.csv else self._build(order)
+        if _unchanged(order):  # else the key may name other bytes than those that were read
+            self._memory.put(order.key, body)
+            if durable and self._disk is not None:
+                self._disk.put(order.key, body)
+        return body
+
+    def _build(self, order: Order) -> tuple[Body, bool]:
+        from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+        from tpu_profile_plugin.tools.payload import BINARY_TYPE, encode
+
+        def profile(index: int, file: HostFile) -> HostProfile:
+            return HostProfile(
+                file.host, index, file.name, file.identity, lambda: order.located.read(file), self._shelf
+            )
+
+        hosts = tuple(profile(index, file) for index, file in enumerate(order.hosts))
+        raw = encode(order.tool.build(Inputs(order.located.run.name, hosts, order.params)))
+        durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
+        return Body(raw.body, raw.content_type, raw.headers), durable
+
+    def _csv(self, order: Order, fresh: bool) -> tuple[Body, bool]:
+        from tpu_profile_plugin.tools.table import csv_of
+
+        source = self.get(Order(order.located, order.tool, order.hosts, order.params), fresh=fresh)
+        table = _first_table(source)
+        return Body(csv_of(table).encode("utf-8", "replace"), "text/csv; charset=utf-8"), True
+
+
+def _first_table(body: Body) -> Mapping[str, Any]:
+    if not body.content_type.startswith("application/json"):
+        raise BadRequest("This tool's answer is not a table, so there is no CSV of it.", parameter="tag")
+    value = json.loads(body.plain)
+    if isinstance(value, list):
+        if not value:
+            raise NoData("This tool has no table for this run.")
+        value = value[0]
+    if not isinstance(value, dict) or "cols" not in value:
+        raise BadRequest("This tool's answer is not a table, so there is no CSV of it.", parameter="tag")
+    return value
+
+
+def _unchanged(order: Order) -> bool:
+    try:
+        now = {file.identity for file in order.located.again().hosts}
+    except (NotFound, OSError):
+        return False
+    return all(file.identity in now for file in order.hosts)
+
+
+@functools.cache
+def build_identity() -> str:
+    """The package version, and in a source checkout also its state: answers of other code are never used."""
+    package = Path(tpu_profile_plugin.__file__).parent
+    state = hashlib.blake2b(digest_size=8)
+    for directory, folders, names in os.walk(package):
+        folders[:] = sorted(name for name in folders if name not in ("static", "__pycache__"))
+        for name in sorted(names):
+            if name.endswith((".py", ".so", ".pyd")):
+                facts = (Path(directory) / name).stat()
+                state.update(f"{name}:{facts.st_size}:{facts.st_mtime_ns};".encode())
+    return f"{tpu_profile_plugin.__version__}+{state.hexdigest()}"

@@ -1,0 +1,225 @@
+"""The routes: each parses, calls and answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import tpu_profile_plugin
+from tpu_profile_plugin.errors import NotAvailable, Unsettled
+from tpu_profile_plugin.logdir import Problem, Run
+from tpu_profile_plugin.server.answer import Answer, json_answer, text_answer
+from tpu_profile_plugin.server.assets import Assets
+from tpu_profile_plugin.server.catalog import Catalog, Known, chosen_hosts, hosts_listed, hosts_offered
+from tpu_profile_plugin.server.options import Options
+from tpu_profile_plugin.server.query import Query
+from tpu_profile_plugin.server.results import Order, Results
+
+PATTERNS = (
+    "plugins/profile/<session>/<host>.xplane.pb",
+    "<run>/plugins/profile/<session>/<host>.xplane.pb",
+    "<directory>/<host>.xplane.pb",
+)
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class Routes:
+    """Handlers of all routes; the names of the methods are the routes."""
+
+    def __init__(self, options: Options, catalog: Catalog, results: Callable[[], Results], assets: Assets) -> None:
+        self._options = options
+        self._catalog = catalog
+        self._results = results
+        self._assets = assets
+
+    def page(self, _: Query) -> Answer:
+        """The web page."""
+        return self._assets.page()
+
+    def entry(self, _: Query) -> Answer:
+        """The module that TensorBoard imports."""
+        return self._assets.entry()
+
+    def static(self, name: str) -> Answer:
+        """A file of the built frontend."""
+        return self._assets.static(name)
+
+    def config(self, _: Query) -> Answer:
+        """Settings of the page."""
+        return json_answer(
+            {
+                "enableTabNameLabel": self._options.tab_name_label,
+                "hideCaptureProfileButton": self._options.hide_capture_button,
+                "srcPathPrefix": self._options.src_prefix,
+            }
+        )
+
+    def version(self, _: Query) -> Answer:
+        """The version of the package."""
+        return text_answer(tpu_profile_plugin.__version__)
+
+    def status(self, _: Query) -> Answer:
+        """What was looked for and where; feeds the page that is shown without runs."""
+        scan = self._catalog.logdir.scan()
+        return json_answer(
+            {
+                "version": tpu_profile_plugin.__version__,
+                "logdir": self._catalog.logdir.path,
+                "patterns": list(PATTERNS),
+                "scanned_directories": scan.directories,
+                "scan_ms": round((scan.ended - scan.began) * 1e3, 3),
+                "runs": len(scan.places),
+                "capture_enabled": False,
+                "problems": [problem.describe() for problem in scan.problems],
+            }
+        )
+
+    def runs(self, query: Query) -> Answer:
+        """The names of the runs, descending."""
+        return json_answer(self._catalog.names(query))
+
+    def runs_info(self, _: Query) -> Answer:
+        """The runs with sizes and problems; no file is opened."""
+        return json_answer([_run_summary(run) for run in self._catalog.logdir.runs()])
+
+    def run_tools(self, query: Query) -> Answer:
+        """The ids of the tools that have something to show, in the order of the menu."""
+        known = self._catalog.known(self._catalog.locate(query))
+        available = [tool["id"] for tool in _tools(known, []) if tool["available"]]
+        if "trace_viewer@" in available and "trace_viewer" in available:
+            available.remove("trace_viewer")
+        return json_answer(available)
+
+    def run_info(self, query: Query) -> Answer:
+        """Everything about one run: hosts, device types, tools with reasons, problems."""
+        located = self._catalog.locate(query)
+        known = self._catalog.known(located)
+        run = located.run
+        hosts = [
+            {
+                "name": file.host,
+                "bytes": file.size,
+                "mtime_ms": file.mtime_ns // 1_000_000,
+                "kind": file.kind,
+                "problem": _described(known.problems.get(file.name)),
+            }
+            for file in run.hosts
+        ]
+        about_run = [p for p in run.problems if p.file is None or p.file not in known.problems]
+        problems = [problem.describe() for problem in (*about_run, *known.problems.values())]
+        return json_answer(
+            {
+                "run": run.name,
+                "hosts": hosts,
+                "device_types": list(known.facts.device_types),
+                "tools": _tools(known, problems, run),
+                "problems": problems,
+            }
+        )
+
+    def hosts(self, query: Query) -> Answer:
+        """The hosts that a tool may be asked for; the tool's name is not checked."""
+        from tpu_profile_plugin.tools import registry
+
+        run = self._catalog.locate(query).run
+        tag = registry.canonical(query.optional("tag") or "")
+        own = registry.own_choice(tag)
+        names = hosts_listed(run, tag) if own is None else hosts_offered(run, own)
+        return json_answer([{"hostname": name} for name in names])
+
+    def module_list(self, query: Query) -> Answer:
+        """The HLO modules of a run, sorted and joined by commas; `format=json` gives a list."""
+        located = self._catalog.locate(query)
+        names = list(self._catalog.known(located).facts.module_names())
+        if query.optional("format") == "json":
+            return json_answer(names)
+        # The original lists a marker file of this name when a run has profiles but no module.
+        return text_answer(",".join(names) or ("NO_MODULE" if located.run.hosts else ""))
+
+    def data(self, query: Query) -> Answer:
+        """A tool's answer."""
+        return self._data(query, csv=False)
+
+    def data_csv(self, query: Query) -> Answer:
+        """The first table of a tool's answer as CSV, to be saved."""
+        return self._data(query, csv=True)
+
+    def not_built(self, _: Query) -> Answer:
+        """A route of the original that is not there yet."""
+        raise NotAvailable("This server cannot do that yet.")
+
+    def _data(self, query: Query, csv: bool) -> Answer:
+        fresh = not query.flag("use_saved_result", default=True)
+        for last_try in (False, True):
+            order = self._order(query, csv)
+            try:
+                return self._found(query, order, fresh)
+            except Unsettled:
+                if last_try:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _found(self, query: Query, order: Order, fresh: bool) -> Answer:
+        body = self._results().get(order, fresh=fresh)
+        headers = (("Content-Disposition", f'attachment; filename="{_csv_name(query)}"'),) if order.csv else ()
+        return Answer(body, etag=order.key, headers=headers)
+
+    def _order(self, query: Query, csv: bool) -> Order:
+        from tpu_profile_plugin.tools import registry
+
+        located = self._catalog.locate(query)
+        tool = registry.find(query.required("tag"))
+        hosts = chosen_hosts(located.run, tool.hosts, query)
+        params = {param.name: param.parse(query.optional(param.name)) for param in tool.params}
+        return Order(located, tool, hosts, params, csv)
+
+
+def _described(problem: Problem | None) -> dict[str, Any] | None:
+    return None if problem is None else problem.describe() | {"offset": problem.offset}
+
+
+def _run_summary(run: Run) -> dict[str, Any]:
+    return {
+        "run": run.name,
+        "session": run.session,
+        "directory": run.directory,
+        "hosts": len(run.hosts),
+        "bytes": run.bytes,
+        "mtime_ms": run.mtime_ms,
+        "problems": [problem.describe() for problem in run.problems],
+    }
+
+
+def _tools(known: Known, problems: list[dict[str, Any]], run: Run | None = None) -> list[dict[str, Any]]:
+    """Every offered tool with its availability; without a readable file none is available."""
+    from tpu_profile_plugin.tools.registry import TOOLS
+
+    unreadable = None
+    if not known.facts.hosts:
+        unreadable = " ".join(str(problem["message"]) for problem in problems) or "No file of this run can be read."
+    tools = []
+    for tool in TOOLS:
+        if not tool.offered:
+            continue
+        reason = unreadable or tool.available(known.facts)
+        tools.append(
+            {
+                "id": tool.id,
+                "title": tool.title,
+                "group": tool.group,
+                "summary": tool.summary,
+                "hosts": tool.hosts.value,
+                "host_names": hosts_offered(run, tool.hosts) if run is not None else [],
+                "available": reason is None,
+                "reason": reason,
+                "params": [param.describe() for param in tool.params],
+            }
+        )
+    return tools
+
+
+def _csv_name(query: Query) -> str:
+    host = (query.optional("host") or "").rsplit("-", 1)[-1]
+    parts = (query.optional("tag"), query.optional("run"), host)
+    return _UNSAFE.sub("_", "_".join(part for part in parts if part)) + ".csv"
