@@ -79,7 +79,9 @@ class Answer:
 
 def json_answer(value: Any, status: int = 200) -> Answer:
     """A JSON answer."""
-    return Answer(Body(json.dumps(value, separators=(", ", ": "), ensure_ascii=False).encode(), JSON), status)
+    return Answer(
+        Body(json.dumps(value, separators=(", ", ": "), ensure_ascii=False).encode("utf-8", "replace"), JSON), status
+    )
 
 
 def text_answer(text: str) -> Answer:
