@@ -90,3 +90,97 @@ def blob(data: _U8, value: int) -> bytes: ...
 def nested_text(data: _U8, value: int, path: list[int]) -> int: ...
 def text_codes(data: _U8, values: _U64) -> tuple[_I32, _U64]: ...
 def first_stats(start: _U32, key: _U32, row: int) -> _I64: ...
+
+# ---- groups.rs
+
+def gather_stats(
+    start: NDArray[np.uint32], key: NDArray[np.uint32], slot_of_key: NDArray[np.uint8], slots: int
+) -> list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+    """Per slot the owners with a stat of it, ascending, and where each owner's first is; slot 255: not wanted."""
+
+def overlapping(
+    ref_begin: NDArray[np.int64], ref_duration: NDArray[np.int64], begin: NDArray[np.int64], duration: NDArray[np.int64]
+) -> NDArray[np.uint32]:
+    """For each event the first reference event that overlaps it (closed, forward only), 2**32-1 for none."""
+
+def enclosing(
+    ref_begin: NDArray[np.int64], ref_duration: NDArray[np.int64], begin: NDArray[np.int64], duration: NDArray[np.int64]
+) -> NDArray[np.uint32]:
+    """For each event the reference event that includes it (closed, forward only), 2**32-1 for none."""
+
+def expand_lines(
+    begin: NDArray[np.int64],
+    duration: NDArray[np.int64],
+    group: NDArray[np.int64],
+    scope: NDArray[np.int64],
+    any_gap: bool,
+    lines: list[tuple[NDArray[np.int32], NDArray[np.uint32], NDArray[np.uint32], list[int]]],
+) -> list[
+    tuple[
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.uint32],
+        NDArray[np.int64],
+        NDArray[np.uint8],
+        NDArray[np.uint32],
+    ]
+]:
+    """Builds derived lines from ordered events.
+
+    Each line is (row per event or -1, start of each row's levels, name code per level, lines it closes); the answer per
+    line is (begin, duration, code, group, level, first source event).
+    """
+
+def pair_offload(
+    begin: NDArray[np.int64],
+    duration: NDArray[np.int64],
+    key: NDArray[np.uint32],
+    is_start: NDArray[np.bool_],
+    max_rows: int,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
+    """Pairs starts with dones per key, first in first out: (start event, done event, row)."""
+
+@final
+class Forest:
+    """The event forest of one host; nodes are numbered in the order they are added."""
+
+    def __init__(self) -> None: ...
+    def add_lines(
+        self,
+        line_start: NDArray[np.int64],
+        begin: NDArray[np.int64],
+        duration: NDArray[np.int64],
+        skip: NDArray[np.bool_] | None = None,
+    ) -> int:
+        """Adds the nested events of some lines; returns the number of the first node."""
+
+    def add_points(self, count: int) -> int:
+        """Adds nodes without nesting; returns the number of the first."""
+
+    def link(self, parent: NDArray[np.uint32], child: NDArray[np.uint32]) -> None:
+        """Links pairs of nodes, replacing earlier links."""
+
+    def connect(
+        self,
+        producer: NDArray[np.uint32],
+        producer_key: NDArray[np.uint64],
+        consumer: NDArray[np.uint32],
+        consumer_key: NDArray[np.uint64],
+    ) -> None:
+        """Links all producers of a key to all its consumers, unless both are 64 or more."""
+
+    def group(
+        self, roots: NDArray[np.uint32], levels: tuple[NDArray[np.uint32], NDArray[np.int64]] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+        """Groups the roots' descendants in turn: (group per node, root per group, parent groups, child groups).
+
+        With `levels` (nodes, their root levels) roots that are grouped or below a root of their level are passed over.
+        """
+
+    def group_as(
+        self, roots: NDArray[np.uint32], ids: NDArray[np.int64], group: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Goes on from `group` with given numbers: (group per node, parent groups, child groups)."""
+
+    def nearest(self, nodes: NDArray[np.uint32], marked: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """For each node the nearest marked node among itself and its ancestors, breadth first; 2**32-1 for none."""

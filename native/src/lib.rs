@@ -3,18 +3,23 @@
 //! Pure functions on slices: no files, no globals, no I/O, no panic on any input. Only the `python`
 //! module knows that Python exists.
 
+/// Profiles over 4 GiB are ordinary here; positions are `usize`.
+const _: () = assert!(usize::BITS >= 64);
+
 pub mod columns;
+pub mod cover;
 pub mod error;
+pub mod expand;
+pub mod forest;
+pub mod gather;
 mod ids;
 pub mod metadata;
+pub mod nesting;
+pub mod offload;
 mod parallel;
+#[cfg(feature = "python")]
+mod python;
 pub mod stats;
 pub mod text;
 pub mod wire;
 pub mod xspace;
-
-/// Profiles over 4 GiB are ordinary here; positions are `usize`.
-const _: () = assert!(usize::BITS >= 64);
-
-#[cfg(feature = "python")]
-mod python;

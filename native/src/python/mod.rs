@@ -1,6 +1,7 @@
 //! The Python surface: registration (one file per owner), GIL release, and the one place where errors become exceptions.
 
 mod decode;
+mod groups;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -40,6 +41,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DecodeError", module.py().get_type::<DecodeError>())?;
     // One line per file of this folder: `FILE::register(module)?;`
     decode::register(module)?;
+    groups::register(module)?;
     // PyO3 collects `__all__`; a private module needs none, and the stub would have to repeat it.
     module.delattr("__all__")
 }

@@ -1,0 +1,286 @@
+//! Signatures of the grouping kernels: argument checks, NumPy hand-over, GIL release; no loop over events.
+
+use std::collections::HashMap;
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::cover::{self, Spans};
+use crate::error::Error;
+use crate::expand::{Events, Source, expand};
+use crate::forest;
+use crate::gather::gather;
+use crate::offload::pair;
+use crate::python::without_gil;
+
+type Array<'py, T> = Bound<'py, PyArray1<T>>;
+type Column<'py, T> = PyReadonlyArray1<'py, T>;
+type SourceColumns<'py> = (Column<'py, i32>, Column<'py, u32>, Column<'py, u32>, Vec<u32>);
+type LineColumns<'py> =
+    (Array<'py, i64>, Array<'py, i64>, Array<'py, u32>, Array<'py, i64>, Array<'py, u8>, Array<'py, u32>);
+
+fn check(fits: bool, what: &'static str) -> PyResult<()> {
+    if fits { Ok(()) } else { Err(Error::argument(what).into()) }
+}
+
+fn check_nodes(nodes: &[u32], count: usize) -> PyResult<()> {
+    check(nodes.iter().all(|&node| (node as usize) < count), "node number")
+}
+
+fn zip<T: Copy>(nodes: &[u32], values: &[T], count: usize) -> PyResult<Vec<(u32, T)>> {
+    check(nodes.len() == values.len(), "columns of different length")?;
+    check_nodes(nodes, count)?;
+    Ok(nodes.iter().copied().zip(values.iter().copied()).collect())
+}
+
+#[pyfunction]
+fn gather_stats<'py>(
+    py: Python<'py>,
+    start: Column<'py, u32>,
+    key: Column<'py, u32>,
+    slot_of_key: Column<'py, u8>,
+    slots: usize,
+) -> PyResult<Vec<(Array<'py, u32>, Array<'py, u32>)>> {
+    let (start, key, slot_of_key) = (start.as_slice()?, key.as_slice()?, slot_of_key.as_slice()?);
+    check(key.len() <= u32::MAX as usize && slots < 255, "too many stats")?;
+    let found = without_gil(py, || Ok(gather(start, key, slot_of_key, slots)))?;
+    Ok(found.into_iter().map(|found| (found.owner.into_pyarray(py), found.stat.into_pyarray(py))).collect())
+}
+
+fn walk<'py>(
+    py: Python<'py>,
+    kernel: fn(Spans, Spans, &mut [u32]),
+    columns: [&Column<'py, i64>; 4],
+) -> PyResult<Array<'py, u32>> {
+    let [ref_begin, ref_duration, begin, duration] = columns;
+    let reference = Spans { begin: ref_begin.as_slice()?, duration: ref_duration.as_slice()? };
+    let events = Spans { begin: begin.as_slice()?, duration: duration.as_slice()? };
+    check(reference.begin.len() == reference.duration.len(), "reference columns of different length")?;
+    check(events.begin.len() == events.duration.len(), "event columns of different length")?;
+    let out = without_gil(py, || {
+        let mut out = vec![0; events.begin.len()];
+        kernel(reference, events, &mut out);
+        Ok(out)
+    })?;
+    Ok(out.into_pyarray(py))
+}
+
+#[pyfunction]
+fn overlapping<'py>(
+    py: Python<'py>,
+    ref_begin: Column<'py, i64>,
+    ref_duration: Column<'py, i64>,
+    begin: Column<'py, i64>,
+    duration: Column<'py, i64>,
+) -> PyResult<Array<'py, u32>> {
+    walk(py, cover::overlapping, [&ref_begin, &ref_duration, &begin, &duration])
+}
+
+#[pyfunction]
+fn enclosing<'py>(
+    py: Python<'py>,
+    ref_begin: Column<'py, i64>,
+    ref_duration: Column<'py, i64>,
+    begin: Column<'py, i64>,
+    duration: Column<'py, i64>,
+) -> PyResult<Array<'py, u32>> {
+    walk(py, cover::enclosing, [&ref_begin, &ref_duration, &begin, &duration])
+}
+
+#[pyfunction]
+fn expand_lines<'py>(
+    py: Python<'py>,
+    begin: Column<'py, i64>,
+    duration: Column<'py, i64>,
+    group: Column<'py, i64>,
+    scope: Column<'py, i64>,
+    any_gap: bool,
+    lines: Vec<SourceColumns<'py>>,
+) -> PyResult<Vec<LineColumns<'py>>> {
+    let events = Events {
+        begin: begin.as_slice()?,
+        duration: duration.as_slice()?,
+        group: group.as_slice()?,
+        scope: scope.as_slice()?,
+        any_gap,
+    };
+    let count = events.begin.len();
+    check(events.duration.len() == count && events.group.len() == count, "event columns of different length")?;
+    let mut sources = Vec::with_capacity(lines.len());
+    for (row, level_start, code, dependents) in &lines {
+        sources.push(Source {
+            row: row.as_slice()?,
+            level_start: level_start.as_slice()?,
+            code: code.as_slice()?,
+            dependents,
+        });
+    }
+    let out = without_gil(py, || Ok(expand(&events, &sources)))?;
+    Ok(out
+        .into_iter()
+        .map(|line| {
+            (
+                line.begin.into_pyarray(py),
+                line.duration.into_pyarray(py),
+                line.code.into_pyarray(py),
+                line.group.into_pyarray(py),
+                line.level.into_pyarray(py),
+                line.source.into_pyarray(py),
+            )
+        })
+        .collect())
+}
+
+#[pyfunction]
+fn pair_offload<'py>(
+    py: Python<'py>,
+    begin: Column<'py, i64>,
+    duration: Column<'py, i64>,
+    key: Column<'py, u32>,
+    is_start: Column<'py, bool>,
+    max_rows: usize,
+) -> PyResult<(Array<'py, u32>, Array<'py, u32>, Array<'py, u32>)> {
+    let (begin, duration, key, is_start) =
+        (begin.as_slice()?, duration.as_slice()?, key.as_slice()?, is_start.as_slice()?);
+    let count = begin.len();
+    check(duration.len() == count && key.len() == count && is_start.len() == count, "columns of different length")?;
+    let (start, (done, row)): (Vec<u32>, (Vec<u32>, Vec<u32>)) = without_gil(py, || {
+        let pairs = pair(begin, duration, key, is_start, max_rows);
+        Ok(pairs.into_iter().map(|pair| (pair.start, (pair.done, pair.row))).unzip())
+    })?;
+    Ok((start.into_pyarray(py), done.into_pyarray(py), row.into_pyarray(py)))
+}
+
+/// The event forest of one host; see the stub for the meaning of each method.
+#[pyclass(module = "tpu_profile_plugin._native")]
+#[derive(Default)]
+struct Forest {
+    forest: forest::Forest,
+}
+
+type GroupColumns<'py> = (Array<'py, i64>, Array<'py, u32>, Array<'py, i64>, Array<'py, i64>);
+
+#[pymethods]
+impl Forest {
+    #[new]
+    fn new() -> Self {
+        Forest::default()
+    }
+
+    #[pyo3(signature = (line_start, begin, duration, skip=None))]
+    fn add_lines(
+        &mut self,
+        py: Python<'_>,
+        line_start: Column<'_, i64>,
+        begin: Column<'_, i64>,
+        duration: Column<'_, i64>,
+        skip: Option<Column<'_, bool>>,
+    ) -> PyResult<usize> {
+        let (line_start, begin, duration) = (line_start.as_slice()?, begin.as_slice()?, duration.as_slice()?);
+        let skip = skip.as_ref().map(|marks| marks.as_slice()).transpose()?;
+        let count = begin.len();
+        check(duration.len() == count && skip.is_none_or(|marks| marks.len() == count), "columns of different length")?;
+        let ordered = line_start.windows(2).all(|pair| pair[0] <= pair[1]);
+        let inside =
+            line_start.first().is_none_or(|&at| at >= 0) && line_start.last().is_none_or(|&at| at as usize <= count);
+        check(ordered && inside && self.forest.nodes() + count < u32::MAX as usize, "line starts")?;
+        let forest = &mut self.forest;
+        without_gil(py, || Ok(forest.add_lines(line_start, begin, duration, skip)))
+    }
+
+    fn add_points(&mut self, count: usize) -> PyResult<usize> {
+        check(count < u32::MAX as usize && self.forest.nodes() + count < u32::MAX as usize, "too many nodes")?;
+        Ok(self.forest.add_points(count))
+    }
+
+    fn link(&mut self, py: Python<'_>, parent: Column<'_, u32>, child: Column<'_, u32>) -> PyResult<()> {
+        let pairs = zip(parent.as_slice()?, child.as_slice()?, self.forest.nodes())?;
+        check_nodes(child.as_slice()?, self.forest.nodes())?;
+        let forest = &mut self.forest;
+        without_gil(py, || {
+            forest.link(&pairs);
+            Ok(())
+        })
+    }
+
+    fn connect(
+        &mut self,
+        py: Python<'_>,
+        producer: Column<'_, u32>,
+        producer_key: Column<'_, u64>,
+        consumer: Column<'_, u32>,
+        consumer_key: Column<'_, u64>,
+    ) -> PyResult<()> {
+        let producers = zip(producer.as_slice()?, producer_key.as_slice()?, self.forest.nodes())?;
+        let consumers = zip(consumer.as_slice()?, consumer_key.as_slice()?, self.forest.nodes())?;
+        let forest = &mut self.forest;
+        without_gil(py, || {
+            forest.connect(&producers, &consumers);
+            Ok(())
+        })
+    }
+
+    #[pyo3(signature = (roots, levels=None))]
+    fn group<'py>(
+        &self,
+        py: Python<'py>,
+        roots: Column<'py, u32>,
+        levels: Option<(Column<'py, u32>, Column<'py, i64>)>,
+    ) -> PyResult<GroupColumns<'py>> {
+        let roots = roots.as_slice()?;
+        check_nodes(roots, self.forest.nodes())?;
+        let levels: Option<HashMap<u32, i64>> = match &levels {
+            Some((node, level)) => {
+                Some(zip(node.as_slice()?, level.as_slice()?, self.forest.nodes())?.into_iter().collect())
+            }
+            None => None,
+        };
+        let forest = &self.forest;
+        let grouping = without_gil(py, || Ok(forest.group(roots, levels.as_ref())))?;
+        let (above, below): (Vec<i64>, Vec<i64>) = grouping.relation.into_iter().unzip();
+        Ok((
+            grouping.group.into_pyarray(py),
+            grouping.root.into_pyarray(py),
+            above.into_pyarray(py),
+            below.into_pyarray(py),
+        ))
+    }
+
+    fn group_as<'py>(
+        &self,
+        py: Python<'py>,
+        roots: Column<'py, u32>,
+        ids: Column<'py, i64>,
+        group: Column<'py, i64>,
+    ) -> PyResult<(Array<'py, i64>, Array<'py, i64>, Array<'py, i64>)> {
+        let (roots, ids, group) = (roots.as_slice()?, ids.as_slice()?, group.as_slice()?);
+        check_nodes(roots, self.forest.nodes())?;
+        check(ids.len() == roots.len() && group.len() == self.forest.nodes(), "columns of different length")?;
+        let forest = &self.forest;
+        let grouping = without_gil(py, || Ok(forest.group_as(roots, ids, group.to_vec())))?;
+        let (above, below): (Vec<i64>, Vec<i64>) = grouping.relation.into_iter().unzip();
+        Ok((grouping.group.into_pyarray(py), above.into_pyarray(py), below.into_pyarray(py)))
+    }
+
+    fn nearest<'py>(
+        &self,
+        py: Python<'py>,
+        nodes: Column<'py, u32>,
+        marked: Column<'py, u32>,
+    ) -> PyResult<Array<'py, u32>> {
+        let (nodes, marked) = (nodes.as_slice()?, marked.as_slice()?);
+        check_nodes(nodes, self.forest.nodes())?;
+        check_nodes(marked, self.forest.nodes())?;
+        let forest = &self.forest;
+        Ok(without_gil(py, || Ok(forest.nearest(nodes, marked)))?.into_pyarray(py))
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(gather_stats, module)?)?;
+    module.add_function(wrap_pyfunction!(overlapping, module)?)?;
+    module.add_function(wrap_pyfunction!(enclosing, module)?)?;
+    module.add_function(wrap_pyfunction!(expand_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(pair_offload, module)?)?;
+    module.add_class::<Forest>()
+}
