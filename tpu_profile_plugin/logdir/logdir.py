@@ -87,7 +87,8 @@ class Logdir:
         asked = time.monotonic()
         with self._lock:
             last = self._last
-            if last is not None and (last.began >= asked or asked - last.ended < self._get_files().rescan_after_s):
+            pause_s = self._files.rescan_after_s if self._files is not None else 0.0
+            if last is not None and (last.began >= asked or asked - last.ended < pause_s):
                 return last
             self._last = scan = self._walk(asked)
             self._seen_any = self._seen_any or bool(scan.places)

@@ -31,9 +31,13 @@ _COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/s
 
 
 class Body:
-    """Bytes to send, and their gzip form, made when first asked for and kept."""
+    """Bytes to send, and their gzip form, made when first asked for and kept.
+
+    `stable` is False when the files changed while the answer was made, so that nobody may keep it.
+    """
 
     def __init__(self, plain: bytes, content_type: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
+        self.stable = True
         self.plain = plain
         self.content_type = content_type
         self.headers = headers

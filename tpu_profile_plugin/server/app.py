@@ -89,11 +89,11 @@ class Server:
         try:
             if request.method not in methods:
                 raise _wrong_method(request.method, methods)
-            answer = handler(Query(request.args))
+            answer = handler(Query(request.args, request.if_none_match.contains_weak))
         except ProfileError as error:
             answer = error_answer(error)
         except Exception:
-            _LOG.exception("request %s failed", request.path)
+            _LOG.exception("request %r failed", request.path)
             answer = error_answer(ProfileError("The server failed on this request; its log says why."))
         return send(answer, request, start_response, self._policy)
 

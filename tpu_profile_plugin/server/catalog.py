@@ -61,6 +61,16 @@ class Catalog:
             return sorted(self._allowed.below(below), reverse=True)
         return self.logdir.names()
 
+    def runs(self, query: Query) -> list[Run]:
+        """The same runs with their files."""
+        session, below = query.optional("session_path"), query.optional("run_path")
+        if session is not None:
+            return [self._allowed.session(session)[0]]
+        if below is not None:
+            found = self._allowed.below(below)
+            return [found[name][0] for name in sorted(found, reverse=True)]
+        return self.logdir.runs()
+
     def locate(self, query: Query) -> Located:
         """The run of a request; raises BadRequest, Forbidden or NotFound."""
         session = query.optional("session_path")

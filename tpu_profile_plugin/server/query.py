@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tpu_profile_plugin.errors import BadRequest
 
@@ -10,8 +10,10 @@ from tpu_profile_plugin.errors import BadRequest
 class Query:
     """Parameters of one request; an empty value counts as absent."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
+    def __init__(self, values: Mapping[str, str], client_has: Callable[[str], bool] = lambda _: False) -> None:
+        """Reads `values`; `client_has(etag)` says whether the client holds an answer already."""
         self._values = values
+        self.client_has = client_has
 
     def optional(self, name: str) -> str | None:
         """The parameter's text, None when absent or empty."""

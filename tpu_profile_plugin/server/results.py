@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tpu_profile_plugin
-from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+from tpu_profile_plugin.errors import BadRequest, NoData, ProfileError
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.server.answer import Body
 from tpu_profile_plugin.server.catalog import Located
@@ -79,7 +79,8 @@ class Results:
             if body is not None:
                 return body
         body, durable = self._csv(order, fresh) if order.csv else self._build(order)
-        if _unchanged(order):  # else the key may name other bytes than those that were read
+        body.stable = _unchanged(order)
+        if body.stable:  # else the key may name other bytes than those that were read
             self._memory.put(order.key, body)
             if durable and self._disk is not None:
                 self._disk.put(order.key, body)
@@ -123,7 +124,7 @@ def _first_table(body: Body) -> Mapping[str, Any]:
 def _unchanged(order: Order) -> bool:
     try:
         now = {file.identity for file in order.located.again().hosts}
-    except (NotFound, OSError):
+    except (ProfileError, OSError):
         return False
     return all(file.identity in now for file in order.hosts)
 

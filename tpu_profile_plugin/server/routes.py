@@ -9,7 +9,7 @@ from typing import Any
 import tpu_profile_plugin
 from tpu_profile_plugin.errors import NotAvailable, Unsettled
 from tpu_profile_plugin.logdir import Problem, Run
-from tpu_profile_plugin.server.answer import Answer, json_answer, text_answer
+from tpu_profile_plugin.server.answer import JSON, NEVER, Answer, Body, json_answer, text_answer
 from tpu_profile_plugin.server.assets import Assets
 from tpu_profile_plugin.server.catalog import Catalog, Known, chosen_hosts, hosts_listed, hosts_offered
 from tpu_profile_plugin.server.options import Options
@@ -79,9 +79,9 @@ class Routes:
         """The names of the runs, descending."""
         return json_answer(self._catalog.names(query))
 
-    def runs_info(self, _: Query) -> Answer:
+    def runs_info(self, query: Query) -> Answer:
         """The runs with sizes and problems; no file is opened."""
-        return json_answer([_run_summary(run) for run in self._catalog.logdir.runs()])
+        return json_answer([_run_summary(run) for run in self._catalog.runs(query)])
 
     def run_tools(self, query: Query) -> Answer:
         """The ids of the tools that have something to show, in the order of the menu."""
@@ -161,8 +161,12 @@ class Routes:
         raise AssertionError("unreachable")
 
     def _found(self, query: Query, order: Order, fresh: bool) -> Answer:
-        body = self._results().get(order, fresh=fresh)
         headers = (("Content-Disposition", f'attachment; filename="{_csv_name(query)}"'),) if order.csv else ()
+        if not fresh and query.client_has(order.key):
+            return Answer(Body(b"", JSON), etag=order.key)  # becomes a 304: nothing needs to be computed
+        body = self._results().get(order, fresh=fresh)
+        if not body.stable:
+            return Answer(body, etag="", cache=NEVER, headers=headers)
         return Answer(body, etag=order.key, headers=headers)
 
     def _order(self, query: Query, csv: bool) -> Order:

@@ -34,7 +34,8 @@ class RunFacts:
       hosts: names of the hosts whose files were read.
       planes: all planes, host after host in file-name order.
       modules: (`name(program id)`, program id) of the HLO modules in `/host:metadata`, each once, sorted.
-      device_types: e.g. "TPU v6 Lite", or "TPU", "GPU" where the profile does not say more; sorted.
+      device_types: e.g. "TPU v6 Lite", or "TPU", "GPU" where the profile does not say more; "CPU"
+        when there is no device; sorted.
       counter_values: whether a TPU plane declares the stat `counter_value`.
       megascale: whether the host plane declares an event named `MegaScale:...`.
     """
@@ -61,9 +62,10 @@ def look(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
 
     summary = peek(data)
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
+    planes = tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes)
     return RunFacts(
         hosts=(host,),
-        planes=tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes),
+        planes=planes,
         modules=tuple((module.name, module.program_id) for module in summary.hlo_modules),
         device_types=tuple(kind for plane in space.planes for kind in _device_type(space, plane)),
         counter_values=any(
@@ -79,11 +81,14 @@ def look(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
 
 def united(hosts: Sequence[RunFacts]) -> RunFacts:
     """The facts of a run out of those of its hosts."""
+    kinds = {kind for host in hosts for kind in host.device_types}
+    if not kinds and any(plane.name == "/host:CPU" for host in hosts for plane in host.planes):
+        kinds = {"CPU"}
     return RunFacts(
         hosts=tuple(name for host in hosts for name in host.hosts),
         planes=tuple(plane for host in hosts for plane in host.planes),
         modules=tuple(sorted({module for host in hosts for module in host.modules})),
-        device_types=tuple(sorted({kind for host in hosts for kind in host.device_types})),
+        device_types=tuple(sorted(kinds)),
         counter_values=any(host.counter_values for host in hosts),
         megascale=any(host.megascale for host in hosts),
     )

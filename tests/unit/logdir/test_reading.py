@@ -1,0 +1,80 @@
+"""Bytes of a file: mapped or read, read-only, never other bytes than those that were looked up."""
+
+import mmap
+import os
+import time
+
+import numpy as np
+import pytest
+from builders.logdirs import write
+
+from tpu_profile_plugin.errors import Forbidden, NotFound, Unsettled
+from tpu_profile_plugin.logdir import Logdir
+
+PATH = "plugins/profile/s/h.xplane.pb"
+
+
+def opened(tmp_path, content, age_s=3600.0):
+    write(tmp_path, {PATH: content}, age_s)
+    logdir = Logdir(str(tmp_path))
+    return logdir, logdir.run("s").hosts[0]
+
+
+def owner(array):
+    while isinstance(array, np.ndarray) and array.base is not None:
+        array = array.base
+    return getattr(array, "obj", array)
+
+
+@pytest.mark.parametrize(
+    ("size", "age_s", "mapped"), [(0, 3600, False), (10, 3600, False), (1 << 20, 3600, True), (1 << 20, 1, False)]
+)
+def test_large_settled_files_are_mapped_others_read(tmp_path, size, age_s, mapped):
+    content = bytes(range(256)) * (size // 256) + bytes(size % 256)
+    logdir, file = opened(tmp_path, content, age_s)
+    data = logdir.read(file)
+    assert data.dtype == np.uint8
+    assert data.tobytes() == content
+    assert not data.flags.writeable
+    assert isinstance(owner(data), mmap.mmap) == mapped
+
+
+def test_a_vanished_file(tmp_path):
+    logdir, file = opened(tmp_path, b"1")
+    (tmp_path / PATH).unlink()
+    with pytest.raises(NotFound) as caught:
+        logdir.read(file)
+    assert caught.value.code == "host_not_found"
+    assert caught.value.details == {"file": "h.xplane.pb"}
+    assert str(tmp_path) not in caught.value.message
+
+
+@pytest.mark.parametrize("content", [b"12", b"", b"2"])
+def test_a_file_that_changed_since_it_was_looked_up(tmp_path, content):
+    logdir, file = opened(tmp_path, b"1")
+    (tmp_path / PATH).write_bytes(content)
+    with pytest.raises(Unsettled) as caught:
+        logdir.read(file)
+    assert caught.value.status == 503
+    assert str(tmp_path) not in caught.value.message
+
+
+def test_a_file_we_may_not_read(tmp_path, monkeypatch):
+    logdir, file = opened(tmp_path, b"1")
+
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(Forbidden):
+        logdir.read(file)
+
+
+def test_a_pipe_in_its_place_does_not_block(tmp_path):
+    logdir, file = opened(tmp_path, b"1")
+    (tmp_path / PATH).unlink()
+    os.mkfifo(tmp_path / PATH)
+    began = time.monotonic()
+    with pytest.raises(Forbidden):
+        logdir.read(file)
+    assert time.monotonic() - began < 5

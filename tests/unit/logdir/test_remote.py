@@ -1,0 +1,100 @@
+"""Remote filesystems through fsspec's memory filesystem."""
+
+from datetime import datetime, timezone
+
+import fsspec
+import pytest
+
+from tpu_profile_plugin.errors import NotFound, Unsettled
+from tpu_profile_plugin.logdir import Logdir
+from tpu_profile_plugin.logdir.remote import _time_ns
+
+
+@pytest.fixture
+def memory():
+    fs = fsspec.filesystem("memory")
+    fs.store.clear()
+    fs.pseudo_dirs[:] = [""]
+    yield fs
+    fs.store.clear()
+    fs.pseudo_dirs[:] = [""]
+
+
+def no_delay(logdir):
+    logdir.scan()
+    logdir._files.rescan_after_s = 0.0
+    return logdir
+
+
+def test_runs_hosts_and_bytes(memory):
+    memory.pipe("/logs/train/plugins/profile/2/h.a.xplane.pb", b"abc")
+    memory.pipe("/logs/plugins/profile/1/h.xplane.pb", b"")
+    memory.pipe("/logs/plugins/profile/note.txt", b"x")
+    memory.makedirs("/logs/plugins/profile/empty")
+    logdir = Logdir("memory://logs")
+    assert logdir.has_runs(wait_s=30) is True
+    assert logdir.names() == ["train/2", "empty", "1"]
+    file = logdir.run("train/2").hosts[0]
+    assert (file.host, file.size) == ("h.a", 3)
+    assert file.mtime_ns > 0
+    assert logdir.read(file).tobytes() == b"abc"
+    assert [p.code for p in logdir.run("empty").problems] == ["empty_session"]
+    with pytest.raises(NotFound):
+        logdir.run("nope")
+
+
+def test_an_open_filesystem_may_be_given(memory):
+    memory.pipe("/x/plugins/profile/1/h.xplane.pb", b"1")
+    assert Logdir("/x", memory).names() == ["1"]
+
+
+def test_new_and_changed_files_are_seen(memory):
+    memory.pipe("/logs/plugins/profile/1/h.xplane.pb", b"1")
+    logdir = no_delay(Logdir("memory://logs"))
+    before = logdir.run("1").hosts[0]
+    memory.pipe("/logs/plugins/profile/2/h.xplane.pb", b"1")
+    memory.pipe("/logs/plugins/profile/1/h.xplane.pb", b"22")
+    assert logdir.names() == ["2", "1"]
+    assert logdir.run("1").hosts[0].identity != before.identity
+    with pytest.raises(Unsettled):
+        logdir.read(before)
+    memory.rm("/logs/plugins/profile/1/h.xplane.pb")
+    with pytest.raises(NotFound):
+        logdir.read(before)
+
+
+def test_scans_of_a_remote_logdir_are_not_repeated_at_once(memory):
+    memory.pipe("/logs/plugins/profile/1/h.xplane.pb", b"1")
+    logdir = Logdir("memory://logs")
+    first = logdir.scan()
+    assert logdir.scan() is first
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "words"),
+    [("nosuch://bucket/x", "not_available", "nosuch"), ("gs://bucket/x", "not_available", "tpu-profile-plugin[gcs]")],
+)
+def test_a_missing_package_is_named(path, code, words, monkeypatch):
+    def refuse(url):
+        raise ImportError("Please install gcsfs") if url.startswith("gs") else ValueError("Protocol not known")
+
+    monkeypatch.setattr(fsspec.core, "url_to_fs", refuse)
+    logdir = Logdir(path)
+    assert logdir.names() == []
+    problem = logdir.scan().problems[0]
+    assert problem.code == code
+    assert words in problem.message
+
+
+@pytest.mark.parametrize(
+    ("value", "ns"),
+    [
+        (1.5, 1_500_000_000),
+        (datetime(1970, 1, 1, 0, 0, 2, tzinfo=timezone.utc), 2_000_000_000),
+        ("1970-01-01T00:00:03Z", 3_000_000_000),
+        ("yesterday", 0),
+        (None, 0),
+    ],
+)
+def test_times_in_all_their_forms(value, ns):
+    assert _time_ns(value) == ns

@@ -1,0 +1,114 @@
+"""What one run holds: hosts, other files, and what is wrong."""
+
+import os
+
+import pytest
+from builders.logdirs import write
+
+from tpu_profile_plugin.logdir import Logdir
+from tpu_profile_plugin.logdir.names import host_and_kind, unique
+
+
+@pytest.mark.parametrize(
+    ("file", "wanted"),
+    [
+        ("h.xplane.pb", ("h", "xplane")),
+        ("chi-mi300x-013.ord.example.com.xplane.pb", ("chi-mi300x-013.ord.example.com", "xplane")),
+        ("10.0.0.1_9012.xplane.pb", ("10.0.0.1_9012", "xplane")),
+        ("a.xplane.pb.xplane.pb", ("a.xplane.pb", "xplane")),
+        ("xplane.pb", ("xplane", "xplane")),
+        (".xplane.pb", ("xplane", "xplane")),
+        ("vm.trace.json.gz", ("vm", "trace.json.gz")),
+        ("perfetto_trace.json.gz", None),
+        ("h.xplane.pb.tmp", None),
+        ("hxplane.pb", None),
+        ("h.xplane.riegeli", None),
+        (".trace.json.gz", None),
+        ("ALL_HOSTS.op_stats_v2.pb", None),
+    ],
+)
+def test_file_grammar(file, wanted):
+    assert host_and_kind(file) == wanted
+
+
+def test_unique():
+    assert unique("a", []) == "a"
+    assert unique("a", ["a", "a (2)"]) == "a (3)"
+
+
+def run_of(tmp_path, files):
+    write(
+        tmp_path,
+        {f"plugins/profile/s/{name}": content for name, content in files.items()} or {"plugins/profile/s": None},
+    )
+    return Logdir(str(tmp_path)).run("s")
+
+
+def test_hosts_in_file_name_order_names_sorted(tmp_path):
+    run = run_of(
+        tmp_path, {"a.xplane.pb": b"12", "a-b.xplane.pb": b"3", "b.trace.json.gz": b"4", "cache_version.txt": b""}
+    )
+    assert [(f.host, f.size, f.kind, f.name) for f in run.hosts] == [
+        ("a-b", 1, "xplane", "a-b.xplane.pb"),
+        ("a", 2, "xplane", "a.xplane.pb"),
+    ]
+    assert run.host_names == ("a", "a-b")
+    assert [(f.host, f.kind) for f in run.others] == [("b", "trace.json.gz")]
+    assert (run.name, run.session, run.directory, run.bytes) == ("s", "s", "plugins/profile/s", 3)
+    assert run.problems == ()
+    assert run.mtime_ms == max(f.mtime_ns for f in run.hosts) // 1_000_000
+
+
+def test_a_nameless_profile_opens(tmp_path):
+    run = run_of(tmp_path, {"xplane.pb": b"", ".xplane.pb": b"1"})
+    assert [(f.host, f.name) for f in run.hosts] == [("xplane", ".xplane.pb"), ("xplane (2)", "xplane.pb")]
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "file"),
+    [
+        ({}, "empty_session", None),
+        ({"notes.txt": b""}, "empty_session", None),
+        ({"h.xplane.pb": b""}, "empty_file", "h.xplane.pb"),
+        ({"h.xplane.riegeli": b"1"}, "unsupported_format", "h.xplane.riegeli"),
+        ({"h.trace.json.gz": b"1"}, "trace_json_only", None),
+        ({"h.overview_page.pb": b"1", "h.trace": b"1"}, "old_format", None),
+    ],
+)
+def test_problems_are_told(tmp_path, files, code, file):
+    problems = run_of(tmp_path, files).problems
+    assert [(p.code, p.file) for p in problems] == [(code, file)]
+    assert problems[0].message.endswith(".")
+    assert str(tmp_path) not in problems[0].message
+
+
+def test_broken_links_special_files_and_directories(tmp_path):
+    session = tmp_path / "plugins/profile/s"
+    write(tmp_path, {"plugins/profile/s/good.xplane.pb": b"1", "plugins/profile/s/dir.xplane.pb": None})
+    (session / "broken.xplane.pb").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(session / "pipe.xplane.pb")
+    run = Logdir(str(tmp_path)).run("s")
+    assert [(f.host, f.problem and f.problem.code) for f in run.hosts] == [
+        ("broken", "unreadable_file"),
+        ("good", None),
+        ("pipe", "unreadable_file"),
+    ]
+    assert len(run.problems) == 2
+
+
+def test_unreadable_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    run = run_of(tmp_path, {"h.xplane.pb": b"1"})
+    assert [(p.code, p.file) for p in run.problems] == [("unreadable_file", "h.xplane.pb")]
+
+
+def test_unreadable_session(tmp_path, monkeypatch):
+    write(tmp_path, {"plugins/profile/s/h.xplane.pb": b"1"})
+    logdir = Logdir(str(tmp_path))
+    logdir.scan()
+
+    def refuse(path):
+        raise PermissionError(path)
+
+    monkeypatch.setattr(logdir._files, "look", refuse)
+    assert [p.code for p in logdir.run("s").problems] == ["unreadable_directory"]
