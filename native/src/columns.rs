@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::error::{Error, Problem, Result};
 use crate::ids::{IdTable, NO_ROW};
+use crate::memory::zeros;
 use crate::metadata::{self, EventMetadata, PlaneMetadata, StatMetadata};
 use crate::parallel;
 use crate::stats::{self, Missing, StatColumns};
@@ -198,10 +199,10 @@ fn allocate(plane: &Plane, whole: Reader) -> Result<EventColumns> {
     let stats = total(chunks().map(|chunk| chunk.stats), "XStat", whole.offset())?;
     let aggregated = plane.lines.iter().any(|line| line.aggregated);
     let mut columns = EventColumns {
-        metadata: vec![0; events],
-        begin_ps: vec![0; events],
-        duration_ps: vec![0; events],
-        occurrences: aggregated.then(|| vec![0; events]),
+        metadata: zeros(events),
+        begin_ps: zeros(events),
+        duration_ps: zeros(events),
+        occurrences: aggregated.then(|| zeros(events)),
         stats: StatColumns::sized(events, stats),
     };
     columns.stats.start[events] = stats as u32;
@@ -287,25 +288,38 @@ fn decode_event(
 ) -> Result<()> {
     let (mut id, mut offset_ps, mut duration_ps, mut occurrences) = (0, 0, 0, 0);
     job.stat_start[event] = (job.first_stat + *stat) as u32;
-    while let Some(tag) = fields.tag()? {
-        match tag {
-            EVENT_METADATA => id = fields.int64()?,
-            // Offset and occurrences are one oneof: the last of them wins.
-            EVENT_OFFSET => (offset_ps, occurrences) = (fields.int64()?, 0),
-            EVENT_OCCURRENCES => (offset_ps, occurrences) = (0, fields.int64()?),
-            EVENT_DURATION => duration_ps = fields.int64()?,
-            EVENT_STATS => {
-                let at = *stat;
-                let place = fields;
-                let found =
-                    stats::read(fields.message("XStat")?, job.stat_ids, job.first_stat + at, &mut missing.stats)?;
-                if at == job.key.len() {
-                    return Err(changed(place));
-                }
-                (job.key[at], job.kind[at], job.value[at]) = (found.key, found.kind, found.value);
-                *stat += 1;
+    let mut tag = fields.tag_or_zero()?;
+    // Every order is read; this one, which all writers use, without a wrongly predicted jump.
+    while tag != 0 {
+        if tag == EVENT_METADATA {
+            id = fields.int64()?;
+            tag = fields.tag_or_zero()?;
+        }
+        // Offset and occurrences are one oneof: the last of them wins.
+        if tag == EVENT_OFFSET {
+            (offset_ps, occurrences) = (fields.int64()?, 0);
+            tag = fields.tag_or_zero()?;
+        }
+        if tag == EVENT_DURATION {
+            duration_ps = fields.int64()?;
+            tag = fields.tag_or_zero()?;
+        }
+        while tag == EVENT_STATS {
+            let at = *stat;
+            if at == job.key.len() {
+                return Err(changed(fields));
             }
-            _ => fields.skip(tag)?,
+            let found = stats::read(fields.message("XStat")?, job.stat_ids, job.first_stat + at, &mut missing.stats)?;
+            (job.key[at], job.kind[at], job.value[at]) = (found.key, found.kind, found.value);
+            *stat += 1;
+            tag = fields.tag_or_zero()?;
+        }
+        if tag == EVENT_OCCURRENCES {
+            (offset_ps, occurrences) = (0, fields.int64()?);
+            tag = fields.tag_or_zero()?;
+        } else if !matches!(tag, 0 | EVENT_METADATA | EVENT_OFFSET | EVENT_DURATION) {
+            fields.skip(tag)?;
+            tag = fields.tag_or_zero()?;
         }
     }
     let row = job.event_ids.row(id);

@@ -13,6 +13,7 @@ pub mod expand;
 pub mod forest;
 pub mod gather;
 mod ids;
+mod memory;
 pub mod metadata;
 pub mod nesting;
 pub mod offload;

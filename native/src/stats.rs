@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::ids::{IdTable, NO_ROW};
+use crate::memory::zeros;
 use crate::wire::{BYTES, FIXED64, Reader, VARINT, tag};
 
 const METADATA: u32 = tag(1, VARINT);
@@ -78,7 +79,7 @@ pub fn read(mut stat: Reader, ids: &IdTable, slot: usize, missing: &mut Missing)
 impl StatColumns {
     /// Columns for exactly so many owners and stats, all zero.
     pub fn sized(owners: usize, stats: usize) -> Self {
-        StatColumns { start: vec![0; owners + 1], key: vec![0; stats], kind: vec![0; stats], value: vec![0; stats] }
+        StatColumns { start: zeros(owners + 1), key: zeros(stats), kind: vec![0; stats], value: vec![0; stats] }
     }
 
     /// Reads one more stat of the owner that is being built.

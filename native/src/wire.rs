@@ -42,9 +42,10 @@ impl Span {
 
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
-    /// The slice up to the end of this message.
+    /// The whole slice; `at <= end <= data.len()`. Bytes behind `end` may be looked at, never believed.
     data: &'a [u8],
     at: usize,
+    end: usize,
     base: u64,
     what: &'static str,
 }
@@ -52,13 +53,13 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// A reader of a whole slice that begins at byte `base` of the profile.
     pub fn new(data: &'a [u8], base: u64, what: &'static str) -> Self {
-        Reader { data, at: 0, base, what }
+        Reader { data, at: 0, end: data.len(), base, what }
     }
 
     /// A reader of one part of the slice that `self` reads; an impossible span is cut to what there is.
     pub fn within(&self, span: Span, what: &'static str) -> Self {
-        let end = span.end.min(self.data.len());
-        Reader { data: &self.data[..end], at: span.start.min(end), base: self.base, what }
+        let end = span.end.min(self.end);
+        Reader { data: self.data, at: span.start.min(end), end, base: self.base, what }
     }
 
     /// Where the next byte lies in the slice.
@@ -68,7 +69,7 @@ impl<'a> Reader<'a> {
     }
 
     pub fn at_end(&self) -> bool {
-        self.at >= self.data.len()
+        self.at >= self.end
     }
 
     /// Byte offset of the next byte, from the start of the profile.
@@ -78,29 +79,45 @@ impl<'a> Reader<'a> {
     }
 
     #[cold]
-    fn error(&self, problem: Problem) -> Error {
+    fn error(self, problem: Problem) -> Error {
         Error::new(problem, self.what, self.offset())
     }
 
     /// The next field's tag, or None at the end of the message.
     #[inline(always)]
     pub fn tag(&mut self) -> Result<Option<u32>> {
+        if self.at_end() {
+            return Ok(None);
+        }
         match self.data.get(self.at) {
-            None => Ok(None),
             // Fields 1 to 15 have one-byte tags; below 8 the field number would be 0.
             Some(&byte) if (8..0x80).contains(&byte) => {
                 self.at += 1;
                 Ok(Some(u32::from(byte)))
             }
-            Some(_) => self.long_tag(),
+            _ => {
+                let (tag, after) = self.long_tag()?;
+                self.at = after;
+                Ok(Some(tag))
+            }
         }
     }
 
+    /// As `tag`, with 0 (never a tag) at the end: for loops that guess the order of the fields.
+    #[inline(always)]
+    pub fn tag_or_zero(&mut self) -> Result<u32> {
+        Ok(self.tag()?.unwrap_or(0))
+    }
+
+    // The rare cases take the reader by value and give back the new position: a position whose address is never
+    // taken stays in a register.
+
     #[cold]
-    fn long_tag(&mut self) -> Result<Option<u32>> {
-        let start = *self;
+    #[inline(never)]
+    fn long_tag(mut self) -> Result<(u32, usize)> {
+        let start = self;
         match u32::try_from(self.varint()?) {
-            Ok(tag) if tag >= 8 => Ok(Some(tag)),
+            Ok(tag) if tag >= 8 => Ok((tag, self.at)),
             _ => Err(start.error(Problem::BadTag)),
         }
     }
@@ -108,7 +125,7 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     pub fn varint(&mut self) -> Result<u64> {
         match self.data.get(self.at) {
-            Some(&byte) if byte < 0x80 => {
+            Some(&byte) if byte < 0x80 && self.at < self.end => {
                 self.at += 1;
                 Ok(u64::from(byte))
             }
@@ -116,32 +133,54 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Up to eight bytes at once; longer ones, and those near the end of the message, byte by byte.
+    /// Up to eight bytes at once; longer ones, broken ones, and those near the end of the slice, byte by byte.
     #[inline(always)]
     fn long_varint(&mut self) -> Result<u64> {
         if let Some(chunk) = self.data.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
             let word = u64::from_le_bytes(*chunk);
             let stops = !word & 0x8080_8080_8080_8080;
-            if stops != 0 {
-                let bits = stops.trailing_zeros();
-                self.at += bits as usize / 8 + 1;
+            let bits = stops.trailing_zeros();
+            let after = self.at + bits as usize / 8 + 1;
+            if stops != 0 && after <= self.end {
+                self.at = after;
                 return Ok(gather(word & (u64::MAX >> (63 - bits))));
             }
         }
-        self.slow_varint()
+        let (value, after) = self.slow_varint()?;
+        self.at = after;
+        Ok(value)
+    }
+
+    /// Moves past a varint; without a branch on its length, because lengths vary from event to event.
+    #[inline(always)]
+    pub fn skip_varint(&mut self) -> Result<()> {
+        if let Some(chunk) = self.data.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
+            let stops = !u64::from_le_bytes(*chunk) & 0x8080_8080_8080_8080;
+            let after = self.at + stops.trailing_zeros() as usize / 8 + 1;
+            if stops != 0 && after <= self.end {
+                self.at = after;
+                return Ok(());
+            }
+        }
+        self.at = self.slow_varint()?.1;
+        Ok(())
     }
 
     #[cold]
-    fn slow_varint(&mut self) -> Result<u64> {
-        let start = *self;
+    #[inline(never)]
+    fn slow_varint(mut self) -> Result<(u64, usize)> {
+        let start = self;
         let mut value = 0;
         for shift in (0..70).step_by(7) {
-            let Some(&byte) = self.data.get(self.at) else { return Err(start.error(Problem::Truncated)) };
+            if self.at_end() {
+                return Err(start.error(Problem::Truncated));
+            }
+            let byte = self.data[self.at];
             self.at += 1;
             // The tenth byte has room for one bit; protobuf drops the others.
             value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
             if byte < 0x80 {
-                return Ok(value);
+                return Ok((value, self.at));
             }
         }
         Err(start.error(Problem::VarintTooLong))
@@ -155,11 +194,11 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     pub fn fixed64(&mut self) -> Result<u64> {
         match self.data.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
-            Some(chunk) => {
+            Some(chunk) if self.end - self.at >= 8 => {
                 self.at += 8;
                 Ok(u64::from_le_bytes(*chunk))
             }
-            None => Err(self.error(Problem::Truncated)),
+            _ => Err(self.error(Problem::Truncated)),
         }
     }
 
@@ -169,7 +208,7 @@ impl<'a> Reader<'a> {
         let before = self.at;
         let length = self.varint()?;
         let start = self.at;
-        if length > (self.data.len() - start) as u64 {
+        if length > (self.end - start) as u64 {
             self.at = before;
             return Err(self.error(Problem::LengthPastEnd));
         }
@@ -181,7 +220,7 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     pub fn message(&mut self, what: &'static str) -> Result<Reader<'a>> {
         let span = self.span()?;
-        Ok(Reader { data: &self.data[..span.end], at: span.start, base: self.base, what })
+        Ok(Reader { data: self.data, at: span.start, end: span.end, base: self.base, what })
     }
 
     /// The text value (offset of the length prefix) of the string or bytes that come next; empty ones are NO_TEXT.
@@ -193,9 +232,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Moves past the value of a field that nobody asked for.
-    #[inline]
+    #[inline(always)]
     pub fn skip(&mut self, tag: u32) -> Result<()> {
-        self.skip_nested(tag, 0)
+        self.at = self.after_skip(tag)?;
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn after_skip(mut self, tag: u32) -> Result<usize> {
+        self.skip_nested(tag, 0)?;
+        Ok(self.at)
     }
 
     fn skip_nested(&mut self, tag: u32, depth: u32) -> Result<()> {
@@ -210,7 +256,7 @@ impl<'a> Reader<'a> {
     }
 
     fn skip_bytes(&mut self, count: usize) -> Result<()> {
-        if self.data.len() - self.at < count {
+        if self.end - self.at < count {
             return Err(self.error(Problem::Truncated));
         }
         self.at += count;

@@ -164,18 +164,24 @@ pub fn scan_line(mut line: Reader) -> Result<LineOutline> {
 #[inline(always)]
 fn count_stats(mut event: Reader, aggregated: &mut bool) -> Result<usize> {
     let mut stats = 0;
-    while let Some(tag) = event.tag()? {
-        match tag {
-            EVENT_METADATA | EVENT_OFFSET | EVENT_DURATION => drop(event.varint()?),
-            EVENT_STATS => {
-                event.span()?;
-                stats += 1;
+    let mut tag = event.tag_or_zero()?;
+    // Every order is read; this one, which all writers use, without a wrongly predicted jump.
+    while tag != 0 {
+        for expected in [EVENT_METADATA, EVENT_OFFSET, EVENT_DURATION] {
+            if tag == expected {
+                event.skip_varint()?;
+                tag = event.tag_or_zero()?;
             }
-            EVENT_OCCURRENCES => {
-                event.varint()?;
-                *aggregated = true;
-            }
-            _ => event.skip(tag)?,
+        }
+        while tag == EVENT_STATS {
+            event.span()?;
+            stats += 1;
+            tag = event.tag_or_zero()?;
+        }
+        if !matches!(tag, 0 | EVENT_METADATA | EVENT_OFFSET | EVENT_DURATION) {
+            *aggregated |= tag == EVENT_OCCURRENCES;
+            event.skip(tag)?;
+            tag = event.tag_or_zero()?;
         }
     }
     Ok(stats)
