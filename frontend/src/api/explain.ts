@@ -21,7 +21,9 @@ export interface Subject {
 function place(error: ApiError): string {
   const { file, offset } = error.details;
   if (typeof file !== "string") return "";
-  return typeof offset === "number" ? ` File ${file}, byte ${formatCount(offset)}.` : ` File ${file}.`;
+  // A message that names the byte already need not say it twice.
+  const said = typeof offset === "number" && error.message.includes(String(offset));
+  return typeof offset === "number" && !said ? ` File ${file}, byte ${formatCount(offset)}.` : ` File ${file}.`;
 }
 
 function corrupt(error: ApiError): Explanation {

@@ -22,7 +22,7 @@ export function SessionPicker({ runs, current, devices, onChoose }: Props) {
   const label = (
     <>
       <span class="picker-label">
-        <span class="picker-main">{current === null ? "No session" : cutMiddle(current, 60)}</span>
+        <span class="picker-main">{current === null ? "No session" : cutMiddle(current, 27)}</span>
         <span class="picker-sub">{chosen ? describe(chosen, devices.get(chosen.run)) : current === null ? "" : "not found"}</span>
       </span>
       <Icon name="down" />

@@ -88,6 +88,30 @@ export function formatQuantity(value: number | null | undefined, unit?: string |
   return `${formatCount(value)} ${unit}`;
 }
 
+/** How many of `to` one `from` is, e.g. 1000 for ms to us; null when they measure different things. */
+export function unitFactor(from: string, to: string | null): number | null {
+  if (to === null) return null;
+  const same = (unit: string): string => (unit === "%" ? "percent" : unit).toLowerCase();
+  if (same(from) === same(to)) return 1;
+  for (const scale of [PS_PER, BYTES_PER]) {
+    const [a, b] = [lookup(scale, from), lookup(scale, to)];
+    if (a !== null && b !== null) return a / b;
+    if (from.endsWith("/s") && to.endsWith("/s")) {
+      const [c, d] = [lookup(scale, from.slice(0, -2)), lookup(scale, to.slice(0, -2))];
+      if (c !== null && d !== null) return c / d;
+    }
+  }
+  const [p, q] = [/^([kmgtp]?)(flops?\/s|b\/s|hz)$/i.exec(from), /^([kmgtp]?)(flops?\/s|b\/s|hz)$/i.exec(to)];
+  if (!p || !q || p[2]?.toLowerCase() !== q[2]?.toLowerCase()) return null;
+  const power = (prefix: string | undefined): number => ["", "k", "m", "g", "t", "p"].indexOf((prefix ?? "").toLowerCase());
+  return 1000 ** (power(p[1]) - power(q[1]));
+}
+
+function lookup(scale: Readonly<Record<string, number>>, unit: string): number | null {
+  const found = Object.entries(scale).find(([name]) => name.toLowerCase() === unit.toLowerCase());
+  return found ? found[1] : null;
+}
+
 /** The value as it is, with its declared unit: for tooltips and copies. */
 export function formatExact(value: unknown, unit?: string | null): string {
   if (value === null || value === undefined || value === "") return MISSING;

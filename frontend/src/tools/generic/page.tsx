@@ -1,8 +1,94 @@
 // The page of every tool that answers tables and has no folder of its own.
-import type { PageModule, PageProps } from "../../api/page";
+import { useMemo, useState } from "preact/hooks";
+import { explain } from "../../api/explain";
+import type { PageModule, PageProps, UrlState } from "../../api/page";
+import { readTable, tablesOf } from "../../api/table";
+import type { DataTable } from "../../api/types";
+import { plural } from "../../base/format";
+import type { TableData } from "../../base/table_data";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { Table } from "../../widgets/table/table";
+import type { TableStore } from "../../widgets/table/saved";
+import { useLoad } from "../../widgets/use_load";
+import "./generic.css";
 
-function GenericPage({ tool }: PageProps) {
-  return <p>{tool.title}</p>;
+/** Parameters of the tool that the address bar carries go to the server. */
+function toolParams({ tool, state }: PageProps): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const { name } of tool.params) {
+    const value = state.get(name);
+    if (value !== null) params[name] = value;
+  }
+  return params;
+}
+
+/** Several tables on one page keep their state apart: `t1.sort`. */
+export function tableStore(state: UrlState, prefix: string): TableStore {
+  return {
+    get: (key) => state.get(prefix + key),
+    set: (patch) => state.set(Object.fromEntries(Object.entries(patch).map(([key, value]) => [prefix + key, value])), "replace"),
+  };
+}
+
+function GenericPage(props: PageProps) {
+  const { run, tool, host, hosts, client } = props;
+  const params = { run, tag: tool.id, host: host ?? undefined, hosts: host === null ? hosts.join(",") : undefined, ...toolParams(props) };
+  const answer = useLoad(JSON.stringify(params), (signal) => client.json<unknown>("data", params, { signal }));
+  const tables = useMemo(() => tablesOf(answer.data)?.map((table) => ({ table, data: readTable(table) })) ?? null, [answer.data]);
+
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Computing ${tool.title} from ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (tables === null) return <NotATable {...props} href={client.url("data", params)} />;
+  return <Tables {...props} tables={tables} />;
+}
+
+interface Answer {
+  table: DataTable;
+  data: TableData;
+}
+
+function Tables({ run, tool, host, state, tables }: PageProps & { tables: Answer[] }) {
+  // Some tools send tables without columns to say "nothing here".
+  const filled = tables.map((answer, i) => ({ ...answer, number: i + 1 })).filter(({ data }) => data.columns.length > 0);
+  const [chosen, setChosen] = useState(() => Number(state.get("tab") ?? filled[0]?.number));
+  const current = filled.find(({ number }) => number === chosen) ?? filled[0];
+  if (!current) return <Panel tone="empty" title="Nothing to show here" why="The answer holds no table." todo={["Choose another tool or host on the left."]} />;
+  const name = [tool.id, run, host].filter(Boolean).join("_").replace(/[^\w-]+/g, "_");
+  const choose = (number: number): void => {
+    setChosen(number);
+    state.set({ tab: number === filled[0]?.number ? null : String(number) }, "replace");
+  };
+  return (
+    <div class="generic">
+      {filled.length > 1 ? (
+        <div class="tabs" role="tablist" aria-label="Tables">
+          {filled.map(({ data, number }) => (
+            <button key={number} type="button" role="tab" class="tab" aria-selected={number === current.number} onClick={() => choose(number)}>
+              Table {number} <span class="dim">({plural(data.rowCount, "row")})</span>
+            </button>
+          ))}
+        </div>
+      ) : null}
+      <div class="generic-table">
+        <Table key={current.number} data={current.data} title={tool.title} fileName={name} store={tableStore(state, tables.length > 1 ? `t${current.number}.` : "")} />
+      </div>
+    </div>
+  );
+}
+
+function NotATable({ tool, href }: PageProps & { href: string }) {
+  return (
+    <Panel tone="empty" title={`${tool.title} has no page yet`} why="The server answers this tool with data that is not a table." todo={["Open the data as it is with the link below."]}>
+      <a class="button" href={href} target="_blank" rel="noreferrer">Open the data</a>
+    </Panel>
+  );
 }
 
 const page: PageModule = { ids: [], Page: GenericPage };

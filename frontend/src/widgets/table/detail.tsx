@@ -1,0 +1,73 @@
+// The panel of one row: every column in full, with help, exact value and copy.
+import { useEffect, useRef } from "preact/hooks";
+import { formatExact } from "../../base/format";
+import type { TableColumn } from "../../base/table_data";
+import { CopyButton } from "../copy_button";
+import { Info } from "../info";
+import { plainText, toTabs } from "./csv";
+import { cellText } from "./model";
+
+const LONG = 60;
+
+interface Props {
+  columns: readonly TableColumn[];
+  row: number;
+  onClose: () => void;
+  onStep: (by: number) => void;
+}
+
+export function TableDetail({ columns, row, onClose, onStep }: Props) {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.focus(), []);
+  const title = columns.find((c) => c.kind === "string" && c.values[row]) ?? columns[0];
+  return (
+    <aside
+      ref={box}
+      class="table-detail"
+      aria-label="Row details"
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onClose();
+        else if (event.key === "ArrowDown" && event.target === box.current) onStep(1);
+        else if (event.key === "ArrowUp" && event.target === box.current) onStep(-1);
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+      }}
+    >
+      <header class="table-detail-head">
+        <h3>{title ? cellText(title, title.values[row]) : ""}</h3>
+        <div class="table-detail-tools">
+          <button type="button" class="button ghost icon" aria-label="Previous row" data-tip="Previous row" onClick={() => onStep(-1)}>↑</button>
+          <button type="button" class="button ghost icon" aria-label="Next row" data-tip="Next row" onClick={() => onStep(1)}>↓</button>
+          <CopyButton text={() => toTabs(columns, row)} label="Copy row" class="ghost" />
+          <button type="button" class="button ghost icon" aria-label="Close" onClick={onClose}>✕</button>
+        </div>
+      </header>
+      <dl>
+        {columns.map((column) => (
+          <Entry key={column.id} column={column} row={row} />
+        ))}
+      </dl>
+    </aside>
+  );
+}
+
+function Entry({ column, row }: { column: TableColumn; row: number }) {
+  const value = column.values[row];
+  const text = cellText(column, value);
+  const exact = formatExact(value, column.unit);
+  const long = text.length > LONG;
+  return (
+    <>
+      <dt>
+        {column.label} {column.help ? <Info label={column.label} text={column.help} /> : null}
+      </dt>
+      <dd class={column.kind}>
+        {long ? <pre>{text}</pre> : <span>{text}</span>}
+        {exact !== text && typeof value === "number" ? <span class="dim number"> {exact}</span> : null}
+        {long ? <CopyButton text={() => plainText(value)} /> : null}
+      </dd>
+    </>
+  );
+}

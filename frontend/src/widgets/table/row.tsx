@@ -1,0 +1,71 @@
+// One row of cells; draws nothing that its kind of value does not need.
+import { cutMiddle, formatExact } from "../../base/format";
+import type { TableColumn } from "../../base/table_data";
+import { cellText } from "./model";
+import { ROW_PX } from "./use_rows";
+
+const CHAR_PX = 6.4;
+const PADDING_PX = 16;
+
+interface Props {
+  id: string;
+  columns: readonly TableColumn[];
+  widths: readonly number[];
+  /** Index into the values. */
+  row: number;
+  /** Place on the screen order. */
+  at: number;
+  /** Active column, or -1 when another row is active. */
+  active: number;
+  opened: boolean;
+}
+
+export function TableRow({ id, columns, widths, row, at, active, opened }: Props) {
+  const state = `${active >= 0 ? " active" : ""}${opened ? " opened" : ""}${at % 2 ? " odd" : ""}`;
+  return (
+    <div class={`table-row table-tr${state}`} role="row" aria-rowindex={at + 3} aria-selected={opened} style={{ top: `${at * ROW_PX}px` }}>
+      {columns.map((column, c) => (
+        <TableCell key={column.id} id={`${id}-${c}`} column={column} width={widths[c] ?? 0} row={row} index={c} active={c === active} />
+      ))}
+    </div>
+  );
+}
+
+interface CellProps {
+  id: string;
+  column: TableColumn;
+  width: number;
+  row: number;
+  index: number;
+  active: boolean;
+}
+
+function TableCell({ id, column, width, row, index, active }: CellProps) {
+  const value = column.values[row];
+  const text = cellText(column, value);
+  const missing = value === null || value === undefined;
+  const room = Math.max(4, Math.floor((width - PADDING_PX) / CHAR_PX));
+  const shown = column.kind === "string" ? cutMiddle(text, room) : text;
+  const exact = missing ? "No value in the profile." : shown !== formatExact(value, null) ? formatExact(value, column.unit) : undefined;
+  const share = typeof value === "number" ? shareOf(value, column.unit) : null;
+  return (
+    <div
+      id={active ? id : undefined}
+      class={`table-cell ${column.kind}${index === 0 ? " first" : ""}${active ? " active" : ""}${missing ? " missing" : ""}`}
+      role="gridcell"
+      aria-colindex={index + 1}
+      data-col={index}
+      data-tip={exact !== undefined && exact.length > 1500 ? `${exact.slice(0, 1500)}…` : exact}
+      style={{ width: `${width}px` }}
+    >
+      {share !== null ? <span class="table-share" aria-hidden="true" style={{ width: `${share}%` }} /> : null}
+      <span class="table-text">{shown}</span>
+    </div>
+  );
+}
+
+/** Length of the bar behind a percent cell, 0 to 100; null for other units. */
+function shareOf(value: number, unit: string | null): number | null {
+  const percent = unit === "percent" || unit === "%" ? value : unit === "fraction" ? value * 100 : null;
+  return percent === null ? null : Math.max(0, Math.min(100, percent));
+}

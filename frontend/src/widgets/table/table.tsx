@@ -1,0 +1,162 @@
+// The table: any number of rows, sort, filters, columns, keyboard, copy, CSV, and a panel for one row.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isTyping, keyName, moveIndex } from "../../base/keys";
+import type { TableData } from "../../base/table_data";
+import { copyText } from "../copy";
+import { plainText, toTabs } from "./csv";
+import { TableDetail } from "./detail";
+import { TableHeader } from "./header";
+import { makeTableModel } from "./model";
+import type { TableModel } from "./model";
+import { TableRow } from "./row";
+import type { TableStore } from "./saved";
+import { TableToolbar } from "./toolbar";
+import { useRows } from "./use_rows";
+import "./table.css";
+
+const HEAD_PX = 50;
+
+interface Props {
+  data: TableData;
+  title?: string;
+  fileName?: string;
+  store?: TableStore | undefined;
+  /** Called with the row's index when the reader opens it; without it a panel opens. */
+  onOpen?: (row: number) => void;
+}
+
+interface Place {
+  at: number;
+  col: number;
+}
+
+let tables = 0;
+
+export function Table({ data, title = "", fileName = "table", store, onOpen }: Props) {
+  const model = useMemo(() => makeTableModel(data, store), [data]);
+  const [, draw] = useState(0);
+  useEffect(() => model.subscribe(() => draw((n) => n + 1)), [model]);
+  const name = useMemo(() => `table${++tables}`, []);
+  const [opened, setOpened] = useState<number | null>(null);
+  const grid = useRef<HTMLDivElement>(null);
+
+  const close = (): void => {
+    setOpened(null);
+    grid.current?.focus();
+  };
+  const step = (by: number): void => {
+    const rows = model.rows();
+    const next = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(opened ?? -1) + by))];
+    if (next !== undefined) setOpened(next);
+  };
+  return (
+    <section class="table" aria-label={title || "Table"}>
+      <TableToolbar model={model} title={title} fileName={fileName} />
+      <div class="table-split">
+        <TableGrid model={model} name={name} label={title} grid={grid} opened={opened} onOpen={onOpen ?? setOpened} />
+        {opened !== null ? <TableDetail columns={data.columns} row={opened} onClose={close} onStep={step} /> : null}
+      </div>
+    </section>
+  );
+}
+
+interface GridProps {
+  model: TableModel;
+  name: string;
+  label: string;
+  grid: { current: HTMLDivElement | null };
+  opened: number | null;
+  onOpen: (row: number) => void;
+}
+
+function TableGrid({ model, name, label, grid, opened, onOpen }: GridProps) {
+  const rows = model.rows();
+  const columns = model.visible();
+  const widths = columns.map((c) => model.width(c.id));
+  const full = widths.reduce((sum, w) => sum + w, 0);
+  const [place, setPlace] = useState<Place>({ at: 0, col: 0 });
+  const [focused, setFocused] = useState(false);
+  const at = Math.min(place.at, rows.length - 1);
+  const col = Math.min(place.col, columns.length - 1);
+  const sight = useRows(grid, rows.length, HEAD_PX);
+
+  const go = (next: Place): void => {
+    setPlace(next);
+    sight.show(next.at);
+    showColumn(grid.current, widths, next.col);
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    if (isTyping(event.target) || event.target !== grid.current) return;
+    const key = keyName(event);
+    const row = rows[at];
+    const column = columns[col];
+    const down = moveIndex(key, at, rows.length, sight.perPage);
+    const side = moveColumn(key, col, columns.length);
+    if (down !== null) go({ at: down, col });
+    else if (side !== null) go({ at, col: side });
+    else if (key === "Enter" && row !== undefined) onOpen(row);
+    else if (key === "c" && row !== undefined) void copyText(toTabs(columns, row));
+    else if (key === "Ctrl+c" && row !== undefined && column && !window.getSelection()?.toString()) void copyText(plainText(column.values[row]));
+    else return;
+    event.preventDefault();
+  };
+  const onPress = (event: MouseEvent, open: boolean): void => {
+    const cell = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-col]") : null;
+    const line = cell?.closest<HTMLElement>("[data-at]");
+    if (!cell || !line) return;
+    const next = { at: Number(line.dataset["at"]), col: Number(cell.dataset["col"]) };
+    setPlace(next);
+    const row = rows[next.at];
+    if (row !== undefined && (open || opened !== null)) onOpen(row);
+  };
+
+  return (
+    <div
+      ref={grid}
+      class={focused ? "table-scroll focused" : "table-scroll"}
+      role="grid"
+      tabIndex={0}
+      aria-label={label || "Table"}
+      aria-rowcount={rows.length + 2}
+      aria-colcount={columns.length}
+      aria-activedescendant={focused && rows.length ? `${name}-${at}-${col}` : undefined}
+      onKeyDown={onKey}
+      onFocus={(event) => setFocused(event.target === grid.current)}
+      onBlur={() => setFocused(false)}
+      onClick={(event) => onPress(event, false)}
+      onDblClick={(event) => onPress(event, true)}
+    >
+      <div class="table-top" role="rowgroup" style={{ width: `${full}px` }}>
+        <TableHeader model={model} columns={columns} />
+      </div>
+      <div class="table-body" role="rowgroup" style={{ width: `${full}px`, height: `${sight.total}px` }}>
+        {rows.slice(sight.first, sight.end).map((row, i) => (
+          <div key={row} data-at={sight.first + i} role="presentation">
+            <TableRow id={`${name}-${sight.first + i}`} columns={columns} widths={widths} row={row} at={sight.first + i} active={sight.first + i === at ? col : -1} opened={row === opened} />
+          </div>
+        ))}
+      </div>
+      {rows.length === 0 ? <p class="table-none">{model.data.rowCount === 0 ? "This table has no rows." : "No row passes the filters."}</p> : null}
+    </div>
+  );
+}
+
+function moveColumn(key: string, col: number, count: number): number | null {
+  switch (key) {
+    case "ArrowRight": return Math.min(count - 1, col + 1);
+    case "ArrowLeft": return Math.max(0, col - 1);
+    case "Ctrl+ArrowRight": return count - 1;
+    case "Ctrl+ArrowLeft": return 0;
+    default: return null;
+  }
+}
+
+/** Scrolls sideways just enough to see a column beside the sticky first one. */
+function showColumn(grid: HTMLElement | null, widths: readonly number[], col: number): void {
+  if (!grid || col === 0) return;
+  const sticky = widths[0] ?? 0;
+  const left = widths.slice(0, col).reduce((sum, w) => sum + w, 0);
+  const right = left + (widths[col] ?? 0);
+  if (left - sticky < grid.scrollLeft) grid.scrollLeft = left - sticky;
+  else if (right > grid.scrollLeft + grid.clientWidth) grid.scrollLeft = right - grid.clientWidth;
+}
