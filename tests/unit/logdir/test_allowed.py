@@ -10,10 +10,17 @@ from tpu_profile_plugin.logdir import AllowedRoots
 
 @pytest.fixture
 def place(tmp_path):
-    write(tmp_path, {
-        "ok/s1/h.xplane.pb": b"1", "ok/s2/h.xplane.pb": b"", "ok/empty": None, "ok/deep/er/s3/h.xplane.pb": b"",
-        "secret/s/h.xplane.pb": b"2", "ok-not/s/h.xplane.pb": b"3",
-    })  # fmt: skip
+    write(
+        tmp_path,
+        {
+            "ok/s1/h.xplane.pb": b"1",
+            "ok/s2/h.xplane.pb": b"",
+            "ok/empty": None,
+            "ok/deep/er/s3/h.xplane.pb": b"",
+            "secret/s/h.xplane.pb": b"2",
+            "ok-not/s/h.xplane.pb": b"3",
+        },
+    )
     (tmp_path / "ok/link").symlink_to(tmp_path / "secret/s")
     return tmp_path
 

@@ -71,11 +71,18 @@ def test_csv_of_null_cells():
 @pytest.mark.parametrize(
     ("count", "text"),
     [
-        (0, "0B"), (17, "17B"), (1023, "1023B"), (1024, "1.0KiB"), (1536, "1.5KiB"),
-        (1 << 20, "1.00MiB"), (int(2.25 * (1 << 20)), "2.25MiB"), (3 << 30, "3.00GiB"), (1 << 60, "1024.00PiB"),
+        (0, "0B"),
+        (17, "17B"),
+        (1023, "1023B"),
+        (1024, "1.0KiB"),
+        (1536, "1.5KiB"),
+        (1 << 20, "1.00MiB"),
+        (int(2.25 * (1 << 20)), "2.25MiB"),
+        (3 << 30, "3.00GiB"),
+        (1 << 60, "1024.00PiB"),
         (-2048, "-2.0KiB"),
     ],
-)  # fmt: skip
+)
 def test_bytes_text(count, text):
     assert bytes_text(count) == text
 

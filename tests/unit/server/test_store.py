@@ -1,0 +1,113 @@
+"""Answers in memory and on disk: bounded, atomic, damaged files are misses."""
+
+import os
+import stat
+import time
+
+import pytest
+
+from tpu_profile_plugin.server.answer import Body
+from tpu_profile_plugin.server.store import DiskStore, MemoryStore, default_directory
+
+
+def body(size, kind="application/json"):
+    return Body(os.urandom(size), kind)
+
+
+def test_memory_is_bounded_and_the_least_recently_used_go_first():
+    store = MemoryStore(100)
+    a, b, c = body(40), body(40), body(40)
+    store.put("a", a)
+    store.put("b", b)
+    assert store.get("a") is a
+    store.put("c", c)
+    assert (store.get("a"), store.get("b"), store.get("c")) == (a, None, c)
+    assert store.size() == 80
+
+
+def test_one_answer_never_empties_the_memory():
+    store = MemoryStore(100)
+    store.put("a", body(40))
+    store.put("huge", body(60))
+    assert store.get("huge") is None
+    assert store.get("a") is not None
+
+
+def test_the_compressed_form_counts():
+    answer = Body(b"x" * 10_000, "application/json")
+    before = answer.size
+    assert answer.packed() is answer.packed()
+    assert answer.size > before
+
+
+def test_disk_round(tmp_path):
+    store = DiskStore(tmp_path / "c" / "results", 1 << 20)
+    assert store.get("ab12") is None
+    store.put("ab12", Body(b"{}", "text/csv", (("Content-Disposition", "attachment"),)))
+    store.flush()
+    found = DiskStore(tmp_path / "c" / "results", 1 << 20).get("ab12")
+    assert found is not None
+    assert (found.plain, found.content_type, found.headers) == (
+        b"{}",
+        "text/csv",
+        (("Content-Disposition", "attachment"),),
+    )
+    path = tmp_path / "c/results/ab/ab12"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:3],
+        lambda data: data[:-1],
+        lambda data: data + b"x",
+        lambda data: b"XXXX" + data[4:],
+        lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+        lambda data: data[:4] + b"\xff" * 4,
+        lambda data: b"TPR1" + (2).to_bytes(4, "little") + b"{}",
+        lambda data: b"TPR1" + (2).to_bytes(4, "little") + b"[]x",
+    ],
+)
+def test_damaged_files_are_misses_and_go(tmp_path, damage):
+    store = DiskStore(tmp_path, 1 << 20)
+    store.put("ab12", body(100))
+    store.flush()
+    path = tmp_path / "ab/ab12"
+    path.write_bytes(damage(path.read_bytes()))
+    assert store.get("ab12") is None
+    assert not path.exists()
+
+
+def test_disk_is_bounded_and_the_oldest_go(tmp_path):
+    store = DiskStore(tmp_path, 10_000)
+    for i in range(12):
+        store.put(f"{i:02d}", body(900))
+        store.flush()
+        if (tmp_path / f"{i:02d}" / f"{i:02d}").exists():
+            os.utime(tmp_path / f"{i:02d}" / f"{i:02d}", (time.time() - 1000 + i,) * 2)
+    kept = [i for i in range(12) if store.get(f"{i:02d}")]
+    assert kept == list(range(12 - len(kept), 12))
+    assert sum(path.stat().st_size for path in tmp_path.glob("*/*")) <= 10_000
+
+
+def test_the_directory_may_go_at_any_time_or_not_be_writable(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    store = DiskStore(tmp_path / "file" / "below", 1 << 20)
+    store.put("ab", body(10))
+    store.flush()
+    assert store.get("ab") is None
+
+
+def test_no_half_written_files_are_left(tmp_path, monkeypatch):
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    store = DiskStore(tmp_path, 1 << 20)
+    store.put("abcd", body(10))
+    store.flush()
+    assert list(tmp_path.glob("*/*")) == []
+
+
+def test_default_directory_is_the_users():
+    assert default_directory().parts[-2:] == ("tpu-profile-plugin", "results")

@@ -1,0 +1,116 @@
+"""Columns are decoded once, derived values computed once, and the least recently used go first."""
+
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+from tpu_profile_plugin.tools.shelf import Shelf
+
+
+@dataclass
+class FakeSpace:
+    data: np.ndarray
+    nbytes: int = 0
+
+
+def shelf_of(limit=10_000):
+    loads = []
+
+    def load(data):
+        loads.append(data.tobytes())
+        return FakeSpace(data.copy())
+
+    return Shelf(limit, load), loads
+
+
+def profile(shelf, name="h", content=b"abc"):
+    return HostProfile(name, 0, f"{name}.xplane.pb", (name, content), lambda: np.frombuffer(content, np.uint8), shelf)
+
+
+def test_one_decoding_for_all():
+    shelf, loads = shelf_of()
+    first, second = profile(shelf), profile(shelf)
+    assert first.space is second.space
+    assert loads == [b"abc"]
+    assert profile(shelf, content=b"abcd").space is not first.space, "a changed file is another entry"
+
+
+def test_derived_values_are_computed_once_even_by_many_threads():
+    shelf, loads = shelf_of()
+    calls = []
+
+    def slow(space):
+        calls.append(space)
+        time.sleep(0.05)
+        return [len(space.data)]
+
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(profile(shelf).derive("n", slow))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(calls) == len(loads) == 1
+    assert results == [[3]] * 8
+    assert all(result is results[0] for result in results)
+
+
+def test_a_derivation_may_use_another():
+    shelf, _ = shelf_of()
+    host = profile(shelf)
+    assert host.derive("twice", lambda _: 2 * host.derive("n", lambda space: len(space.data))) == 6
+
+
+def test_the_least_recently_used_file_goes_with_all_that_was_derived():
+    shelf, loads = shelf_of(limit=3000)
+    for name in "abc":
+        profile(shelf, name, bytes(1000)).derive("x", lambda _: 1)
+    assert shelf.bytes() <= 3000
+    _ = profile(shelf, "c", bytes(1000)).space
+    assert len(loads) == 3
+    again = []
+    profile(shelf, "a", bytes(1000)).derive("x", lambda _: again.append(1))
+    assert again == [1]
+    assert len(loads) == 4
+
+
+def test_the_newest_stays_however_large():
+    shelf, loads = shelf_of(limit=10)
+    host = profile(shelf, content=bytes(5000))
+    assert host.space is host.space
+    assert len(loads) == 1
+
+
+def test_failures_are_not_kept_and_name_the_file():
+    calls = []
+
+    def load(data):
+        calls.append(1)
+        raise CorruptProfile("cut off", offset=2)
+
+    host = profile(Shelf(1000, load))
+    for _ in range(2):
+        with pytest.raises(CorruptProfile) as caught:
+            _ = host.space
+        assert caught.value.details == {"offset": 2, "file": "h.xplane.pb"}
+    assert len(calls) == 2
+
+
+def test_clear():
+    shelf, loads = shelf_of()
+    _ = profile(shelf).space
+    shelf.clear()
+    assert shelf.bytes() == 0
+    _ = profile(shelf).space
+    assert len(loads) == 2
+
+
+def test_typed_access_to_parameters():
+    inputs = Inputs("r", (profile(shelf_of()[0]),), {"a": "x", "b": None, "n": 3, "f": 1.5, "t": True, "z": None})
+    assert (inputs.text("a"), inputs.text("b"), inputs.integer("n"), inputs.number("f")) == ("x", "", 3, 1.5)
+    assert (inputs.number("n"), inputs.flag("t"), inputs.flag("z"), inputs.host.name) == (3.0, True, False, "h")
