@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { after, before, describe } from "node:test";
 import { fileURLToPath } from "node:url";
 import puppeteer from "puppeteer-core";
 
@@ -169,4 +170,29 @@ export function assertClean(tab, { expected = /^$/ } = {}) {
   // A browser logs an error of its own for every answer with an error status.
   const own = errors.filter((line) => !(unexpected.length === 0 && /Failed to load resource/.test(line)));
   assert.deepEqual({ errors: own, foreign, failed: unexpected }, { errors: [], foreign: [], failed: [] });
+}
+
+/** Runs the same tests in every browser: `define({browser})`, where `browser()` is the running one. */
+export function inEveryBrowser(suite, define) {
+  for (const kind of BROWSERS) {
+    describe(`${suite} in ${kind.name}`, { skip: kind.skip }, () => {
+      let browser;
+      before(async () => {
+        browser = await launch(kind);
+      });
+      after(() => browser?.close());
+      define({ name: kind.name, browser: () => browser });
+    });
+  }
+}
+
+/** Clicks the first element of the plugin's page that `selector` finds, once it is there. */
+export async function click(tab, selector) {
+  const element = await until(`an element ${selector}`, () => tab.frame().$(selector));
+  await element.click();
+}
+
+/** The query string of the window, which holds the state of the view. */
+export function query(tab) {
+  return new URL(tab.page.url()).searchParams;
 }

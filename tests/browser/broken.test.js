@@ -1,0 +1,66 @@
+// What a page says when there is nothing to show: no profiles at all, and files that are not sound profiles.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import * as h from "./harness.js";
+
+/** One sound profile of the demo, to be broken. */
+function soundProfile() {
+  const sessions = path.join(h.DEMO, "jax_scan", "plugins", "profile");
+  return readFileSync(path.join(sessions, readdirSync(sessions)[0], "demo-host.xplane.pb"));
+}
+
+const sound = soundProfile();
+const BROKEN = {
+  corrupt: { bytes: Buffer.from(sound.map((byte, i) => byte ^ (i % 251) ^ 0xa5)), says: /damaged|not a profile|ends too early/i },
+  empty: { bytes: Buffer.alloc(0), says: /empty/i },
+  truncated: { bytes: sound.subarray(0, Math.floor(sound.length / 2)), says: /ends too early|truncated|cut off/i },
+};
+
+let logdir;
+let nothing;
+let server;
+let bare;
+before(async () => {
+  logdir = h.temporaryDirectory();
+  for (const [name, { bytes }] of Object.entries(BROKEN)) {
+    const session = path.join(logdir.directory, name, "plugins", "profile", "2026_01_01_00_00_00");
+    mkdirSync(session, { recursive: true });
+    writeFileSync(path.join(session, "some-host.xplane.pb"), bytes);
+  }
+  nothing = h.temporaryDirectory();
+  server = await h.startTensorBoard(logdir.directory);
+  bare = await h.startTensorBoard(nothing.directory);
+});
+after(async () => {
+  await server?.stop();
+  await bare?.stop();
+  logdir?.remove();
+  nothing?.remove();
+});
+
+h.inEveryBrowser("nothing to show", ({ name, browser }) => {
+  for (const [kind, { says }] of Object.entries(BROKEN)) {
+    test(`the ${kind} file is named with a reason`, async () => {
+      const query = `run=${kind}/2026_01_01_00_00_00&tool=profile_contents`;
+      const tab = await h.openProfile(browser(), server, { query });
+      const seen = await h.shows(tab, says);
+      assert.match(seen, /some-host/);
+      assert.doesNotMatch(seen, new RegExp(logdir.directory), "a path of the server is shown");
+      await h.screenshot(tab, `${kind}-${name}`);
+      h.assertClean(tab, { expected: /^422 / });
+      await tab.page.close();
+    });
+  }
+
+  test("a logdir without profiles says what was looked for and where", async () => {
+    const page = await h.openProfile(browser(), bare);
+    const seen = await h.shows(page, "No profiles yet");
+    assert.match(seen, /xplane\.pb/);
+    assert.ok(seen.includes(nothing.directory), "the logdir is not named");
+    await h.screenshot(page, `no-profiles-${name}`);
+    h.assertClean(page);
+    await page.page.close();
+  });
+});

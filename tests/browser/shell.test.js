@@ -1,0 +1,81 @@
+// The frame around every page: the tab in TensorBoard, sessions, tools, hosts, the address bar.
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import * as h from "./harness.js";
+
+const SESSIONS = readdirSync(h.DEMO)
+  .map((run) => ({ run, sessions: path.join(h.DEMO, run, "plugins", "profile") }))
+  .flatMap(({ run, sessions }) => readdirSync(sessions).map((session) => `${run}/${session}`));
+
+let server;
+let prefixed;
+before(async () => {
+  server = await h.startTensorBoard(h.DEMO);
+  prefixed = await h.startTensorBoard(h.DEMO, { pathPrefix: "/some/prefix" });
+});
+after(async () => {
+  await server?.stop();
+  await prefixed?.stop();
+});
+
+h.inEveryBrowser("shell", ({ name, browser }) => {
+  test("the tab appears and shows the newest session", async () => {
+    const tab = await h.openProfile(browser(), server);
+    const newest = [...SESSIONS].sort((a, b) => b.split("/")[1].localeCompare(a.split("/")[1]))[0];
+    await h.shows(tab, newest);
+    const tabs = await tab.page.evaluate(() => document.body.innerText);
+    assert.match(tabs, /PROFILE/i);
+    await h.screenshot(tab, `shell-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("choosing a session and a tool changes the page and the address", async () => {
+    const tab = await h.openProfile(browser(), server);
+    await h.click(tab, "button.picker");
+    await h.until("the list of sessions", async () => (await tab.frame().$$('[role="option"]')).length === SESSIONS.length);
+    const wanted = SESSIONS.find((name) => name.startsWith("jax_scan"));
+    const options = await tab.frame().$$('[role="option"]');
+    for (const option of options) {
+      if ((await option.evaluate((element) => element.textContent)).includes(wanted)) {
+        await option.click();
+        break;
+      }
+    }
+    await h.until("the session in the address", () => h.query(tab).get("run") === wanted);
+    await h.click(tab, '[data-tool="profile_contents"]');
+    await h.until("the tool in the address", () => h.query(tab).get("tool") === "profile_contents");
+    await h.shows(tab, "demo-host");
+    await tab.page.goBack();
+    await h.until("the step back", () => h.query(tab).get("tool") !== "profile_contents");
+    assert.equal(h.query(tab).get("run"), wanted);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("a link opens the session and the tool it names", async () => {
+    const wanted = SESSIONS.find((name) => name.startsWith("tf_input"));
+    const tab = await h.openProfile(browser(), server, { query: `run=${encodeURIComponent(wanted)}&tool=profile_contents` });
+    await h.until("the tool to be current", () => tab.frame().$('[data-tool="profile_contents"][aria-current="page"]'));
+    await h.shows(tab, wanted);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("a link to a session that is gone says so", async () => {
+    const tab = await h.openProfile(browser(), server, { query: "run=gone/2001_01_01_00_00_00" });
+    await h.shows(tab, "There is no session named gone/2001_01_01_00_00_00");
+    await tab.page.close();
+  });
+
+  test("it works below a path prefix", async () => {
+    const tab = await h.openProfile(browser(), prefixed, { query: "tool=profile_contents" });
+    await h.shows(tab, SESSIONS[0].split("/")[1].slice(0, 10));
+    await h.until("the tool to be current", () => tab.frame().$('[data-tool="profile_contents"][aria-current="page"]'));
+    h.assertClean(tab);
+    assert.ok(tab.found.requests.every((url) => !url.startsWith(`${prefixed.origin}/data/`)), "a request left the prefix");
+    await tab.page.close();
+  });
+});
