@@ -1,0 +1,73 @@
+"""Parity with the reference answers may rise, never fall: tests/parity_floor.json holds the percentage per tool.
+
+The sample profiles and the comparer lie beside the checkout (../shared); without them these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.server_process import Server, running_tensorboard
+
+from tpu_profile_plugin.tools.registry import TOOLS
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared"
+GOLDEN = SHARED / "traces" / "golden"
+FLOOR: dict[str, float] = json.loads((ROOT / "tests" / "parity_floor.json").read_text())
+BUILT = {tool.id for tool in TOOLS}
+
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(not GOLDEN.is_dir(), reason="the reference answers (../shared/traces) are not here"),
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running_tensorboard(SHARED / "traces" / "logdir", tmp_path_factory.mktemp("parity")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def requests() -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads((GOLDEN / "index.json").read_text())
+    return entries
+
+
+def reference(entry: dict[str, Any]) -> Any:
+    return json.loads(gzip.decompress((GOLDEN / entry["file"]).read_bytes()))
+
+
+@pytest.mark.parametrize("tool", sorted(FLOOR))
+def test_parity_does_not_fall(tool: str, server: Server) -> None:
+    command = [sys.executable, str(SHARED / "parity" / "parity.py"), str(GOLDEN), server.origin, "--tool", tool]
+    floor = FLOOR[tool]
+    result = subprocess.run([*command, "--min", str(floor)], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, f"below the floor of {floor} %:\n{result.stdout[-4000:]}{result.stderr[-1000:]}"
+
+
+def test_every_built_tool_with_reference_answers_has_a_floor(requests: list[dict[str, Any]]) -> None:
+    answered = {entry["params"]["tag"] for entry in requests if entry["route"] == "data"}
+    assert BUILT & answered <= set(FLOOR)
+
+
+def test_built_tools_are_offered_where_the_reference_offers_them(
+    server: Server, requests: list[dict[str, Any]]
+) -> None:
+    for entry in (entry for entry in requests if entry["route"] == "run_tools"):
+        wanted = [tool for tool in reference(entry) if tool in BUILT]
+        ours = server.json("run_tools", **entry["params"])
+        assert [tool for tool in ours if tool in wanted] == wanted, entry["params"]
+
+
+def test_built_tools_list_the_hosts_that_the_reference_lists(server: Server, requests: list[dict[str, Any]]) -> None:
+    for entry in (entry for entry in requests if entry["route"] == "hosts" and entry["params"]["tag"] in BUILT):
+        assert server.json("hosts", **entry["params"]) == reference(entry), entry["params"]
