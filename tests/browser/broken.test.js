@@ -13,9 +13,9 @@ function soundProfile() {
 
 const sound = soundProfile();
 const BROKEN = {
-  corrupt: { bytes: Buffer.from(sound.map((byte, i) => byte ^ (i % 251) ^ 0xa5)), says: /damaged|not a profile|ends too early/i },
-  empty: { bytes: Buffer.alloc(0), says: /empty/i },
-  truncated: { bytes: sound.subarray(0, Math.floor(sound.length / 2)), says: /ends too early|truncated|cut off/i },
+  corrupt: { bytes: Buffer.from(sound.map((byte, i) => byte ^ (i % 251) ^ 0xa5)), says: /The profile file is damaged/ },
+  empty: { bytes: Buffer.alloc(0), says: /The profile file is empty/ },
+  truncated: { bytes: sound.subarray(0, Math.floor(sound.length / 2)), says: /The profile file ends too early/ },
 };
 
 /** A name that does not give the answer away. */

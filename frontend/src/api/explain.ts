@@ -29,7 +29,7 @@ function place(error: ApiError): string {
 function corrupt(error: ApiError): Explanation {
   const text = error.message.toLowerCase();
   const size = error.details["size"];
-  const empty = size === 0 || /\bempty\b|0 bytes|zero bytes/.test(text);
+  const empty = error.code === "empty_file" || size === 0 || /\bempty\b|0 bytes|zero bytes/.test(text);
   const cut = /truncat|ends (early|inside|before|within)|unexpected end|past the end/.test(text);
   const technical = `${error.code}${place(error)}`;
   if (empty) {
@@ -85,7 +85,7 @@ export function explain(error: unknown, subject: Subject = {}): Explanation {
     const message = error instanceof Error ? error.message : String(error);
     return { tone: "error", title: "This page failed", why: message, technical: null, todo: ["Reload. If it stays, report it with the steps that led here."] };
   }
-  if (error.code === "corrupt_profile") return corrupt(error);
+  if (error.code === "corrupt_profile" || error.code === "empty_file") return corrupt(error);
   const write = BY_CODE[error.code] ?? BY_CODE["internal"];
   const words = write?.(error, subject);
   const technical = error.status ? `${error.code}, status ${error.status}` : error.code;

@@ -1,9 +1,10 @@
 // The frame of every page: what the address bar says becomes run, tool and hosts; choices go back into it.
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Client } from "../api/client";
+import { ApiError } from "../api/error";
 import { explain } from "../api/explain";
 import type { PageModule, UrlState } from "../api/page";
-import type { Config, RunInfo, RunSummary, Status } from "../api/types";
+import type { Config, Problem, RunInfo, RunSummary, Status } from "../api/types";
 import { Loading } from "../widgets/loading";
 import { Panel } from "../widgets/panel";
 import { useLoad } from "../widgets/use_load";
@@ -16,7 +17,7 @@ import { Problems } from "./problems";
 import { Rail } from "./rail";
 import { TopBar } from "./top_bar";
 import { useFold, useTheme, useUrl } from "./hooks";
-import { chooseHosts, chooseRun, chooseTool, hostPatch, leavePage } from "./view";
+import { chooseHosts, chooseRun, chooseTool, hostPatch, leavePage, unreadable } from "./view";
 
 interface Props {
   client: Client;
@@ -111,6 +112,8 @@ export function Shell({ client, state, address, load }: Props) {
     if (!run) return <UnknownRun name={wanted ?? ""} onNewest={() => state.set({ ...leave(), run: null }, "push")} />;
     if (info.error !== null) return failed(info.error);
     if (!info.data) return <Loading what={`Opening session ${run.run}`} />;
+    const broken = unreadable(info.data);
+    if (broken) return failed(problemError(broken));
     if (!tool) return <Panel tone="empty" title="No tool can read this session" why={emptyReason(info.data)} todo={["Choose another session on the left, or capture again."]} />;
     return <PageHost run={run.run} tool={tool} host={selection.host} hosts={selection.hosts} client={client} state={pageState} round={round} {...(load ? { load } : {})} onTitle={(title) => { document.title = title; }} />;
   }
@@ -122,6 +125,11 @@ export function Shell({ client, state, address, load }: Props) {
       </Panel>
     );
   }
+}
+
+/** A problem that the server found beforehand, in the form in which it would answer a request for that file. */
+function problemError({ code, message, file, offset }: Problem): ApiError {
+  return new ApiError(422, code, message, { ...(file ? { file } : {}), ...(typeof offset === "number" ? { offset } : {}) });
 }
 
 function emptyReason(info: RunInfo): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunInfo, RunSummary, ToolInfo } from "../api/types";
-import { chooseHosts, chooseRun, chooseTool, groupTools, hostPatch, leavePage, newestFirst, runProblems } from "./view";
+import { chooseHosts, chooseRun, chooseTool, groupTools, hostPatch, leavePage, newestFirst, runProblems, unreadable } from "./view";
 
 const run = (name: string, mtime_ms = 0): RunSummary => ({
   run: name, session: name.split("/").pop() ?? "", directory: "", hosts: 1, bytes: 1, mtime_ms, problems: [],
@@ -78,4 +78,13 @@ it("lists each problem of a run once", () => {
     hosts: [{ name: "a", bytes: 1, mtime_ms: 1, kind: "xplane", problem }, { name: "b", bytes: 1, mtime_ms: 1, kind: "xplane", problem: null }],
   };
   expect(runProblems(info)).toEqual([{ where: "a.xplane.pb", code: "corrupt_profile", message: "bad", offset: 7 }]);
+});
+
+it("a run is unreadable only when no file of it can be read", () => {
+  const problem = { code: "empty_file", message: "is empty", file: "a.xplane.pb" };
+  const host = { name: "a", bytes: 0, mtime_ms: 0, kind: "xplane", problem };
+  const info = (hosts: RunInfo["hosts"]): RunInfo => ({ run: "r", hosts, device_types: [], tools: [], problems: [] });
+  expect(unreadable(info([host]))).toEqual(problem);
+  expect(unreadable(info([host, { ...host, problem: null }]))).toBeNull();
+  expect(unreadable(info([]))).toBeNull();
 });

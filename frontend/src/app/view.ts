@@ -1,5 +1,5 @@
 // From the address bar and the lists of the server to what is on the screen: run, tool and hosts. Pure.
-import type { RunInfo, RunSummary, ToolInfo } from "../api/types";
+import type { Problem, RunInfo, RunSummary, ToolInfo } from "../api/types";
 import { ALL_HOSTS } from "../api/types";
 import { sessionTime } from "../base/format";
 
@@ -88,6 +88,11 @@ export function leavePage(extra: Iterable<string> = []): Record<string, null> {
   for (const key of PAGE_KEYS) keys[key] = null;
   for (const key of extra) if (!(SHELL_KEYS as readonly string[]).includes(key)) keys[key] = null;
   return keys;
+}
+
+/** What is wrong with a run none of whose files can be read: the first file's problem. Null if one can, or there is none. */
+export function unreadable(info: RunInfo): Problem | null {
+  return info.hosts.every((host) => host.problem !== null) ? (info.hosts[0]?.problem ?? null) : null;
 }
 
 const GROUPS = ["Summary", "Ops", "Time", "Memory", "Fleet", "Data"];
