@@ -1,0 +1,25 @@
+// Unit and index aliases of the timeline: a signature says what a number counts.
+
+/** Picoseconds on the axis of the trace (exact integers up to 2^53, 2.5 hours). */
+export type Ps = number;
+/** Pixels as CSS counts them. */
+export type CssPx = number;
+/** Pixels of the screen: CSS pixels times devicePixelRatio. */
+export type DevicePx = number;
+/** Row of `Trace.tracks`. */
+export type TrackIndex = number;
+/** Row of `Trace.sections`. */
+export type SectionIndex = number;
+/** Row of the box columns of a `Trace`. */
+export type BoxIndex = number;
+/** Row of `Trace.strings`. */
+export type StringIndex = number;
+
+/** A closed interval of time, begin <= end. */
+export interface Span {
+  readonly begin: Ps;
+  readonly end: Ps;
+}
+
+/** Name of a merged block, which has none of its own. */
+export const NO_NAME: StringIndex = 0xffffffff;
