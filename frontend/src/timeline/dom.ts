@@ -3,7 +3,10 @@ import type { CssPx } from "./units";
 
 export interface Elements {
   readonly root: HTMLElement;
+  /** Left of the minimap: what the page puts there. */
   readonly corner: HTMLElement;
+  /** Left of the ruler. */
+  readonly axis: HTMLElement;
   readonly labels: HTMLElement;
   /** Focusable; holds ruler, boxes and overlay. */
   readonly stage: HTMLElement;
@@ -37,6 +40,8 @@ export function buildElements(root: HTMLElement): Elements {
   root.classList.add("tl");
   const corner = make("div", "tl-corner", root);
   const minimap = make("canvas", "tl-minimap", root);
+  const axis = make("div", "tl-axis", root);
+  axis.append("Time from start", document.createElement("br"), "Steps");
   const labels = make("div", "tl-labels", root);
   const stage = make("div", "tl-stage", root);
   stage.tabIndex = 0;
@@ -59,7 +64,7 @@ export function buildElements(root: HTMLElement): Elements {
   progress.hidden = true;
   const status = make("div", "tl-status", root);
   status.setAttribute("aria-live", "polite");
-  return { root, corner, labels, stage, ruler, data, overlay, minimap, scroller, spacer, splitter, tooltip, progress, status };
+  return { root, corner, axis, labels, stage, ruler, data, overlay, minimap, scroller, spacer, splitter, tooltip, progress, status };
 }
 
 /** Gives a canvas the device pixels of its CSS size; true when that changed (and cleared) it. */

@@ -65,7 +65,7 @@ export interface Scene {
 }
 
 /** Boxes narrower than this (CSS pixels) carry no label. */
-const LABEL_WIDTH: CssPx = 28;
+const LABEL_WIDTH: CssPx = 34;
 const LABEL_PADDING: CssPx = 4;
 /** Merged blocks narrower than this (device pixels) are filled plainly: no stripe would fit. */
 const HATCH_WIDTH = 4;

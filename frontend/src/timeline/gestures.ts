@@ -3,6 +3,7 @@ import { isTyping } from "../base/keys";
 import { neighbour, nearestInRow, boxAt } from "./hit";
 import type { Direction } from "./hit";
 import type { Action, Command, Input, IntervalEnd } from "./input";
+import { reveal } from "./reveal";
 import { extent, pick } from "./selection";
 import type { Timeline } from "./timeline";
 import { rulerHeight } from "./draw_ruler";
@@ -28,7 +29,6 @@ export function bindGestures(timeline: Timeline): () => void {
     return actions.length > 0;
   };
   stage.addEventListener("pointerdown", (event) => {
-    stage.focus({ preventScroll: true });
     stage.setPointerCapture(event.pointerId);
     const { x, y } = point(timeline, event);
     const grip = gripAt(timeline, x);
@@ -195,7 +195,7 @@ function step(timeline: Timeline, direction: Direction): void {
   if (box < 0) return;
   const picked = pick(view.trace, box);
   timeline.select([picked]);
-  timeline.reveal(picked, false);
+  reveal(timeline, picked, false);
 }
 
 function nearestAt(timeline: Timeline, y: CssPx, time: Ps): number {

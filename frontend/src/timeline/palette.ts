@@ -38,7 +38,12 @@ export type TokenReader = (token: string) => string;
 /** Tokens of an element as they are now (theme applied). */
 export function tokensOf(element: Element): TokenReader {
   const style = getComputedStyle(element);
-  return (token) => style.getPropertyValue(token).trim();
+  return (token) => longHex(style.getPropertyValue(token).trim());
+}
+
+/** "#abc" as "#aabbcc": the bundler shortens colours, base/colour reads long ones. */
+export function longHex(colour: string): string {
+  return /^#[0-9a-f]{3}$/i.test(colour) ? colour.replace(/[0-9a-f]/gi, "$&$&") : colour;
 }
 
 /** Gives every name its fill: the same in every answer, session and browser. */

@@ -1,5 +1,6 @@
 // Turns the boxes of one row into rectangles in device pixels, grouped by colour. Hot: no objects per box.
 import type { TimeScale } from "../base/time_scale";
+import { MERGED } from "./palette";
 import { firstBeginningAfter, firstEndingAt } from "./trace";
 import type { Trace } from "./trace";
 import type { BoxIndex, DevicePx } from "./units";
@@ -50,7 +51,7 @@ export class Frame {
   /** Rectangles that were emitted: what the test hook calls boxesDrawn. */
   boxes = 0;
 
-  /** `colours`: how many colours there are; the last one is the hatched fill. */
+  /** `colours`: how many colour indexes there are. */
   constructor(readonly colours: number) {
     this.rects = Array.from({ length: colours }, () => new RectList());
   }
@@ -91,7 +92,6 @@ export function addRow(
   const to = trace.rowStart[globalRow + 1]!;
   const first = firstEndingAt(trace, from, to, scale.begin);
   const last = firstBeginningAfter(trace, first, to, scale.end);
-  const hatched = frame.colours - 1;
   const { y, height } = place;
   let taken = -1; // first pixel that is still free
   let runBegin = 0;
@@ -106,7 +106,7 @@ export function addRow(
     if (x0 < -1) x0 = -1;
     if (x1 > width + 1) x1 = width + 1;
     taken = x1;
-    const colour = trace.count[box]! > 1 ? hatched : (colourOf[trace.name[box]!] ?? hatched);
+    const colour = trace.count[box]! > 1 ? MERGED : (colourOf[trace.name[box]!] ?? MERGED);
     if (x1 - x0 < 3) {
       if (colour === runColour && x0 === runEnd) {
         runEnd = x1;

@@ -15,16 +15,14 @@ import { InputMachine } from "./input";
 import type { Command } from "./input";
 import { Labels } from "./labels";
 import type { LabelEvents } from "./labels";
-import { clampScroll, initialArrangement, laneOfTrack, layOut, placeLanes, scrollToRow } from "./layout";
+import { clampScroll, initialArrangement, layOut, placeLanes } from "./layout";
 import type { Arrangement, Layout, PlacedLane } from "./layout";
 import { placeOfRow, Places, placesOf, placesOfColumns, tracksByKey } from "./marks";
-import type { Placeable } from "./marks";
 import { Minimap } from "./minimap";
 import { Painter } from "./painter";
 import { commonName, pick, samePick, toggled } from "./selection";
 import type { Picked } from "./selection";
 import { Tooltip } from "./tooltip";
-import { trackKey } from "./trace";
 import type { Trace } from "./trace";
 import type { BoxIndex, CssPx, Span } from "./units";
 import { between, clampWindow, framing, resized, sameWindow, wholeWindow } from "./window";
@@ -64,7 +62,7 @@ export class Timeline {
   trackIndex: ReadonlyMap<string, number> = new Map();
   private hits: Hits | null = null;
   private currentHit = -1;
-  private readonly painter: Painter;
+  readonly painter: Painter;
   private readonly labels: Labels;
   private readonly tooltip: Tooltip;
   private readonly minimap: Minimap;
@@ -210,35 +208,6 @@ export class Timeline {
     if (!view) return;
     const picks = boxesIn(view, rubber.x0, rubber.y0, rubber.x1, rubber.y1).map((box) => pick(view.trace, box));
     this.select(add ? toggled(this.selection, picks) : picks);
-  }
-
-  /** Scrolls and pans as little as needed to see an event, opening its section when it is collapsed. */
-  reveal(event: Placeable, zoom = true): void {
-    if (!this.trace) return;
-    const track = this.trackIndex.get(trackKey(event));
-    if (track === undefined) return;
-    this.open(track);
-    const lane = laneOfTrack(this.layout!, track);
-    if (lane >= 0) this.setScroll(scrollToRow(this.layout!, lane, event.row, this.scroll, this.height));
-    const { begin, end, span } = this.goal;
-    const last = event.begin + event.duration;
-    const tiny = zoom && event.duration > 0 && event.duration / span < 1 / 200;
-    if (tiny) this.frame({ begin: event.begin - event.duration * 4, end: last + event.duration * 4 });
-    else if (last < begin || event.begin > end) {
-      const middle = (event.begin + Math.min(last, event.begin + span)) / 2;
-      this.show({ begin: middle - span / 2, end: middle + span / 2 });
-    }
-  }
-
-  private open(track: number): void {
-    const a = this.arrangement;
-    const t = this.trace!.tracks[track]!;
-    if (!a || (!a.collapsedSections.has(t.pid) && !a.hiddenTracks.has(trackKey(t)))) return;
-    const collapsedSections = new Set(a.collapsedSections);
-    const hiddenTracks = new Set(a.hiddenTracks);
-    collapsedSections.delete(t.pid);
-    hiddenTracks.delete(trackKey(t));
-    this.arrange({ ...a, collapsedSections, hiddenTracks });
   }
 
   setHits(hits: Hits | null, current: number): void {

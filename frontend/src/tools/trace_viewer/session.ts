@@ -8,6 +8,7 @@ import type { Hits } from "../../timeline/hits";
 import type { Command, Tool } from "../../timeline/input";
 import { initialArrangement } from "../../timeline/layout";
 import type { Arrangement } from "../../timeline/layout";
+import { reveal } from "../../timeline/reveal";
 import type { Picked } from "../../timeline/selection";
 import { Timeline } from "../../timeline/timeline";
 import { trackKey } from "../../timeline/trace";
@@ -124,13 +125,13 @@ export class Session {
   }
 
   /** Selects an event of which only the name for good is known. */
-  async selectByRef(ref: EventRef, reveal: boolean): Promise<void> {
+  async selectByRef(ref: EventRef, show: boolean): Promise<void> {
     try {
       const d = await this.source.event(ref, this.hostOf(ref), this.life.signal);
       const picked: Picked = { ...ref, name: d.name, begin: d.begin_ps, duration: d.duration_ps, count: 1, row: d.row ?? 0 };
       const others = this.timeline.selection.filter((p) => trackKey(p) !== trackKey(ref) || p.event !== ref.event);
       this.timeline.select([...others, picked]);
-      if (reveal) this.timeline.reveal(picked);
+      if (show) reveal(this.timeline, picked, true);
     } catch (error) {
       if (!this.life.signal.aborted) this.detailsError = error;
       this.changed();
@@ -239,8 +240,21 @@ export class Session {
       count: 1,
       row: hits.row[index] ?? 0,
     };
+    this.goTo(picked);
+  }
+
+  /** Selects an event of which everything is known, and brings it into view. */
+  goTo(picked: Picked): void {
     this.timeline.select([picked]);
-    this.timeline.reveal(picked);
+    reveal(this.timeline, picked, true);
+  }
+
+  /** Name of a track with its section, as tables show it. */
+  trackName(track: { readonly pid: number; readonly tid: number }): string {
+    const { trace, trackIndex } = this.timeline;
+    const found = trace?.tracks[trackIndex.get(trackKey(track)) ?? -1];
+    if (!trace || !found) return `${track.pid}.${track.tid}`;
+    return `${trace.sections[found.section]?.name ?? found.pid} / ${found.name || found.tid}`;
   }
 
   chooseTool(tool: Tool): void {
@@ -266,7 +280,8 @@ export class Session {
     this.urlTimer = window.setTimeout(() => this.writeUrl(), URL_DELAY_MS);
   }
 
-  private writeUrl(): void {
+  /** Puts the view into the address at once. */
+  writeUrl(): void {
     const { trace, arrangement, window, selection, interval, machine } = this.timeline;
     if (!trace || !arrangement || !this.initial) return;
     const { begin, end } = trace.full;

@@ -1,0 +1,43 @@
+// Links, picture and files of what is on the screen.
+import { composePicture } from "../../timeline/picture";
+import { copyText } from "../../widgets/copy";
+import type { Session } from "./session";
+
+/** The address as a reader would share it: the parent's when framed. */
+export function shareAddress(): string {
+  try {
+    return window.parent.location.href;
+  } catch {
+    return window.location.href;
+  }
+}
+
+/** Hands a file to the browser's download. */
+export function download(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  // the browser reads the blob after the click has returned
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/** A file name out of a run's name and what the file is. */
+export function fileName(run: string, suffix: string): string {
+  return `${run.replace(/[^\w.-]+/g, "_") || "trace"}.${suffix}`;
+}
+
+/** The timeline as it looks, names included, as PNG. */
+export function savePicture(session: Session, run: string): void {
+  const canvas = composePicture(session.timeline);
+  canvas.toBlob((blob) => {
+    if (blob) download(fileName(run, "png"), blob);
+  }, "image/png");
+}
+
+/** Copies a link to the selection and window on the screen. */
+export function copyLink(session: Session): Promise<boolean> {
+  session.writeUrl();
+  return copyText(shareAddress());
+}

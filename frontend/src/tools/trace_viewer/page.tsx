@@ -1,0 +1,184 @@
+// The trace viewer: toolbar, timeline, details below it.
+import { createPortal } from "preact/compat";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { explain } from "../../api/explain";
+import type { PageModule, PageProps } from "../../api/page";
+import "../../timeline/timeline.css";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { formatCount, formatTime } from "../../base/format";
+import { Details } from "./details";
+import { Matches, VisibleEvents } from "./event_tables";
+import { copyLink, savePicture } from "./exports";
+import { FloatingTools } from "./floating_tools";
+import { Help } from "./help";
+import "./page.css";
+import { Pane } from "./pane";
+import { SEARCH_ID } from "./search_box";
+import { Session } from "./session";
+import { Source } from "./source";
+import { Toolbar } from "./toolbar";
+import { TrackMenu } from "./track_menu";
+
+/** Opens the trace into `root` for as long as the component lives; draws again after every change. */
+function useSession(props: PageProps, root: { readonly current: HTMLDivElement | null }): Session | null {
+  const [session, setSession] = useState<Session | null>(null);
+  const [, setTick] = useState(0);
+  const { run, tool, host, hosts, client, state } = props;
+  const chosen = hosts.length > 0 ? hosts : host === null ? [] : [host];
+  useEffect(() => {
+    if (!root.current) return undefined;
+    let request = 0;
+    // many changes within one frame draw the components once
+    const changed = (): void => {
+      if (request === 0) {
+        request = requestAnimationFrame(() => {
+          request = 0;
+          setTick((n) => n + 1);
+        });
+      }
+    };
+    const made = new Session(root.current, new Source(client, { run, tool: tool.id, hosts: chosen }), state, changed);
+    setSession(made);
+    const observer = new MutationObserver(() => made.timeline.readTheme());
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+    const density = matchMedia(`(resolution: ${devicePixelRatio}dppx)`);
+    const denser = (): void => made.timeline.readTheme();
+    density.addEventListener("change", denser);
+    return () => {
+      cancelAnimationFrame(request);
+      observer.disconnect();
+      density.removeEventListener("change", denser);
+      made.dispose();
+    };
+  }, [run, tool.id, chosen.join(","), client, state]);
+  return session;
+}
+
+function Page(props: PageProps) {
+  const root = useRef<HTMLDivElement>(null);
+  const session = useSession(props, root);
+  const [help, setHelp] = useState(false);
+  const [tab, setTab] = useState("selection");
+  const [floating, setFloating] = useState(false);
+  const [said, setSaid] = useState("");
+  if (session) {
+    session.command = (command) => {
+      if (command === "help") setHelp(true);
+      else if (command === "search") document.getElementById(SEARCH_ID)?.focus();
+    };
+  }
+  const trace = session?.timeline.trace ?? null;
+  const empty = trace !== null && trace.totalEvents === 0;
+  const problem = session?.error ? explain(session.error, { run: props.run, tool: props.tool.id, host: props.host }) : null;
+  const tell = (words: string): void => {
+    setSaid(words);
+    setTimeout(() => setSaid(""), 2500);
+  };
+  const actions = session
+    ? [
+        { label: "Copy link to this view", run: () => void copyLink(session).then((done) => tell(done ? "Link copied" : "The browser did not allow copying")) },
+        { label: "Save picture (PNG)", run: () => savePicture(session, props.run) },
+      ]
+    : [];
+  const hits = session?.hits;
+  return (
+    <div class="tv">
+      {session ? (
+        <Toolbar
+          session={session}
+          table={tab === "visible"}
+          floating={floating}
+          onTable={() => setTab(tab === "visible" ? "selection" : "visible")}
+          onFloat={() => setFloating(!floating)}
+          onHelp={() => setHelp(true)}
+          actions={actions}
+        />
+      ) : null}
+      <div class="tv-main">
+        <div ref={root} class="tv-timeline" />
+        {trace === null && !problem ? (
+          <div class="tv-cover">
+            <Loading what="Reading the trace" />
+          </div>
+        ) : null}
+        {problem && trace === null ? (
+          <div class="tv-cover">
+            <Panel {...problem}>
+              <button type="button" class="button" onClick={() => session?.retry()}>
+                Try again
+              </button>
+            </Panel>
+          </div>
+        ) : null}
+        {empty ? (
+          <div class="tv-cover">
+            <Panel tone="empty" title="The trace has no events" why="The profile was read, but none of its lines holds an event." todo={["Choose another host, or capture again while the program is running."]} />
+          </div>
+        ) : null}
+        {session && floating ? <FloatingTools session={session} /> : null}
+      </div>
+      {problem && trace !== null ? (
+        <p class="tv-bar tv-bad" role="alert">
+          {problem.title}. {problem.why}{" "}
+          <button type="button" class="tv-link" onClick={() => session?.retry()}>
+            Try again
+          </button>
+        </p>
+      ) : null}
+      {session ? (
+        <Pane
+          active={tab}
+          onTab={setTab}
+          tabs={[
+            { id: "selection", label: "Selection", content: () => <Details session={session} /> },
+            { id: "matches", label: hits ? `Matches (${formatCount(hits.total)})` : "Matches", content: () => <Matches session={session} /> },
+            { id: "visible", label: "Visible events", content: () => <VisibleEvents session={session} /> },
+          ]}
+        />
+      ) : null}
+      {session && trace ? <Status session={session} said={said} /> : null}
+      {session && trace ? createPortal(<Corner session={session} />, session.timeline.elements.corner) : null}
+      {session?.menu ? <TrackMenu session={session} menu={session.menu} /> : null}
+      {help ? <Help onClose={() => setHelp(false)} /> : null}
+    </div>
+  );
+}
+
+/** Left of the minimap: how many tracks, and all sections at once. */
+function Corner({ session }: { session: Session }) {
+  const { trace, arrangement } = session.timeline;
+  if (!trace || !arrangement) return null;
+  const set = (pids: readonly number[]): void => session.timeline.arrange({ ...arrangement, collapsedSections: new Set(pids) });
+  return (
+    <div class="tv-corner">
+      <span>{formatCount(trace.tracks.length)} tracks</span>
+      <button type="button" class="button ghost" data-tip="Collapse all sections" aria-label="Collapse all sections" onClick={() => set(trace.sections.map((s) => s.pid))}>
+        − all
+      </button>
+      <button type="button" class="button ghost" data-tip="Expand all sections" aria-label="Expand all sections" onClick={() => set([])}>
+        + all
+      </button>
+    </div>
+  );
+}
+
+/** One line: what is on the screen, and what of it is merged. */
+function Status({ session, said }: { session: Session; said: string }) {
+  const { trace, scale, interval } = session.timeline;
+  if (!trace) return null;
+  const merged = trace.mergedEvents;
+  return (
+    <p class="tv-bar tv-status number">
+      <span>{formatTime(scale.span)} on the screen</span>
+      <span>{formatCount(trace.totalEvents)} events in the trace</span>
+      {merged > 0 ? <span>{formatCount(merged)} of those loaded are merged into hatched blocks at this zoom</span> : <span>every event is drawn</span>}
+      {interval ? <span>marked: {formatTime(interval.end - interval.begin)}</span> : null}
+      {trace.truncated ? <span class="tv-bad">the answer was cut short</span> : null}
+      <span aria-live="polite">{said}</span>
+    </p>
+  );
+}
+
+const page: PageModule = { ids: ["trace_viewer@", "trace_viewer"], Page };
+export default page;

@@ -1,0 +1,77 @@
+// The pane below the timeline: selection, matches or the table of visible events; resizable, keeps its height.
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+
+const KEY = "profile-timeline-pane";
+const LEAST = 60;
+const START = 190;
+
+function readHeight(): number {
+  try {
+    const value = Number(localStorage.getItem(KEY));
+    return Number.isFinite(value) && value >= LEAST ? value : START;
+  } catch {
+    return START; // storage may be switched off
+  }
+}
+
+function saveHeight(height: number): void {
+  try {
+    localStorage.setItem(KEY, String(Math.round(height)));
+  } catch {
+    // the height then lasts as long as the page
+  }
+}
+
+export interface PaneTab {
+  readonly id: string;
+  readonly label: string;
+  readonly content: () => ComponentChildren;
+}
+
+interface Props {
+  tabs: readonly PaneTab[];
+  active: string;
+  onTab: (id: string) => void;
+}
+
+export function Pane({ tabs, active, onTab }: Props) {
+  const [height, setHeight] = useState(readHeight);
+  const box = useRef<HTMLDivElement>(null);
+  const resize = (next: number): void => {
+    const most = (box.current?.parentElement?.clientHeight ?? 800) * 0.75;
+    const fitting = Math.min(Math.max(next, LEAST), most);
+    setHeight(fitting);
+    saveHeight(fitting);
+  };
+  const drag = (down: PointerEvent): void => {
+    const handle = down.currentTarget as HTMLElement;
+    handle.setPointerCapture(down.pointerId);
+    const move = (event: PointerEvent): void => resize(height + down.clientY - event.clientY);
+    handle.addEventListener("pointermove", move);
+    handle.addEventListener("pointerup", () => handle.removeEventListener("pointermove", move), { once: true });
+    down.preventDefault();
+  };
+  const key = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowUp" ? 24 : event.key === "ArrowDown" ? -24 : 0;
+    if (step === 0) return;
+    resize(height + step);
+    event.preventDefault();
+  };
+  const shown = tabs.find((tab) => tab.id === active) ?? tabs[0];
+  return (
+    <div class="tv-pane" ref={box} style={{ height: `${height}px` }}>
+      <div class="tv-pane-grip" role="separator" aria-orientation="horizontal" aria-label="Height of this pane" tabIndex={0} onPointerDown={drag} onKeyDown={key} />
+      <div class="tv-tabs" role="tablist" aria-label="Below the timeline">
+        {tabs.map((tab) => (
+          <button key={tab.id} type="button" role="tab" aria-selected={tab === shown} class="tv-tab" onClick={() => onTab(tab.id)}>
+            {tab.label}
+          </button>
+        ))}
+      </div>
+      <div class="tv-pane-body" role="tabpanel" aria-label={shown?.label} tabIndex={0}>
+        {shown?.content()}
+      </div>
+    </div>
+  );
+}
