@@ -1,0 +1,29 @@
+//! Any bytes decode or are refused, with the same answer for any number of threads; every text value can be read.
+#![no_main]
+
+use _native::columns::{Options, decode};
+use _native::text;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let options = Options { threads: 1, keep: None, events: true };
+    let first = decode(data, 0, options);
+    assert_eq!(first, decode(data, 0, Options { threads: 2, ..options }));
+    let Ok(space) = first else { return };
+    for plane in &space.planes {
+        assert!(plane.events.metadata.iter().all(|&row| (row as usize) < plane.event_metadata.id.len()));
+        for stats in [&plane.events.stats, &plane.event_metadata.stats, &plane.stats] {
+            assert!(stats.key.iter().all(|&row| (row as usize) < plane.stat_metadata.id.len()));
+            for (kind, value) in stats.kind.iter().zip(&stats.value) {
+                match kind {
+                    5 | 6 | 8 => drop(text::slice(data, *value).unwrap()),
+                    7 => assert!((*value as usize) < plane.stat_metadata.id.len()),
+                    _ => {}
+                }
+            }
+        }
+        for &name in plane.event_metadata.name.iter().chain(&plane.stat_metadata.name).chain(&plane.lines.name) {
+            text::slice(data, name).unwrap();
+        }
+    }
+});

@@ -1,0 +1,149 @@
+//! The decoder on built, cut, changed and random bytes, without Python.
+
+use _native::columns::{Columns, Options, decode};
+use _native::error::{Problem, Result};
+use _native::text;
+
+const ALL: Options = Options { threads: 1, keep: None, events: true };
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+fn int(field: u64, value: i64) -> Vec<u8> {
+    [varint(field << 3), varint(value as u64)].concat()
+}
+
+fn bytes(field: u64, value: &[u8]) -> Vec<u8> {
+    [varint(field << 3 | 2), varint(value.len() as u64), value.to_vec()].concat()
+}
+
+fn message(field: u64, fields: &[Vec<u8>]) -> Vec<u8> {
+    bytes(field, &fields.concat())
+}
+
+/// One plane: a line with an ordinary and an aggregated event, both maps behind it, the second event without metadata.
+fn small() -> Vec<u8> {
+    let first = message(4, &[int(1, 7), int(2, 5), int(3, 6), message(4, &[int(1, 1), int(4, -9)])]);
+    let second = message(4, &[int(1, 8), int(2, 5), int(5, 3), message(4, &[int(1, 2), int(7, 1)])]);
+    let line = message(3, &[int(1, -4), bytes(2, b"line"), int(3, 2), first, second]);
+    let event = message(4, &[int(1, 7), message(2, &[bytes(2, b"event")])]);
+    let stat = message(5, &[int(1, 1), message(2, &[bytes(2, b"stat")])]);
+    [bytes(4, b"host"), message(1, &[int(1, 11), bytes(2, b"plane"), line, event, stat])].concat()
+}
+
+fn load(data: &[u8]) -> Result<Columns> {
+    decode(data, 0, ALL)
+}
+
+#[test]
+fn a_small_profile() {
+    let data = small();
+    let space = load(&data).unwrap();
+    let plane = &space.planes[0];
+    assert_eq!((plane.id, text::slice(&data, plane.name).unwrap()), (11, &b"plane"[..]));
+    assert_eq!(text::slice(&data, space.hostnames[0]).unwrap(), b"host");
+    assert_eq!(plane.lines.id, [-4]);
+    assert_eq!(plane.lines.event_start, [0, 2]);
+    assert_eq!(plane.event_metadata.id, [7, 8]);
+    assert_eq!(plane.events.metadata, [0, 1]);
+    assert_eq!(plane.events.begin_ps, [2005, 2000]);
+    assert_eq!(plane.events.duration_ps, [6, 0]);
+    assert_eq!(plane.events.occurrences, Some(vec![0, 3]));
+    assert_eq!(plane.stat_metadata.id, [1, 2]);
+    assert_eq!(plane.events.stats.start, [0, 1, 2]);
+    assert_eq!(plane.events.stats.key, [0, 1]);
+    assert_eq!(plane.events.stats.kind, [4, 7]);
+    assert_eq!(plane.events.stats.value, [-9i64 as u64, 0]);
+}
+
+#[test]
+fn what_is_not_wanted_is_not_decoded() {
+    let data = small();
+    let nothing = decode(&data, 0, Options { keep: Some(&[]), ..ALL }).unwrap();
+    assert!(nothing.planes.is_empty());
+    let metadata = decode(&data, 0, Options { events: false, ..ALL }).unwrap();
+    assert_eq!(metadata.planes[0].event_metadata.id, [7]);
+    assert!(metadata.planes[0].lines.id.is_empty() && metadata.planes[0].events.metadata.is_empty());
+}
+
+#[test]
+fn text_values_beyond_four_gigabytes() {
+    let data = small();
+    let base = (5 << 32) + 3;
+    let (near, far) = (load(&data).unwrap(), decode(&data, base, ALL).unwrap());
+    assert_eq!(far.planes[0].name, near.planes[0].name + base);
+    assert_eq!(far.planes[0].event_metadata.name[0], near.planes[0].event_metadata.name[0] + base);
+    assert_eq!(far.planes[0].events, near.planes[0].events);
+    let error = decode(&data[..data.len() - 1], base, ALL).unwrap_err();
+    assert!(error.offset > base && error.offset < base + data.len() as u64);
+}
+
+#[test]
+fn every_prefix_is_decoded_or_refused_at_a_byte_of_it() {
+    let data = small();
+    for length in 0..data.len() {
+        match load(&data[..length]) {
+            Ok(space) => assert!(space.planes.is_empty()),
+            Err(error) => assert!(error.offset <= length as u64),
+        }
+    }
+}
+
+#[test]
+fn random_changes_and_noise_never_panic_and_do_not_depend_on_threads() {
+    let data = small();
+    let mut state = 88172645463325252u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for round in 0..20_000 {
+        let mut changed = data.clone();
+        for _ in 0..1 + random() % 4 {
+            let at = random() as usize % changed.len();
+            changed[at] = random() as u8;
+        }
+        if round % 4 == 0 {
+            changed = (0..random() % 64).map(|_| random() as u8).collect();
+        }
+        if round % 16 == 0 {
+            assert_eq!(load(&changed), decode(&changed, 0, Options { threads: 3, ..ALL }));
+        } else {
+            let _ = load(&changed);
+        }
+    }
+}
+
+#[test]
+fn ids_without_metadata_get_rows_in_ascending_order() {
+    let events: Vec<_> = [9, -3, 9, 1 << 40].iter().map(|&id| message(4, &[int(1, id)])).collect();
+    let data = message(1, &[message(3, &events)]);
+    let space = load(&data).unwrap();
+    assert_eq!(space.planes[0].event_metadata.id, [-3, 9, 1 << 40]);
+    assert_eq!(space.planes[0].events.metadata, [1, 0, 1, 2]);
+}
+
+#[test]
+fn of_equal_map_keys_the_last_entry_counts() {
+    let entry = |key, name: &[u8]| message(4, &[int(1, key), message(2, &[bytes(2, name)])]);
+    let data = message(1, &[entry(5, b"old"), entry(6, b"six"), entry(5, b"new")]);
+    let space = load(&data).unwrap();
+    let table = &space.planes[0].event_metadata;
+    assert_eq!(table.id, [5, 6]);
+    assert_eq!(text::slice(&data, table.name[0]).unwrap(), b"new");
+}
+
+#[test]
+fn crafted_masses_of_planes_are_refused() {
+    let error = load(&[0x0a, 0].repeat(1 << 15)).unwrap_err();
+    assert_eq!(error.problem, Problem::TooMany);
+}
