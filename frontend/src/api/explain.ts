@@ -23,7 +23,8 @@ function place(error: ApiError): string {
   if (typeof file !== "string") return "";
   // A message that names the byte already need not say it twice.
   const said = typeof offset === "number" && error.message.includes(String(offset));
-  return typeof offset === "number" && !said ? ` File ${file}, byte ${formatCount(offset)}.` : ` File ${file}.`;
+  const stop = /[.!?]$/.test(error.message) ? "" : ".";
+  return `${stop} File ${file}${typeof offset === "number" && !said ? `, byte ${formatCount(offset)}` : ""}.`;
 }
 
 function corrupt(error: ApiError): Explanation {
