@@ -131,6 +131,9 @@ def expand_lines(
     line is (begin, duration, code, group, level, first source event).
     """
 
+def walk_order(begin: NDArray[np.int64], duration: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """Indices by begin, shortest first; equal events in the order in which the reference walks them."""
+
 def pair_offload(
     begin: NDArray[np.int64],
     duration: NDArray[np.int64],

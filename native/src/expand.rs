@@ -113,8 +113,7 @@ fn close_dependents(builders: &mut [Builder], sources: &[Source], line: usize, d
 
 /// Walks the source events once and builds all lines.
 ///
-/// At each event the lines are served in their order; levels 0..n are expanded or added, deeper ones are closed. What is
-/// still open at the end keeps its span.
+/// At each event the lines are served in their order; levels 0..n are expanded or added, deeper ones are closed.
 pub fn expand(events: &Events, sources: &[Source]) -> Vec<Line> {
     let mut builders: Vec<Builder> = sources.iter().map(|_| Builder::default()).collect();
     for at in 0..events.begin.len() {
@@ -136,6 +135,7 @@ pub fn expand(events: &Events, sources: &[Source]) -> Vec<Line> {
             }
         }
     }
+    builders.iter_mut().for_each(|builder| builder.close(0));
     builders.into_iter().map(|builder| builder.line).collect()
 }
 

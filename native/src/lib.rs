@@ -17,6 +17,7 @@ mod memory;
 pub mod metadata;
 pub mod nesting;
 pub mod offload;
+pub mod order;
 mod parallel;
 #[cfg(feature = "python")]
 mod python;

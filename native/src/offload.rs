@@ -13,7 +13,7 @@ pub struct Pair {
 /// Pairs events first in, first out per `key`; the events are ordered by begin.
 ///
 /// A pair spans from the begin of its start to the end of its done. It goes to the row whose last pair ended earliest,
-/// among those that ended at or before its begin; without such a row a new one is opened, up to `max_rows`.
+/// among those that ended at or before its begin, the last of equals; without such a row a new one is opened, up to `max_rows`.
 pub fn pair(begin: &[i64], duration: &[i64], key: &[u32], is_start: &[bool], max_rows: usize) -> Vec<Pair> {
     let mut waiting: HashMap<u32, VecDeque<u32>> = HashMap::new();
     let mut frontier: Vec<i64> = Vec::new();
@@ -28,7 +28,7 @@ pub fn pair(begin: &[i64], duration: &[i64], key: &[u32], is_start: &[bool], max
             continue;
         };
         let (from, to) = (begin[start as usize], begin[at].saturating_add(duration[at]));
-        let free = (0..frontier.len()).filter(|&row| frontier[row] <= from).min_by_key(|&row| frontier[row]);
+        let free = (0..frontier.len()).rev().filter(|&row| frontier[row] <= from).min_by_key(|&row| frontier[row]);
         let row = match free {
             Some(row) => row,
             None if frontier.len() < max_rows => {

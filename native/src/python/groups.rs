@@ -11,6 +11,7 @@ use crate::expand::{Events, Source, expand};
 use crate::forest;
 use crate::gather::gather;
 use crate::offload::pair;
+use crate::order;
 use crate::python::without_gil;
 
 type Array<'py, T> = Bound<'py, PyArray1<T>>;
@@ -129,6 +130,13 @@ fn expand_lines<'py>(
             )
         })
         .collect())
+}
+
+#[pyfunction]
+fn walk_order<'py>(py: Python<'py>, begin: Column<'py, i64>, duration: Column<'py, i64>) -> PyResult<Array<'py, u32>> {
+    let (begin, duration) = (begin.as_slice()?, duration.as_slice()?);
+    check(begin.len() == duration.len() && begin.len() < u32::MAX as usize, "columns of different length")?;
+    Ok(without_gil(py, || Ok(order::walk_order(begin, duration)))?.into_pyarray(py))
 }
 
 #[pyfunction]
@@ -281,6 +289,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(overlapping, module)?)?;
     module.add_function(wrap_pyfunction!(enclosing, module)?)?;
     module.add_function(wrap_pyfunction!(expand_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(walk_order, module)?)?;
     module.add_function(wrap_pyfunction!(pair_offload, module)?)?;
     module.add_class::<Forest>()
 }

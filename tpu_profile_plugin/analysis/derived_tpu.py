@@ -1,0 +1,145 @@
+"""Lines derived on TensorCores: framework ops, name scopes, source lines, and copies to host memory."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis import derived as ids
+from tpu_profile_plugin.analysis.derived import ABSENT, Codes, ExtraLine, Ints
+from tpu_profile_plugin.analysis.derived_lines import Levels, Sources, derive, in_walk_order, op_levels
+from tpu_profile_plugin.analysis.picked import Picked
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import Plane, XSpace
+
+_STATS = ("tf_op", "source", "_a")
+_OFFLOAD = re.compile(r"(.*?)(copy|dynamic-slice|dynamic-update-slice)-(start|done)")
+_NUMBER = re.compile(r"\.(\d+)\Z")
+_HOST_MEMORY = "S(5)"
+
+
+def derive_tpu(space: XSpace, plane: Plane, group: Ints | None) -> list[ExtraLine]:
+    """The derived lines of one TensorCore plane, without empty ones."""
+    on_rows = Picked(space, plane, plane.event_metadata.stats, _STATS)
+    on_events = Picked(space, plane, plane.events.stats, _STATS)
+    ops, op_texts = _texts(plane, on_rows, on_events, "tf_op")
+    places, place_texts = _texts(plane, on_rows, on_events, "source")
+    shown = _shown(ops, places, plane) & ~_is_async(plane, on_rows, on_events)
+    events = np.flatnonzero(shown)
+    lines: list[ExtraLine] = []
+    if len(events):
+        events = in_walk_order(events, plane.events.begin_ps, plane.events.duration_ps)
+        none = np.full(len(events), -1, dtype=np.int32)
+        op_row = ops[events] if ops is not None else none
+        scopes, frameworks = op_levels(op_row, op_texts, [1])
+        source = Levels(places[events] if places is not None else none, [])
+        source.rows = [[source.names.code(text)] for text in place_texts]
+        found = derive(_sources(plane, events, group), [scopes, frameworks, source], any_gap=False)
+        kinds = (
+            (ids.NAME_SCOPE_ID, ids.NAME_SCOPE),
+            (ids.FRAMEWORK_OPS_ID, ids.FRAMEWORK_OPS),
+            (ids.SOURCE_ID, ids.SOURCE),
+        )
+        lines += [line.line(id_, name) for line, (id_, name) in zip(found, kinds, strict=True) if len(line)]
+    return lines + host_offload(plane)
+
+
+def _sources(plane: Plane, events: Ints, group: Ints | None) -> Sources:
+    none = np.full(len(events), ABSENT, dtype=np.int64)
+    return Sources(
+        events,
+        plane.events.begin_ps[events],
+        plane.events.duration_ps[events],
+        none if group is None else group[events],
+        np.zeros(0, dtype=np.int64),
+    )
+
+
+def _texts(plane: Plane, on_rows: Picked, on_events: Picked, stat: str) -> tuple[Codes | None, list[str]]:
+    """Per event the code of a stat's text, of its metadata or, where it has one, its own; -1 none, None nowhere."""
+    row, row_code, texts = on_rows.texts(stat)
+    event, event_code, event_texts = on_events.texts(stat)
+    if len(row) == 0 and len(event) == 0:
+        return None, []
+    by_row = np.full(len(plane.event_metadata.id), -1, dtype=np.int32)
+    by_row[row] = row_code
+    code = by_row[plane.events.metadata]
+    code[event] = event_code + len(texts)
+    return code, texts + event_texts
+
+
+def _shown(ops: Codes | None, places: Codes | None, plane: Plane) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    shown = np.zeros(len(plane.events.metadata), dtype=np.bool_)
+    for column in (ops, places):
+        if column is not None:
+            shown |= column >= 0
+    return shown
+
+
+def _is_async(plane: Plane, on_rows: Picked, on_events: Picked) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Events that say of themselves, or whose metadata says, that they run beside the others."""
+    row, event = on_rows.ints("_a"), on_events.ints("_a")
+    marks = np.zeros(len(plane.event_metadata.id), dtype=np.bool_)
+    marks[row.event] = row.value != 0
+    out = marks[plane.events.metadata] if len(row) else np.zeros(len(plane.events.metadata), dtype=np.bool_)
+    out[event.event] = event.value != 0
+    return out
+
+
+def host_offload(plane: Plane) -> list[ExtraLine]:
+    """Rows of copies between device and host memory, each from its start to its done event."""
+    key_of: dict[tuple[str, str], int] = {}
+    key = np.full(len(plane.event_metadata.id), -1, dtype=np.int64)
+    starts = np.zeros(len(key), dtype=np.bool_)
+    shown: list[str] = []
+    for row, display in enumerate(plane.event_metadata.display_names):
+        if "-start" not in display and "-done" not in display:
+            continue
+        match = _OFFLOAD.match(display)
+        if match is None or _HOST_MEMORY not in plane.event_metadata.names[row]:
+            continue
+        number = _NUMBER.search(display)
+        pair = (match[1] + match[2], number[1] if number else "0")
+        key[row] = key_of.setdefault(pair, len(key_of))
+        starts[row] = match[3] == "start"
+        if len(shown) < len(key_of):
+            shown.append(f"offload-{pair[0]}.{pair[1]}")
+    if not key_of:
+        return []
+    events = np.flatnonzero(key[plane.events.metadata] >= 0)
+    events = in_walk_order(events, plane.events.begin_ps, plane.events.duration_ps)
+    return _offload_rows(plane, events, key, starts, shown)
+
+
+def _offload_rows(
+    plane: Plane, events: Ints, key: Ints, starts: np.ndarray[tuple[int], np.dtype[np.bool_]], shown: list[str]
+) -> list[ExtraLine]:
+    begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
+    rows = plane.events.metadata[events]
+    start, done, line = _native.pair_offload(
+        begin, duration, key[rows].astype(np.uint32), starts[rows], ids.HOST_OFFLOAD_ROWS
+    )
+    lines = []
+    for number in range(int(line.max()) + 1 if len(line) else 0):
+        own = np.flatnonzero(line == number)
+        first, last = start[own], done[own]
+        source_row = rows[first].astype(np.int64)
+        distinct, code = np.unique(source_row, return_inverse=True)
+        lines.append(
+            ExtraLine(
+                id=ids.HOST_OFFLOAD_ID + number,
+                name=f"{ids.HOST_OFFLOAD}{number}",
+                begin_ps=begin[first],
+                duration_ps=begin[last] + duration[last] - begin[first],
+                metadata=code.reshape(-1).astype(np.uint32),
+                names=("",) * len(distinct),
+                display_names=tuple(shown[int(key[row])] for row in distinct),
+                metadata_source=distinct,
+                extra_args={"_a": np.ones(len(own), dtype=np.int64)},
+            )
+        )
+    return lines

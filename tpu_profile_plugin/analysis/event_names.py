@@ -1,0 +1,113 @@
+"""Names of events and stats that grouping knows, and which rows of a plane's event metadata carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.derived import Ints
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import Plane
+
+TRACE_CONTEXT = "TraceContext"
+EAGER_EXECUTE = "EagerExecute"
+EXECUTOR = "ExecutorState::Process"
+TPU_EXECUTE = "TpuExecuteOp"
+REGION_START, REGION_STOP, REGION = (
+    "ThreadpoolListener::StartRegion",
+    "ThreadpoolListener::StopRegion",
+    "ThreadpoolListener::Region",
+)
+CAPTURED_FUNCTIONS = tuple(
+    f"InstantiatedCapturedFunction::{kind}" for kind in ("Run", "RunAsync", "RunInstantiated", "RunWithBorrowedArgs")
+)
+GET_NEXT = ("IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute")
+HOST_LOOPS = ("WhileOp-EvalCond", "WhileOp-StartBody", "ForOp", "ParallelForOp", "ForeverOp")
+IMPLICIT_ROOTS = ("FunctionRun", "SessionRun", "RunGraph", EXECUTOR)
+ROOT_LEVELS = {"ProcessBatch": 2, "OrbaxServing::ProcessBatch": 2, "BatchingSessionRun": 1}
+ENQUEUE_REQUEST = "EnqueueRequestLocked"
+REQUESTS = (
+    "RunProgramRequest",
+    "HostCallbackRequest",
+    "TransferH2DRequest",
+    "TransferPreprocessedH2DRequest",
+    "TransferD2HRequest",
+    "OnDeviceSendRequest",
+    "OnDeviceRecvRequest",
+    "OnDeviceSendRecvLocalRequest",
+    "CustomWait",
+    "OnDeviceSendRequestMulti",
+    "OnDeviceRecvRequestMulti",
+    "PjrtAsyncWait",
+)
+ENQUEUE_PROGRAM, ENQUEUE_CONTINUATION, COMPLETE = (
+    "DoEnqueueProgram",
+    "DoEnqueueContinuationProgram",
+    "CompleteCallbacks",
+)
+
+# Contexts that tie a producer to a consumer.
+LEGACY, GPU_LAUNCH, TPU_STREAM, TPU_LAUNCH = 1, 9, 11, 12
+LAST_CONTEXT = 17
+
+# Events that are recognised by name; all others may still be ops or kernels.
+KNOWN_EVENTS = frozenset(
+    {
+        TRACE_CONTEXT,
+        EAGER_EXECUTE,
+        TPU_EXECUTE,
+        ENQUEUE_REQUEST,
+        ENQUEUE_PROGRAM,
+        ENQUEUE_CONTINUATION,
+        COMPLETE,
+        REGION_START,
+        REGION_STOP,
+        *CAPTURED_FUNCTIONS,
+        *GET_NEXT,
+        *HOST_LOOPS,
+        *IMPLICIT_ROOTS,
+        *ROOT_LEVELS,
+        *REQUESTS,
+    }
+)
+
+
+class EventsByName:
+    """Finds a plane's events by exact metadata name."""
+
+    def __init__(self, plane: Plane, wanted: Iterable[str] = KNOWN_EVENTS) -> None:
+        wanted = frozenset(wanted)
+        self._plane = plane
+        self._rows: dict[str, list[int]] = {}
+        for row, name in enumerate(plane.event_metadata.names):
+            if name in wanted:
+                self._rows.setdefault(name, []).append(row)
+
+    def has(self, *names: str) -> bool:
+        """True when the plane's metadata knows one of the names, used or not."""
+        return any(name in self._rows for name in names)
+
+    def rows(self, *names: str) -> list[int]:
+        """Rows of the event metadata with one of the names."""
+        return [row for name in names for row in self._rows.get(name, ())]
+
+    def mask(self, *names: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Per row of the event metadata, whether it has one of the names."""
+        mask = np.zeros(len(self._plane.event_metadata.id), dtype=np.bool_)
+        mask[self.rows(*names)] = True
+        return mask
+
+    def events(self, *names: str) -> Ints:
+        """Events with one of the names, ascending."""
+        if not self.has(*names):
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero(self.mask(*names)[self._plane.events.metadata])
+
+    def among(self, events: Ints, *names: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which of the events have one of the names."""
+        if len(events) == 0 or not self.has(*names):
+            return np.zeros(len(events), dtype=np.bool_)
+        return self.mask(*names)[self._plane.events.metadata[events]]

@@ -1,0 +1,54 @@
+"""Flows: which events are the two ends of an arrow, as the numbers that trace viewers know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.derived import Ints, Rows, Words
+from tpu_profile_plugin.analysis.event_names import GPU_LAUNCH, LAST_CONTEXT
+from tpu_profile_plugin.analysis.mutators import Mutated, mix
+from tpu_profile_plugin.analysis.picked import Picked, Sparse
+from tpu_profile_plugin.analysis.plane_roles import is_device
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import Plane
+
+IN, OUT = 1, 2
+_ID_BITS, _ID_SHIFT, _CATEGORY_SHIFT = 56, 2, 58
+
+
+def flow_values(direction: int, types: Ints, ids: Ints) -> Words:
+    """Flow numbers of contexts: direction | id << 2 | category << 58; unknown categories become 0."""
+    category = np.where((types >= 0) & (types <= LAST_CONTEXT), types, 0).astype(np.uint64)
+    number = mix(types, ids) >> np.uint64(64 - _ID_BITS)
+    value: Words = np.uint64(direction) | number << np.uint64(_ID_SHIFT) | category << np.uint64(_CATEGORY_SHIFT)
+    return value
+
+
+def flows(plane: Plane, picked: Picked, mutated: Mutated) -> tuple[Rows, Words]:
+    """All flows of a plane: events ascending, and per event the file's own, the launch, the produced, the consumed."""
+    parts: list[tuple[Ints, Words]] = []
+    own = picked.ints("flow")
+    if len(own):
+        parts.append((own.event, own.value.view(np.uint64)))
+    launch = picked.ints("correlation_id")
+    if len(launch):
+        direction = IN if is_device(plane.name) else OUT
+        parts.append((launch.event, _of(direction, launch)))
+    for direction, side in ((OUT, mutated.producers), (IN, mutated.consumers)):
+        if len(side):
+            parts.append((side.event, flow_values(direction, side.type, side.id)))
+    if not parts:
+        return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64)
+    event = np.concatenate([part[0] for part in parts])
+    value = np.concatenate([part[1] for part in parts])
+    if len(parts) > 1:
+        order = np.argsort(event, kind="stable")
+        event, value = event[order], value[order]
+    return event.astype(np.uint32), value
+
+
+def _of(direction: int, launch: Sparse) -> Words:
+    return flow_values(direction, np.full(len(launch), GPU_LAUNCH, dtype=np.int64), launch.value)

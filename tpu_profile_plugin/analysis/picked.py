@@ -1,0 +1,129 @@
+"""Stats of a few names, picked out of a plane in one pass, as sparse columns: events ascending, one value each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.derived import Codes, Ints
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import Plane, Stats, XSpace
+
+_UINT64, _INT64, _STR, _REF = 3, 4, 5, 7
+_MAX_SLOTS = 254
+_NONE = np.zeros(0, dtype=np.int64)
+_NONE.flags.writeable = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """Some events, strictly ascending, and an integer for each."""
+
+    event: Ints
+    value: Ints
+
+    def __len__(self) -> int:
+        return len(self.event)
+
+    def at(self, events: Ints) -> tuple[Ints, np.ndarray[Any, np.dtype[np.bool_]]]:
+        """Value at each of the ascending `events` (0 where there is none), and where there is one."""
+        if self.event is events or np.array_equal(self.event, events):
+            return self.value, np.ones(len(events), dtype=np.bool_)
+        if len(self.event) == 0:
+            return np.zeros(len(events), dtype=np.int64), np.zeros(len(events), dtype=np.bool_)
+        place = np.minimum(np.searchsorted(self.event, events), len(self.event) - 1)
+        present = self.event[place] == events
+        return np.where(present, self.value[place], 0), present
+
+    def where(self, keep: np.ndarray[Any, Any]) -> Sparse:
+        """The rows that `keep` (mask or indices, ascending) selects."""
+        return Sparse(self.event[keep], self.value[keep])
+
+
+EMPTY = Sparse(_NONE, _NONE)
+
+
+def override(base: Sparse, *later: Sparse) -> Sparse:
+    """One column out of several: where events repeat, the last column's value stands."""
+    columns = [column for column in (base, *later) if len(column)]
+    if len(columns) <= 1:
+        return columns[0] if columns else EMPTY
+    event = np.concatenate([column.event for column in columns])
+    value = np.concatenate([column.value for column in columns])
+    order = np.argsort(event, kind="stable")
+    event, value = event[order], value[order]
+    last = np.append(event[1:] != event[:-1], True)
+    return Sparse(event[last], value[last])
+
+
+class Picked:
+    """The first stat of each wanted name, per owner.
+
+    Args:
+      space: the profile, for texts.
+      plane: the plane that the stats belong to.
+      stats: stats of its events or of its event metadata.
+      names: the wanted names; those the plane does not know cost nothing.
+    """
+
+    def __init__(self, space: XSpace, plane: Plane, stats: Stats, names: Iterable[str]) -> None:
+        self._space, self._plane, self._stats = space, plane, stats
+        known = plane.stat_metadata.names
+        slots = {name: slot for slot, name in enumerate(dict.fromkeys(names))}
+        assert len(slots) < _MAX_SLOTS
+        self._found: dict[str, tuple[Ints, Ints]] = {}
+        table = np.fromiter((slots.get(name, 255) for name in known), dtype=np.uint8, count=len(known))
+        if len(stats.key) == 0 or not bool(np.any(table != 255)):
+            return
+        found = _native.gather_stats(stats.start, stats.key, table, len(slots))
+        for name, slot in slots.items():
+            owner, stat = found[slot]
+            if len(owner):
+                self._found[name] = (owner.astype(np.int64), stat.astype(np.int64))
+
+    def has(self, name: str) -> bool:
+        """True when at least one owner carries the stat."""
+        return name in self._found
+
+    def owners(self, name: str) -> Ints:
+        """Owners that carry the stat, whatever its type."""
+        return self._found[name][0] if name in self._found else _NONE
+
+    def ints(self, name: str) -> Sparse:
+        """Values written as int64 or uint64 (two's complement); other types read as 0."""
+        if name not in self._found:
+            return EMPTY
+        owner, stat = self._found[name]
+        kind = self._stats.kind[stat]
+        value = self._stats.value[stat].view(np.int64)
+        number = (kind == _UINT64) | (kind == _INT64)
+        return Sparse(owner, value if bool(number.all()) else np.where(number, value, 0))
+
+    def texts(self, name: str) -> tuple[Ints, Codes, list[str]]:
+        """Owners with a non-empty text, the code of each, and the distinct texts in order of appearance."""
+        if name not in self._found:
+            return _NONE, np.zeros(0, dtype=np.int32), []
+        owner, stat = self._found[name]
+        kind, value = self._stats.kind[stat], self._stats.value[stat]
+        code_of: dict[str, int] = {}
+        code = np.full(len(owner), -1, dtype=np.int32)
+        plain, ref = kind == _STR, kind == _REF
+        if plain.any():
+            local, first = _native.text_codes(self._space.data, value[plain])
+            code[plain] = _numbers(code_of, self._space.texts(first))[local]
+        if ref.any():
+            rows, place = np.unique(value[ref], return_inverse=True)
+            known = self._plane.stat_metadata.names
+            code[ref] = _numbers(code_of, [known[row] for row in rows.tolist()])[place.reshape(-1)]
+        keep = code >= 0
+        return (owner, code, list(code_of)) if bool(keep.all()) else (owner[keep], code[keep], list(code_of))
+
+
+def _numbers(code_of: dict[str, int], texts: list[str]) -> Codes:
+    """A number for each text, the empty one -1; new texts are added to `code_of`."""
+    return np.array([code_of.setdefault(text, len(code_of)) if text else -1 for text in texts], dtype=np.int32)

@@ -1,0 +1,91 @@
+"""Root events: the ones that open a group, in the order in which they do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tpu_profile_plugin.analysis import event_names as names
+from tpu_profile_plugin.analysis.derived import Ints
+from tpu_profile_plugin.analysis.facts import PlaneFacts
+from tpu_profile_plugin.analysis.forest import HostForest, PlaneNodes
+from tpu_profile_plugin.analysis.picked import Sparse, override
+
+NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Roots:
+    """Roots by node number.
+
+    Attributes:
+      nodes: in the order in which they open groups.
+      levels: nodes with a root level and the levels; None when every root opens a group whatever surrounds it.
+      links: parents and children that belong together besides the forest's own links.
+    """
+
+    nodes: Ints
+    levels: tuple[Ints, Ints] | None
+    links: tuple[Ints, Ints]
+
+
+NO_ROOTS = Roots(NONE, None, (NONE, NONE))
+
+
+def find_roots(forest: HostForest) -> Roots:
+    """Iterations of executor loops if there are any, else all events with a root level, highest level first."""
+    hosts = [(nodes, facts) for nodes, facts in zip(forest.nodes, forest.planes, strict=True) if not facts.is_tpu]
+    data_functions = np.concatenate([NONE, *(_captured_functions(facts) for _, facts in hosts)])
+    return _loops(hosts, data_functions) or _marked(hosts, data_functions)
+
+
+def _captured_functions(facts: PlaneFacts) -> Ints:
+    """Ids of functions that tf.data runs on its own; their runs are no steps."""
+    value, present = facts.picked.ints("id").at(facts.events.events(*names.CAPTURED_FUNCTIONS))
+    return np.unique(value[present])
+
+
+def _marked(hosts: Sequence[tuple[PlaneNodes, PlaneFacts]], data_functions: Ints) -> Roots:
+    columns: list[tuple[Ints, Ints, Ints, Ints]] = []
+    for nodes, facts in hosts:
+        context = facts.events.events(names.TRACE_CONTEXT)
+        marks = override(Sparse(context, np.ones(len(context), dtype=np.int64)), facts.mutated.root_level)
+        function, has_function = facts.picked.ints("id").at(marks.event)
+        barred = has_function & np.isin(function, data_functions)
+        begin = facts.plane.events.begin_ps[marks.event]
+        columns.append((nodes.nodes(marks.event), marks.value, begin, barred.astype(np.int64)))
+    node, level, begin, barred = (np.concatenate([NONE, *column]) for column in zip(*columns, strict=True))
+    order = np.lexsort((begin, -level))
+    return Roots(node[order[barred[order] == 0]], (node, level), (NONE, NONE))
+
+
+def _loops(hosts: Sequence[tuple[PlaneNodes, PlaneFacts]], data_functions: Ints) -> Roots | None:
+    """Each iteration of a function opens a group at its earliest executor; the others hang below that one.
+
+    A function whose only iteration is number 0 does not iterate. None when no function does.
+    """
+    columns: list[tuple[Ints, Ints, Ints, Ints]] = []
+    for nodes, facts in hosts:
+        events = facts.events.events(names.EXECUTOR)
+        function, has_function = facts.picked.ints("id").at(events)
+        step, has_step = facts.picked.ints("iter_num").at(events)
+        keep = has_function & has_step & ~np.isin(function, data_functions)
+        begin = facts.plane.events.begin_ps[events[keep]]
+        columns.append((nodes.nodes(events[keep]), function[keep], step[keep], begin))
+    node, function, step, begin = (np.concatenate([NONE, *column]) for column in zip(*columns, strict=True))
+    if len(node) == 0:
+        return None
+    order = np.lexsort((begin, step, function))
+    node, function, step, begin = node[order], function[order], step[order], begin[order]
+    first = np.append(True, (function[1:] != function[:-1]) | (step[1:] != step[:-1]))
+    iteration = np.cumsum(first) - 1
+    owner = function[first]
+    alone = np.append(True, owner[1:] != owner[:-1]) & np.append(owner[1:] != owner[:-1], True)
+    loops = ~(alone & (step[first] == 0))[iteration]
+    if not bool(loops.any()):
+        return None
+    heads, others = np.flatnonzero(first & loops), np.flatnonzero(~first & loops)
+    roots = node[heads][np.argsort(begin[heads], kind="stable")]
+    return Roots(roots, None, (node[first][iteration][others], node[others]))

@@ -1,0 +1,111 @@
+"""TPU cores after grouping: steps of one group become one, and every other event takes the group it overlaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.derived import ABSENT, Ints, Marks
+from tpu_profile_plugin.analysis.picked import Picked
+from tpu_profile_plugin.analysis.plane_roles import is_step_line
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import Plane, XSpace
+
+_NONE = 2**32 - 1
+_STATS = ("step_idle_time_ps", "device_offset_ps", "device_duration_ps")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The steps of a core, as they are after merging.
+
+    Attributes:
+      line: the step line.
+      source: first event of each step.
+      begin_ps, duration_ps, group_id: of the whole step.
+      idle_ps: summed idle time of its parts; ABSENT where the file's own number (if any) stands.
+      device_offset_ps, device_duration_ps: of the step on the device's clock, ABSENT where its first part has none.
+      changed: whether any of this differs from the file.
+    """
+
+    line: int
+    source: Ints
+    begin_ps: Ints
+    duration_ps: Ints
+    group_id: Ints
+    idle_ps: Ints
+    device_offset_ps: Ints
+    device_duration_ps: Ints
+    changed: bool
+
+
+def merge_steps(space: XSpace, plane: Plane, line: int, group: Ints) -> Steps | None:
+    """Merges neighbouring steps of one group and drops those without; None when `line` holds no steps."""
+    if not is_step_line(plane.lines.name[line]):
+        return None
+    start = plane.lines.event_start
+    event = np.arange(start[line], start[line + 1], dtype=np.int64)
+    own = group[event]
+    begin = plane.events.begin_ps[event]
+    end = begin + plane.events.duration_ps[event]
+    picked = Picked(space, plane, plane.events.stats, _STATS)
+    idle, has_idle = picked.ints("step_idle_time_ps").at(event)
+    offset, has_offset = picked.ints("device_offset_ps").at(event)
+    length, has_length = picked.ints("device_duration_ps").at(event)
+    timed = has_offset & has_length
+    if not bool((own >= 0).any()):
+        device = np.where(timed, offset, ABSENT), np.where(timed, length, ABSENT)
+        return Steps(line, event, begin, end - begin, own, np.where(has_idle, idle, ABSENT), *device, changed=False)
+    first = (own >= 0) & np.append(True, own[1:] != own[:-1])
+    kept = np.flatnonzero(own >= 0)
+    head = np.searchsorted(kept, np.flatnonzero(first))
+    source = kept[head]
+    device_end = np.where(timed, offset + length, np.iinfo(np.int64).min)
+    device_begin = np.where(timed, offset, np.iinfo(np.int64).max)
+    low, high = np.minimum.reduceat(device_begin[kept], head), np.maximum.reduceat(device_end[kept], head)
+    whole = timed[source]
+    return Steps(
+        line,
+        event[source],
+        begin[source],
+        np.maximum.reduceat(end[kept], head) - begin[source],
+        own[source],
+        np.add.reduceat(idle[kept], head),
+        np.where(whole, low, ABSENT),
+        np.where(whole, high - low, ABSENT),
+        changed=True,
+    )
+
+
+def group_lines(plane: Plane, line: int, group: Ints, steps: Steps | None) -> None:
+    """Gives every event the group of the first step (or module run) it overlaps; changes `group`.
+
+    Steps keep their own. Module runs, where they cut the time, do not: one that begins as another ends joins that one.
+    """
+    start, events = plane.lines.event_start, plane.events
+    if steps is not None:
+        begin, duration, own = steps.begin_ps, steps.duration_ps, steps.group_id
+    else:
+        reference = slice(int(start[line]), int(start[line + 1]))
+        begin, duration, own = events.begin_ps[reference], events.duration_ps[reference], group[reference].copy()
+    begin, duration = np.ascontiguousarray(begin), np.ascontiguousarray(duration)
+    with_none = np.append(own, ABSENT)
+    for other in range(len(start) - 1):
+        rows = slice(int(start[other]), int(start[other + 1]))
+        if (steps is not None and other == line) or rows.start == rows.stop:
+            continue
+        at = _native.overlapping(begin, duration, events.begin_ps[rows], events.duration_ps[rows])
+        found = with_none[np.where(at == _NONE, len(own), at)]
+        np.copyto(group[rows], found, where=found >= 0)
+
+
+def removed_steps(plane: Plane, steps: Steps) -> Marks:
+    """Marks the file's own events of the step line."""
+    removed = np.zeros(len(plane.events.begin_ps), dtype=np.bool_)
+    start = plane.lines.event_start
+    removed[start[steps.line] : start[steps.line + 1]] = True
+    return removed
