@@ -39,6 +39,7 @@ class Logdir:
         self._last: Scan | None = None
         self._seen_any = False
         self._background: threading.Thread | None = None
+        self._recent: dict[str, tuple[float, Run]] = {}
 
     @property
     def path(self) -> str:
@@ -68,7 +69,11 @@ class Logdir:
 
     def read(self, file: HostFile) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The file's bytes, read-only; raises NotFound, Forbidden, or Unsettled when it is not as it was looked up."""
-        return self._get_files().read(file.path, file.size, file.mtime_ns, file.tag)
+        try:
+            return self._get_files().read(file.path, file.size, file.mtime_ns, file.tag)
+        except ProfileError:
+            self._recent.clear()  # what was looked up is not true any more
+            raise
 
     def has_runs(self, wait_s: float = 1.0) -> bool:
         """Whether any run was ever found. Looks again in the background and waits for at most `wait_s`."""
@@ -126,7 +131,15 @@ class Logdir:
             return None
 
     def _open(self, place: RunPlace) -> Run:
-        return open_run(self._get_files(), place.path, place.name, place.directory)
+        """The run as it is now; on a remote filesystem, as it was a few seconds ago."""
+        files = self._get_files()
+        if files.rescan_after_s <= 0:
+            return open_run(files, place.path, place.name, place.directory)
+        now = time.monotonic()
+        known = self._recent.get(place.path)
+        if known is None or now - known[0] > files.rescan_after_s or known[1].name != place.name:
+            known = self._recent[place.path] = (now, open_run(files, place.path, place.name, place.directory))
+        return known[1]
 
     def _get_files(self) -> Files:
         if self._files is None:

@@ -38,6 +38,7 @@ class Server:
         self._made: Results | None = None
         self._routes = Routes(options, self._catalog, self.results, assets or Assets())
         self._policy = content_policy(options.framing)
+        self._warmed = False
 
     def results(self) -> Results:
         """The answers' cache, made on first use because it loads the columns and NumPy."""
@@ -53,9 +54,9 @@ class Server:
         """A WSGI application per route, below the plugin's own prefix."""
         routes = self._routes
         reading = {
-            "/": routes.page,
-            "/index.html": routes.page,
-            "/local": routes.page,
+            "/": self._page,
+            "/index.html": self._page,
+            "/local": self._page,
             "/index.js": routes.entry,
             "/config": routes.config,
             "/version": routes.version,
@@ -80,14 +81,14 @@ class Server:
 
     def _serve(
         self,
-        methods: tuple[str, ...],
+        methods: tuple[str, ...] | None,
         handler: Callable[[Query], Answer],
         environ: dict[str, Any],
         start_response: StartResponse,
     ) -> Iterable[bytes]:
         request = Request(environ)
         try:
-            if request.method not in methods:
+            if methods is not None and request.method not in methods:
                 raise _wrong_method(request.method, methods)
             answer = handler(Query(request.args, request.if_none_match.contains_weak))
         except ProfileError as error:
@@ -97,6 +98,13 @@ class Server:
             answer = error_answer(ProfileError("The server failed on this request; its log says why."))
         return send(answer, request, start_response, self._policy)
 
+    def _page(self, query: Query) -> Answer:
+        """The page; whoever opens it will ask for data next, so that the columns and NumPy are loaded meanwhile."""
+        if not self._warmed:
+            self._warmed = True
+            threading.Thread(target=_load_tools, name="profile-warm", daemon=True).start()
+        return self._routes.page(query)
+
     def _static(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         name = str(environ.get("PATH_INFO", "")).partition("/static/")[2]
         return self._serve(("GET", "HEAD"), lambda _: self._routes.static(name), environ, start_response)
@@ -105,7 +113,7 @@ class Server:
         def refuse(_: Query) -> Answer:
             raise NotFound("There is no such route.")
 
-        return self._serve(("GET", "HEAD", "POST", "PUT", "DELETE"), refuse, environ, start_response)
+        return self._serve(None, refuse, environ, start_response)
 
     def _disk(self) -> DiskStore | None:
         chosen = self._options.cache_dir
@@ -113,6 +121,13 @@ class Server:
             return None
         directory = default_directory() if chosen is None else Path(chosen).expanduser() / "results"
         return DiskStore(directory, self._options.disk_bytes)
+
+
+def _load_tools() -> None:
+    try:
+        import tpu_profile_plugin.tools.registry  # noqa: F401
+    except Exception:
+        _LOG.exception("the tools cannot be loaded")
 
 
 def _wrong_method(method: str, methods: tuple[str, ...]) -> WrongMethod:

@@ -162,6 +162,8 @@ def chosen_hosts(run: Run, choice: HostChoice, query: Query) -> tuple[HostFile, 
             raise BadRequest(
                 "This tool does not take several 'hosts'; name one 'host', or none for all.", parameter="hosts"
             )
+        if ALL_HOSTS in several:
+            return run.hosts
         wanted = {_host(run, name).host for name in several}
         return tuple(file for file in run.hosts if file.host in wanted)
     if host is not None and host != ALL_HOSTS:

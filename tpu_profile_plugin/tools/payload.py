@@ -48,4 +48,6 @@ def encode(payload: Payload) -> Raw:
         return Raw(payload.to_json())
     if isinstance(payload, tuple):
         return Raw(b"[" + b",".join(table.to_json() for table in payload) + b"]")
-    return Raw(json.dumps(payload.value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode())
+    return Raw(
+        json.dumps(payload.value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    )

@@ -71,6 +71,8 @@ class Param:
             number = int(text) if self.type == "int" else float(text)
         except ValueError:
             raise self._refused(text, "a whole number" if self.type == "int" else "a number") from None
+        if isinstance(number, int) and abs(number) >= 1 << 63:
+            raise self._refused(text, "a number of 64 bits")
         if not math.isfinite(number):
             raise self._refused(text, "a finite number")
         if self.minimum is not None and number < self.minimum:

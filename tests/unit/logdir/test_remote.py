@@ -68,6 +68,17 @@ def test_scans_of_a_remote_logdir_are_not_repeated_at_once(memory):
     logdir = Logdir("memory://logs")
     first = logdir.scan()
     assert logdir.scan() is first
+    assert logdir.run("1") is logdir.run("1")
+
+
+def test_a_file_that_changed_meanwhile_is_looked_up_again(memory):
+    memory.pipe("/logs/plugins/profile/1/h.xplane.pb", b"1")
+    logdir = Logdir("memory://logs")
+    before = logdir.run("1").hosts[0]
+    memory.pipe("/logs/plugins/profile/1/h.xplane.pb", b"22")
+    with pytest.raises(Unsettled):
+        logdir.read(before)
+    assert logdir.read(logdir.run("1").hosts[0]).tobytes() == b"22"
 
 
 @pytest.mark.parametrize(
