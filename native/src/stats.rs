@@ -110,15 +110,57 @@ pub fn distinct<'a>(missing: impl Iterator<Item = &'a (usize, i64)>) -> Vec<i64>
     ids
 }
 
-/// For every owner the index of its first stat with key `row`, or -1.
-pub fn first(start: &[u32], key: &[u32], row: u32) -> Result<Vec<i64>> {
-    let mut found = Vec::with_capacity(start.len().saturating_sub(1));
-    for bounds in start.windows(2) {
+/// Calls `found(owner, index)` with the first stat of key `row` of every owner that has one, in ascending order.
+fn for_each_first(start: &[u32], key: &[u32], row: u32, mut found: impl FnMut(usize, usize)) -> Result<()> {
+    for (owner, bounds) in start.windows(2).enumerate() {
         let (begin, end) = (bounds[0] as usize, bounds[1] as usize);
         let keys = key.get(begin..end).ok_or_else(|| Error::argument("stat offsets do not fit the keys"))?;
-        found.push(keys.iter().position(|&key| key == row).map_or(-1, |place| (begin + place) as i64));
+        if let Some(place) = keys.iter().position(|&key| key == row) {
+            found(owner, begin + place);
+        }
     }
+    Ok(())
+}
+
+/// For every owner the index of its first stat with key `row`, or -1.
+pub fn first(start: &[u32], key: &[u32], row: u32) -> Result<Vec<i64>> {
+    let mut found = vec![-1; start.len().saturating_sub(1)];
+    for_each_first(start, key, row, |owner, index| found[owner] = index as i64)?;
     Ok(found)
+}
+
+/// The owners that have a stat with key `row`, ascending, and the index of the first such stat of each.
+pub fn owners(start: &[u32], key: &[u32], row: u32) -> Result<(Vec<i64>, Vec<i64>)> {
+    let (mut owners, mut indices) = (Vec::new(), Vec::new());
+    for_each_first(start, key, row, |owner, index| {
+        owners.push(owner as i64);
+        indices.push(index as i64);
+    })?;
+    Ok((owners, indices))
+}
+
+/// For every owner the value of its first stat with key `row`: 0 if there is none or its kind is not one of `kinds`
+/// (a set of bits by kind). Second: whether there is one, of whatever kind.
+pub fn values(
+    start: &[u32],
+    key: &[u32],
+    kind: &[u8],
+    value: &[u64],
+    row: u32,
+    kinds: u32,
+) -> Result<(Vec<u64>, Vec<bool>)> {
+    if kind.len() != key.len() || value.len() != key.len() {
+        return Err(Error::argument("stat columns differ in length"));
+    }
+    let mut values: Vec<u64> = zeros(start.len().saturating_sub(1));
+    let mut present = vec![false; values.len()];
+    for_each_first(start, key, row, |owner, index| {
+        present[owner] = true;
+        if kinds.checked_shr(kind[index].into()).unwrap_or(0) & 1 == 1 {
+            values[owner] = value[index];
+        }
+    })?;
+    Ok((values, present))
 }
 
 #[cfg(test)]
@@ -128,9 +170,18 @@ mod tests {
     #[test]
     fn first_stat_of_every_owner() {
         assert_eq!(first(&[0, 2, 2, 5], &[7, 8, 9, 8, 8], 8).unwrap(), [1, -1, 3]);
+        assert_eq!(owners(&[0, 2, 2, 5], &[7, 8, 9, 8, 8], 8).unwrap(), (vec![0, 2], vec![1, 3]));
         assert!(first(&[], &[], 0).unwrap().is_empty());
         assert!(first(&[0, 9], &[1], 0).is_err());
         assert!(first(&[1, 0], &[1], 0).is_err());
+    }
+
+    #[test]
+    fn values_of_the_kinds_asked_for() {
+        let (start, key, kind, value) = ([0, 1, 2, 3, 4], [5, 5, 6, 5], [3, 4, 3, 200], [1, 2, 3, 4]);
+        let found = values(&start, &key, &kind, &value, 5, 1 << 3).unwrap();
+        assert_eq!(found, (vec![1, 0, 0, 0], vec![true, true, false, true]));
+        assert!(values(&start, &key, &kind[..3], &value, 5, 0).is_err());
     }
 
     #[test]

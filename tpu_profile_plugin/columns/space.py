@@ -77,6 +77,15 @@ class Stats:
             return np.full(len(self.start) - 1, -1, np.int64)
         return _native.first_stats(self.start, self.key, key_row)
 
+    def where(self, key_row: int | None) -> tuple[I64, I64]:
+        """The owners that have this key, ascending, and the index of the first such stat of each (both int64[found]).
+
+        The sparse form of `find`, for keys that few owners have.
+        """
+        if key_row is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return _native.stat_owners(self.start, self.key, key_row)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:

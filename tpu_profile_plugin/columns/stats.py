@@ -43,10 +43,9 @@ def doubles(space: XSpace, plane: Plane, stats: Stats, name: str) -> tuple[NDArr
 
 def strings(space: XSpace, plane: Plane, stats: Stats, name: str) -> tuple[NDArray[np.int32], list[str]]:
     """Texts written as str or ref: (codes int32[owners], table of distinct texts); other kinds read as ""."""
-    index = stats.find(plane.stat_metadata.row(name))
-    codes: NDArray[np.int32] = np.full(len(index), -1, np.int32)
-    owners = np.flatnonzero(index >= 0)
-    kind, value = stats.kind[index[owners]], stats.value[index[owners]]
+    owners, index = stats.where(plane.stat_metadata.row(name))
+    codes: NDArray[np.int32] = np.full(len(stats.start) - 1, -1, np.int32)
+    kind, value = stats.kind[index], stats.value[index]
     table: dict[str, int] = {}
     texts = kind == Kind.STR
     if texts.any():
@@ -54,13 +53,21 @@ def strings(space: XSpace, plane: Plane, stats: Stats, name: str) -> tuple[NDArr
         codes[owners[texts]] = _merge(table, space.texts(firsts))[local]
     refs = kind == Kind.REF
     if refs.any():
-        rows, place = np.unique(value[refs], return_inverse=True)
-        names = plane.stat_metadata.names
-        codes[owners[refs]] = _merge(table, [names[row] for row in rows.tolist()])[place.reshape(-1)]
+        codes[owners[refs]] = _ref_codes(plane, table, value[refs])
     others = ~(texts | refs)
     if others.any():
         codes[owners[others]] = table.setdefault("", len(table))
     return codes, list(table)
+
+
+def _ref_codes(plane: Plane, table: dict[str, int], rows: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Codes of texts that are rows of the stat metadata; only the names that are used enter the table."""
+    code_of_row: NDArray[np.int32] = np.full(len(plane.stat_metadata), -1, np.int32)
+    code_of_row[rows] = 0
+    used = np.flatnonzero(code_of_row == 0)
+    names = plane.stat_metadata.names
+    code_of_row[used] = _merge(table, [names[row] for row in used.tolist()])
+    return code_of_row[rows]
 
 
 def items(space: XSpace, plane: Plane, stats: Stats, owner: int) -> list[tuple[str, Kind, Value]]:
@@ -75,17 +82,12 @@ def items(space: XSpace, plane: Plane, stats: Stats, owner: int) -> list[tuple[s
 def _values(
     plane: Plane, stats: Stats, name: str, kinds: tuple[Kind, ...]
 ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    index = stats.find(plane.stat_metadata.row(name))
-    present = index >= 0
-    values = np.zeros(len(index), np.uint64)
-    if present.any():
-        at = index[present]
-        kind = stats.kind[at]
-        fits = kind == kinds[0]
-        for other in kinds[1:]:
-            fits |= kind == other
-        values[present] = np.where(fits, stats.value[at], np.uint64(0))
-    return values, present
+    row = plane.stat_metadata.row(name)
+    if row is None:
+        owners = len(stats.start) - 1
+        return np.zeros(owners, np.uint64), np.zeros(owners, np.bool_)
+    wanted = sum(1 << kind for kind in kinds)
+    return _native.stat_values(stats.start, stats.key, stats.kind, stats.value, row, wanted)
 
 
 def _merge(table: dict[str, int], texts: list[str]) -> NDArray[np.int32]:

@@ -243,6 +243,36 @@ fn first_stats(
     Ok(array(py, without_gil(py, || stats::first(start, key, row))?))
 }
 
+/// The owners that have a stat with this key, and the index of the first such stat of each.
+#[pyfunction]
+fn stat_owners(
+    py: Python<'_>,
+    start: PyReadonlyArray1<'_, u32>,
+    key: PyReadonlyArray1<'_, u32>,
+    row: u32,
+) -> PyResult<(Array<i64>, Array<i64>)> {
+    let (start, key) = (start.as_slice()?, key.as_slice()?);
+    let (owners, indices) = without_gil(py, || stats::owners(start, key, row))?;
+    Ok((array(py, owners), array(py, indices)))
+}
+
+/// For every owner the bits of its first stat with this key if its kind is in the bit set `kinds`, else 0; and whether
+/// it has one of whatever kind.
+#[pyfunction]
+fn stat_values(
+    py: Python<'_>,
+    start: PyReadonlyArray1<'_, u32>,
+    key: PyReadonlyArray1<'_, u32>,
+    kind: PyReadonlyArray1<'_, u8>,
+    value: PyReadonlyArray1<'_, u64>,
+    row: u32,
+    kinds: u32,
+) -> PyResult<(Array<u64>, Array<bool>)> {
+    let (start, key, kind, value) = (start.as_slice()?, key.as_slice()?, kind.as_slice()?, value.as_slice()?);
+    let (values, present) = without_gil(py, || stats::values(start, key, kind, value, row, kinds))?;
+    Ok((array(py, values), array(py, present)))
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PlaneSummary>()?;
     module.add_class::<SpaceColumns>()?;
@@ -258,5 +288,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(blob, module)?)?;
     module.add_function(wrap_pyfunction!(nested_text, module)?)?;
     module.add_function(wrap_pyfunction!(text_codes, module)?)?;
-    module.add_function(wrap_pyfunction!(first_stats, module)?)
+    module.add_function(wrap_pyfunction!(first_stats, module)?)?;
+    module.add_function(wrap_pyfunction!(stat_owners, module)?)?;
+    module.add_function(wrap_pyfunction!(stat_values, module)?)
 }
