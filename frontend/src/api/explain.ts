@@ -22,9 +22,14 @@ function place(error: ApiError): string {
   const { file, offset } = error.details;
   if (typeof file !== "string") return "";
   // A message that names the byte already need not say it twice.
-  const said = typeof offset === "number" && error.message.includes(String(offset));
-  const stop = /[.!?]$/.test(error.message) ? "" : ".";
-  return `${stop} File ${file}${typeof offset === "number" && !said ? `, byte ${formatCount(offset)}` : ""}.`;
+  const said = typeof offset === "number" && new RegExp(`\\b${offset}\\b`).test(error.message);
+  return typeof offset === "number" && !said ? ` File ${file}, byte ${formatCount(offset)}.` : ` File ${file}.`;
+}
+
+/** Messages of the decoder start small and end without a full stop. */
+function sentence(text: string): string {
+  const trimmed = text.trim();
+  return trimmed && `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? "" : "."}`;
 }
 
 function corrupt(error: ApiError): Explanation {
@@ -32,17 +37,17 @@ function corrupt(error: ApiError): Explanation {
   const size = error.details["size"];
   const empty = error.code === "empty_file" || size === 0 || /\bempty\b|0 bytes|zero bytes/.test(text);
   const cut = /truncat|ends (early|inside|before|within)|unexpected end|past the end/.test(text);
-  const technical = `${error.code}${place(error)}`;
+  const technical = `${error.code}, status ${error.status}`;
   if (empty) {
     return {
-      tone: "error", title: "The profile file is empty", why: `${error.message}${place(error)}`, technical,
+      tone: "error", title: "The profile file is empty", why: `${sentence(error.message)}${place(error)}`, technical,
       todo: ["The profiler was stopped before it wrote anything, or the disk was full: capture again.", "If the file is still being copied, wait and reload."],
     };
   }
   return {
     tone: "error",
     title: cut ? "The profile file ends too early" : "The profile file is damaged",
-    why: `${error.message}${place(error)}`,
+    why: `${sentence(error.message)}${place(error)}`,
     technical,
     todo: cut
       ? ["If the capture or the copy is still running, wait and reload.", "Else copy the file again and compare its size, or capture again."]
@@ -90,5 +95,5 @@ export function explain(error: unknown, subject: Subject = {}): Explanation {
   const write = BY_CODE[error.code] ?? BY_CODE["internal"];
   const words = write?.(error, subject);
   const technical = error.status ? `${error.code}, status ${error.status}` : error.code;
-  return { tone: "error", title: "The server failed", todo: [], ...words, why: `${words?.why ?? error.message}${place(error)}`, technical };
+  return { tone: "error", title: "The server failed", todo: [], ...words, why: `${sentence(words?.why ?? error.message)}${place(error)}`, technical };
 }

@@ -43,7 +43,7 @@ export function HostPicker({ tool, hosts, host, onChoose }: Props) {
     </>
   );
   return (
-    <Popover label={label} buttonClass="picker small" boxClass="hosts" popup={many ? "dialog" : "listbox"}>
+    <Popover label={label} buttonClass="picker small" boxClass="hosts up" popup={many ? "dialog" : "listbox"}>
       {(close) =>
         many ? (
           <ManyHosts names={names} chosen={hosts} onApply={(list) => { close(); onChoose(list); }} />

@@ -13,7 +13,7 @@ export function Problems({ info }: { info: RunInfo }) {
       {p.where ? <code>{p.where}</code> : null}
       {p.where ? ": " : ""}
       {p.message}
-      {p.offset !== null && !p.message.includes(String(p.offset)) ? ` (byte ${formatCount(p.offset)})` : ""}
+      {p.offset !== null && !new RegExp(`\\b${p.offset}\\b`).test(p.message) ? ` (byte ${formatCount(p.offset)})` : ""}
     </>
   );
   return (

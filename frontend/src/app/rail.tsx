@@ -47,16 +47,16 @@ export function Rail(props: Props) {
           <SessionPicker runs={runs} current={run} devices={devices} onChoose={props.onRun} />
         </section>
       )}
-      {folded || !tool ? null : (
-        <section class="rail-part" aria-label="Host">
-          <h2>Host</h2>
-          <HostPicker tool={tool} host={selection.host} hosts={selection.hosts} onChoose={props.onHosts} />
-        </section>
-      )}
       <section class="rail-part rail-tools" aria-label="Tools">
         {folded ? null : <h2>Tools</h2>}
         {info ? <ToolList tools={info.tools} current={tool?.id ?? null} narrow={folded} onChoose={props.onTool} /> : null}
       </section>
+      {folded || !tool ? null : (
+        <section class="rail-part rail-host" aria-label="Host">
+          <h2>Host</h2>
+          <HostPicker tool={tool} host={selection.host} hosts={selection.hosts} onChoose={props.onHosts} />
+        </section>
+      )}
     </aside>
   );
 }

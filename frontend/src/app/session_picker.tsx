@@ -22,14 +22,15 @@ export function SessionPicker({ runs, current, devices, onChoose }: Props) {
   const label = (
     <>
       <span class="picker-label">
-        <span class="picker-main">{current === null ? "No session" : cutMiddle(current, 27)}</span>
-        <span class="picker-sub">{chosen ? describe(chosen, devices.get(chosen.run)) : current === null ? "" : "not found"}</span>
+        <span class="picker-main">{current === null ? "No session" : cutMiddle(current, 48)}</span>
+        {chosen ? facts(chosen, devices.get(chosen.run)).map((line) => <span key={line} class="picker-sub">{line}</span>) : null}
+        {current !== null && !chosen ? <span class="picker-sub">not found</span> : null}
       </span>
       <Icon name="down" />
     </>
   );
   return (
-    <Popover label={label} buttonClass="picker" boxClass="sessions" popup="listbox" disabled={runs.length === 0} {...(current !== null && current.length > 28 ? { title: current } : {})}>
+    <Popover label={label} buttonClass="picker" boxClass="sessions" popup="listbox" disabled={runs.length === 0} {...(current !== null && current.length > 48 ? { title: current } : {})}>
       {(close) => (
         <SessionList
           runs={runs}
@@ -45,12 +46,15 @@ export function SessionPicker({ runs, current, devices, onChoose }: Props) {
   );
 }
 
-/** Time, hosts, device, size: what tells one session from another. */
+/** What tells one session from another: the time; hosts and size; the device. */
+function facts(run: RunSummary, devices: readonly string[] | undefined): string[] {
+  const size = run.hosts ? `${plural(run.hosts, "host")} · ${formatBytes(run.bytes)}` : "empty";
+  const time = runTime(run);
+  return [...(time > 0 ? [formatDate(time)] : []), size, ...(devices?.length ? [devices.join(", ")] : [])];
+}
+
 export function describe(run: RunSummary, devices: readonly string[] | undefined): string {
-  const parts = [formatDate(runTime(run)), run.hosts ? plural(run.hosts, "host") : "empty"];
-  if (devices?.length) parts.push(devices.join(", "));
-  if (run.bytes) parts.push(formatBytes(run.bytes));
-  return parts.join(" · ");
+  return facts(run, devices).join(" · ");
 }
 
 function SessionList({ runs, current, devices, onChoose }: Props) {

@@ -1,4 +1,5 @@
 // The tools of a run, grouped; what has no data stays visible with its reason.
+import { useEffect, useRef } from "preact/hooks";
 import type { ToolInfo } from "../api/types";
 import { moveIndex } from "../base/keys";
 import { Icon } from "./icons";
@@ -21,8 +22,12 @@ export function ToolList({ tools, current, narrow, onChoose }: Props) {
     event.preventDefault();
     buttons[next]?.focus();
   };
+  const list = useRef<HTMLElement>(null);
+  useEffect(() => {
+    list.current?.querySelector('[aria-current="page"]')?.scrollIntoView?.({ block: "nearest" });
+  }, [current]);
   return (
-    <nav class="tools" aria-label="Tools" onKeyDown={onKey}>
+    <nav ref={list} class="tools" aria-label="Tools" onKeyDown={onKey}>
       {groupTools(tools).map(([group, list]) => (
         <div key={group} class="tool-group" role="group" aria-label={group}>
           <h3>{narrow ? "" : group}</h3>

@@ -7,6 +7,7 @@ import { storeReactivityBindings } from "@tanstack/table-core/store-reactivity-b
 import { formatQuantity } from "../../base/format";
 import { ranks } from "../../base/table_data";
 import type { Cell, TableColumn, TableData } from "../../base/table_data";
+import { charWidth } from "./char_width";
 import { headerText } from "./csv";
 import { compileFilter, countMatches } from "./filter";
 import type { RowTest } from "./filter";
@@ -15,7 +16,8 @@ import type { SortKey, TableStore } from "./saved";
 
 export const MIN_WIDTH = 48;
 const MAX_START_WIDTH = 360;
-const CHAR_PX = 7;
+const MAX_LABEL_WIDTH = 200;
+const BOLD = 1.1; // labels are bold, so wider
 const SAMPLE = 200;
 
 export interface TableModel {
@@ -55,12 +57,14 @@ function isIdentifier({ id, unit }: TableColumn): boolean {
 
 /** A first width from the label and a sample of the texts. */
 export function startWidth(column: TableColumn): number {
-  const step = Math.max(1, Math.floor(column.values.length / SAMPLE));
-  let longest = column.label.length + 3;
+  const label = column.label.length * charWidth() * BOLD + 36 + (column.help ? 18 : 0);
+  // Lengths of texts cost nothing; numbers must be formatted, so a sample has to do.
+  const step = column.kind === "string" ? 1 : Math.max(1, Math.floor(column.values.length / SAMPLE));
+  let longest = 0;
   for (let row = 0; row < column.values.length; row += step) {
     longest = Math.max(longest, cellText(column, column.values[row]).length);
   }
-  return Math.round(Math.min(MAX_START_WIDTH, Math.max(64, longest * CHAR_PX + 20)));
+  return Math.round(Math.min(MAX_START_WIDTH, Math.max(64, Math.min(label, MAX_LABEL_WIDTH), longest * charWidth() + 22)));
 }
 
 /** What the core holds per row: the index into the columns. */

@@ -1,10 +1,10 @@
 // One row of cells; draws nothing that its kind of value does not need.
 import { cutMiddle, formatExact } from "../../base/format";
 import type { TableColumn } from "../../base/table_data";
+import { charWidth } from "./char_width";
 import { cellText } from "./model";
 import { ROW_PX } from "./use_rows";
 
-const CHAR_PX = 6.4;
 const PADDING_PX = 16;
 
 interface Props {
@@ -44,7 +44,7 @@ function TableCell({ id, column, width, row, index, active }: CellProps) {
   const value = column.values[row];
   const text = cellText(column, value);
   const missing = value === null || value === undefined;
-  const room = Math.max(4, Math.floor((width - PADDING_PX) / CHAR_PX));
+  const room = Math.max(4, Math.floor((width - PADDING_PX) / charWidth()));
   const shown = column.kind === "string" ? cutMiddle(text, room) : text;
   const exact = missing ? "No value in the profile." : shown !== formatExact(value, null) ? formatExact(value, column.unit) : undefined;
   const share = typeof value === "number" ? shareOf(value, column.unit) : null;

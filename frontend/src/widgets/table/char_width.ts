@@ -1,0 +1,19 @@
+// How wide a character of the table's font is, so that first widths and middle cuts fit on every system.
+
+const SAMPLE = "%fusion.1234 = bf16[128,1024]{1,0} XLA Modules step count";
+const GUESS_PX = 7;
+let known: number | null = null;
+
+/** Mean width in pixels of a character of the page's font; measured once, guessed without a layout. */
+export function charWidth(): number {
+  if (known !== null) return known;
+  const probe = document.createElement("span");
+  probe.className = "off-screen measure";
+  probe.textContent = SAMPLE;
+  document.body.append(probe);
+  const width = probe.getBoundingClientRect().width;
+  probe.remove();
+  if (width <= 0) return GUESS_PX;
+  known = width / SAMPLE.length;
+  return known;
+}
