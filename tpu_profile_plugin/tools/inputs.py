@@ -57,6 +57,14 @@ class HostProfile:
         value: T = self._shelf.derived(self._identity, key, lambda: fn(self.space))
         return value
 
+    def derive_over(
+        self, hosts: tuple[HostProfile, ...], key: Hashable, fn: Callable[[tuple[HostProfile, ...]], T]
+    ) -> T:
+        """`fn(hosts)`, kept for this set of hosts; `Inputs.derive` is the way to it."""
+        identity = ("hosts", *(host._identity for host in hosts))
+        value: T = self._shelf.derived(identity, key, lambda: fn(hosts))
+        return value
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -76,6 +84,13 @@ class Inputs:
     def host(self) -> HostProfile:
         """The only host, for tools that take exactly one."""
         return self.hosts[0]
+
+    def derive(self, key: Hashable, fn: Callable[[tuple[HostProfile, ...]], T]) -> T:
+        """`fn(hosts)`, computed once per process for this set of hosts and kept; for what is merged over hosts.
+
+        The arguments are as those of `HostProfile.derive`; several tools may share a key.
+        """
+        return self.hosts[0].derive_over(self.hosts, key, fn)
 
     def text(self, name: str) -> str:
         """The value of a string parameter; "" when it is absent and has no default."""

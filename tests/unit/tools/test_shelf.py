@@ -66,6 +66,21 @@ def test_a_derivation_may_use_another():
     assert host.derive("twice", lambda _: 2 * host.derive("n", lambda space: len(space.data))) == 6
 
 
+def test_what_is_merged_over_hosts_is_kept_per_set_of_hosts():
+    shelf, _ = shelf_of()
+    a, b = profile(shelf, "a"), profile(shelf, "b")
+    calls = []
+
+    def merge(hosts):
+        calls.append([host.name for host in hosts])
+        return "+".join(host.name for host in hosts)
+
+    for hosts, wanted in (((a, b), "a+b"), ((a,), "a"), ((a, b), "a+b"), ((profile(shelf, "a"),), "a")):
+        assert Inputs("r", hosts, {}).derive("merged", merge) == wanted
+    assert calls == [["a", "b"], ["a"]]
+    assert a.derive("merged", lambda _: "own") == "own", "not mixed up with what is derived from one host"
+
+
 def test_the_least_recently_used_file_goes_with_all_that_was_derived():
     shelf, loads = shelf_of(limit=3000)
     for name in "abc":
