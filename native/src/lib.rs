@@ -23,5 +23,6 @@ mod parallel;
 mod python;
 pub mod stats;
 pub mod text;
+pub mod trace;
 pub mod wire;
 pub mod xspace;

@@ -2,6 +2,7 @@
 
 mod decode;
 mod groups;
+mod trace;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -42,6 +43,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // One line per file of this folder: `FILE::register(module)?;`
     decode::register(module)?;
     groups::register(module)?;
+    trace::register(module)?;
     // PyO3 collects `__all__`; a private module needs none, and the stub would have to repeat it.
     module.delattr("__all__")
 }

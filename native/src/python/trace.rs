@@ -1,0 +1,475 @@
+//! The timeline for Python: builds a trace once, then answers windows as bytes.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::without_gil;
+use crate::error::Error;
+use crate::parallel;
+use crate::trace::args::{self, Args, Extra, Sheet, Stats, Values};
+use crate::trace::build::{Piece, Table, build};
+use crate::trace::order::decode_flow;
+use crate::trace::payload::{self, Container, Strings};
+use crate::trace::select::{self, Query, Selection};
+use crate::trace::{Names, TrackId, json, legacy, lod, search};
+
+type Read<'py, T> = PyReadonlyArray1<'py, T>;
+type Array<T> = Py<PyArray1<T>>;
+
+/// One host's timeline.
+#[pyclass(frozen, module = "tpu_profile_plugin._native")]
+pub struct Trace {
+    inner: crate::trace::Trace,
+}
+
+/// Events chosen by a question, by track and time.
+#[pyclass(frozen, module = "tpu_profile_plugin._native")]
+pub struct TraceSelection {
+    inner: Selection,
+}
+
+#[pymethods]
+impl TraceSelection {
+    fn __len__(&self) -> usize {
+        self.inner.places.len()
+    }
+}
+
+/// Texts with numbers, ascending where they order something.
+#[pyclass(frozen, module = "tpu_profile_plugin._native")]
+pub struct TraceNames {
+    inner: Names,
+}
+
+#[pymethods]
+impl TraceNames {
+    #[new]
+    fn new(names: Vec<String>) -> Self {
+        TraceNames { inner: Names::new(names.iter().map(String::as_str)) }
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.len()
+    }
+}
+
+/// Attributes of `TraceTable` objects.
+#[derive(FromPyObject)]
+struct TableIn<'py> {
+    begin_ps: Read<'py, i64>,
+    duration_ps: Read<'py, i64>,
+    metadata: Read<'py, u32>,
+    names: Read<'py, u32>,
+    removed: Option<Read<'py, u8>>,
+    group_id: Option<Read<'py, i64>>,
+    renamed_event: Read<'py, u32>,
+    renamed_name: Read<'py, u32>,
+    flow_event: Read<'py, u32>,
+    flow_value: Read<'py, u64>,
+    async_event: Read<'py, u32>,
+}
+
+impl TableIn<'_> {
+    fn view(&self) -> PyResult<Table<'_>> {
+        let table = Table {
+            begin: self.begin_ps.as_slice()?,
+            duration: self.duration_ps.as_slice()?,
+            metadata: self.metadata.as_slice()?,
+            names: self.names.as_slice()?,
+            removed: optional(&self.removed)?,
+            group: optional(&self.group_id)?,
+            renamed: (self.renamed_event.as_slice()?, self.renamed_name.as_slice()?),
+            flow: (self.flow_event.as_slice()?, self.flow_value.as_slice()?),
+            asynchronous: self.async_event.as_slice()?,
+        };
+        let n = table.begin.len();
+        let fits = |len: usize| len == 0 || len == n;
+        if table.duration.len() != n
+            || table.metadata.len() != n
+            || !fits(table.removed.len())
+            || !fits(table.group.len())
+        {
+            return Err(Error::argument("columns of a table differ in length").into());
+        }
+        Ok(table)
+    }
+}
+
+fn optional<'a, T: numpy::Element>(array: &'a Option<Read<'_, T>>) -> PyResult<&'a [T]> {
+    Ok(match array {
+        Some(array) => array.as_slice()?,
+        None => &[],
+    })
+}
+
+/// Builds a trace; `pieces` are (table, first, last, track) columns sorted by track.
+#[pyfunction]
+fn build_trace(
+    py: Python<'_>,
+    tables: Vec<TableIn<'_>>,
+    pieces: (Read<'_, u32>, Read<'_, i64>, Read<'_, i64>, Read<'_, u32>),
+    tracks: (Read<'_, u32>, Read<'_, u32>),
+    names: Vec<String>,
+    threads: usize,
+) -> PyResult<Trace> {
+    let views = tables.iter().map(TableIn::view).collect::<PyResult<Vec<_>>>()?;
+    if views.iter().map(|t| t.begin.len()).sum::<usize>() > u32::MAX as usize {
+        return Err(Error::argument("more than 2^32 events").into());
+    }
+    let (table, first, last, track) =
+        (pieces.0.as_slice()?, pieces.1.as_slice()?, pieces.2.as_slice()?, pieces.3.as_slice()?);
+    let pieces: Vec<Piece> = (0..table.len().min(first.len()).min(last.len()).min(track.len()))
+        .map(|i| Piece {
+            table: table[i] as usize,
+            first: first[i].max(0) as usize,
+            last: last[i].max(0) as usize,
+            track: track[i] as usize,
+        })
+        .collect();
+    let ids = tracks.0.as_slice()?.iter().zip(tracks.1.as_slice()?).map(|(&pid, &tid)| TrackId { pid, tid }).collect();
+    let inner = without_gil(py, || Ok(build(&views, &pieces, ids, names.iter().map(String::as_str), threads)))?;
+    Ok(Trace { inner })
+}
+
+#[pymethods]
+impl Trace {
+    /// Events that are shown.
+    fn __len__(&self) -> usize {
+        self.inner.len()
+    }
+
+    fn __sizeof__(&self) -> usize {
+        self.inner.bytes()
+    }
+
+    /// First begin and last end in ps.
+    #[getter]
+    fn span(&self) -> (i64, i64) {
+        self.inner.span
+    }
+
+    /// Number of events per track.
+    fn track_sizes(&self, py: Python<'_>) -> Array<u32> {
+        let sizes: Vec<u32> = self.inner.track_events.windows(2).map(|w| w[1] - w[0]).collect();
+        sizes.into_pyarray(py).unbind()
+    }
+
+    /// Number of rows per track.
+    fn track_rows(&self, py: Python<'_>) -> Array<u32> {
+        let rows: Vec<u32> = self.inner.track_rows.windows(2).map(|w| w[1] - w[0]).collect();
+        rows.into_pyarray(py).unbind()
+    }
+
+    /// (name id, begin, duration, source number, group or -1, row) of one event of a track; None when there is none.
+    fn event(&self, track: usize, index: u32) -> Option<(u32, i64, i64, u32, i64, usize)> {
+        let trace = &self.inner;
+        let event = trace.track_events.get(track)?.checked_add(index)?;
+        if event >= *trace.track_events.get(track + 1)? {
+            return None;
+        }
+        let rows = &trace.rows[trace.track_rows[track] as usize..trace.track_rows[track + 1] as usize];
+        let row = rows.iter().position(|r| event < r.last)?;
+        let at = event as usize;
+        Some((trace.name[at], trace.begin[at], trace.duration[at], trace.source[at], trace.group_of(at), row))
+    }
+
+    /// Enclosing events of an event, outermost first: (index within the track, row).
+    fn ancestors(&self, track: usize, index: u32) -> Vec<(u32, usize)> {
+        self.inner.ancestors(track, index)
+    }
+
+    /// (id, category, direction) of the flow of a source event.
+    fn flow(&self, source: usize) -> Option<(u64, &'static str, &'static str)> {
+        let flow = decode_flow(self.inner.flow.get(source)?);
+        Some((flow.id, json::category(&flow), args::direction(&flow)))
+    }
+
+    /// All events of a flow by time: (track, index within the track, source number); at most `limit`.
+    fn flow_ends(&self, py: Python<'_>, id: u64, limit: usize, threads: usize) -> PyResult<Vec<(u32, u32, u32)>> {
+        without_gil(py, || Ok(self.inner.flow_ends(id, limit, threads)))
+    }
+
+    /// Chooses the events of a window (ps) cut into `columns` units (0: everything).
+    fn select(
+        &self,
+        py: Python<'_>,
+        begin: i64,
+        end: i64,
+        columns: f64,
+        asynchronous: bool,
+        threads: usize,
+    ) -> PyResult<TraceSelection> {
+        let trace = &self.inner;
+        let inner = without_gil(py, || {
+            let events = trace.order(threads).on_tracks;
+            let resolution = select::step(begin, end, columns, events);
+            Ok(select::select(trace, &Query { begin, end, resolution, asynchronous, threads }))
+        })?;
+        Ok(TraceSelection { inner })
+    }
+
+    /// Chooses all events whose name is marked, one flag per name id.
+    fn select_named(&self, py: Python<'_>, wanted: Read<'_, u8>, threads: usize) -> PyResult<TraceSelection> {
+        let wanted = wanted.as_slice()?;
+        Ok(TraceSelection { inner: without_gil(py, || Ok(select::named(&self.inner, wanted, threads)))? })
+    }
+
+    /// Chooses one event by name, begin, duration and serial.
+    fn select_one(
+        &self,
+        py: Python<'_>,
+        name: u32,
+        begin: i64,
+        duration: i64,
+        serial: u8,
+        threads: usize,
+    ) -> PyResult<TraceSelection> {
+        Ok(TraceSelection {
+            inner: without_gil(py, || Ok(select::exactly(&self.inner, name, begin, duration, serial, threads)))?,
+        })
+    }
+}
+
+/// JSON of selected events between `head` and `tail`; hosts are (trace, selection, number added to process ids).
+#[pyfunction]
+fn trace_json<'py>(
+    py: Python<'py>,
+    hosts: Vec<(Py<Trace>, Py<TraceSelection>, u32)>,
+    head: &[u8],
+    tail: &[u8],
+    threads: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let hosts: Vec<json::Host> = hosts
+        .iter()
+        .map(|(trace, chosen, offset)| json::Host {
+            trace: &trace.get().inner,
+            places: &chosen.get().inner.places,
+            pid_offset: *offset,
+            threads,
+        })
+        .collect();
+    let plan = without_gil(py, || Ok(json::Plan::new(&hosts)))?;
+    PyBytes::new_with(py, plan.size(head, tail), |memory| {
+        without_gil(py, || {
+            plan.write(memory, head, tail);
+            Ok(())
+        })
+    })
+}
+
+/// Attributes of `ArgSheet` objects; stats are (start, key, kind, value).
+#[derive(FromPyObject)]
+struct SheetIn<'py> {
+    metadata: Read<'py, u32>,
+    long_name: Read<'py, u32>,
+    metadata_stats: StatsIn<'py>,
+    metadata_row: Option<Read<'py, i64>>,
+    event_stats: StatsIn<'py>,
+    event_row: Option<Read<'py, i64>>,
+    keys: Read<'py, u32>,
+    refs: Read<'py, u32>,
+    integers: Vec<(u32, Read<'py, u32>, Read<'py, i64>)>,
+    texts: Vec<(u32, Read<'py, u32>, Read<'py, u32>)>,
+}
+
+#[derive(FromPyObject)]
+struct StatsIn<'py> {
+    start: Read<'py, u32>,
+    key: Read<'py, u32>,
+    kind: Read<'py, u8>,
+    value: Read<'py, u64>,
+}
+
+impl StatsIn<'_> {
+    fn view(&self) -> PyResult<Stats<'_>> {
+        Ok(Stats {
+            start: self.start.as_slice()?,
+            key: self.key.as_slice()?,
+            kind: self.kind.as_slice()?,
+            value: self.value.as_slice()?,
+        })
+    }
+}
+
+impl SheetIn<'_> {
+    fn view(&self) -> PyResult<Sheet<'_>> {
+        let mut extras = Vec::new();
+        for (key, events, values) in &self.integers {
+            extras.push(Extra { key: *key, events: events.as_slice()?, values: Values::Ints(values.as_slice()?) });
+        }
+        for (key, events, values) in &self.texts {
+            extras.push(Extra { key: *key, events: events.as_slice()?, values: Values::Texts(values.as_slice()?) });
+        }
+        Ok(Sheet {
+            metadata: self.metadata.as_slice()?,
+            long_name: self.long_name.as_slice()?,
+            metadata_stats: self.metadata_stats.view()?,
+            metadata_row: optional(&self.metadata_row)?,
+            event_stats: self.event_stats.view()?,
+            event_row: optional(&self.event_row)?,
+            keys: self.keys.as_slice()?,
+            refs: self.refs.as_slice()?,
+            extras,
+        })
+    }
+}
+
+/// Attributes of `TraceArgs` objects; `keys` are ascending.
+#[derive(FromPyObject)]
+struct ArgsIn<'py> {
+    data: Read<'py, u8>,
+    sheets: Vec<SheetIn<'py>>,
+    keys: Py<TraceNames>,
+    texts: Py<TraceNames>,
+    long_name: u32,
+    group_id: u32,
+    flow: u32,
+}
+
+impl ArgsIn<'_> {
+    fn view(&self) -> PyResult<Args<'_>> {
+        let sheets = self.sheets.iter().map(SheetIn::view).collect::<PyResult<Vec<_>>>()?;
+        let mut base = Vec::with_capacity(sheets.len());
+        let mut total = 0;
+        for sheet in &sheets {
+            base.push(total);
+            total += sheet.metadata.len();
+        }
+        Ok(Args {
+            data: self.data.as_slice()?,
+            sheets,
+            keys: &self.keys.get().inner,
+            texts: &self.texts.get().inner,
+            long_name: self.long_name,
+            group_id: self.group_id,
+            flow: self.flow,
+            base,
+        })
+    }
+}
+
+/// JSON of selected events with all arguments, each behind a comma; `frames` is the stack frame per text (0: none).
+#[pyfunction]
+fn trace_typed<'py>(
+    py: Python<'py>,
+    trace: Py<Trace>,
+    selection: Py<TraceSelection>,
+    pid_offset: u32,
+    args: ArgsIn<'py>,
+    frames: Read<'py, u32>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (args, frames) = (args.view()?, frames.as_slice()?);
+    let host = json::Host { trace: &trace.get().inner, places: &selection.get().inner.places, pid_offset, threads };
+    let bytes = without_gil(py, || Ok(json::typed(&host, &args, frames)))?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// JSON of the arguments of one source event, as an object.
+#[pyfunction]
+fn trace_args<'py>(py: Python<'py>, args: ArgsIn<'py>, source: usize) -> PyResult<Bound<'py, PyBytes>> {
+    let args = args.view()?;
+    let mut list = Vec::new();
+    args.collect(source, &mut list);
+    let mut out = Vec::new();
+    args::typed(&mut out, &args, &list, crate::trace::NO_GROUP, &[]);
+    Ok(PyBytes::new(py, out.strip_prefix(b"\"args\":").unwrap_or(&out)))
+}
+
+/// The whole trace in the older form between `head` and `tail`.
+#[pyfunction]
+#[pyo3(signature = (trace, args, pid_offset, cap, head, tail, threads))]
+#[expect(clippy::too_many_arguments, reason = "one call per answer")]
+fn trace_legacy<'py>(
+    py: Python<'py>,
+    trace: Py<Trace>,
+    args: ArgsIn<'py>,
+    pid_offset: u32,
+    cap: usize,
+    head: &[u8],
+    tail: &[u8],
+    threads: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let args = args.view()?;
+    let parts = without_gil(py, || Ok(legacy::events(&trace.get().inner, &args, pid_offset, cap, threads)))?;
+    let size = head.len() + tail.len() + parts.iter().map(Vec::len).sum::<usize>();
+    PyBytes::new_with(py, size, |mut memory| {
+        for part in std::iter::once(head).chain(parts.iter().map(Vec::as_slice)).chain(std::iter::once(tail)) {
+            let (place, rest) = std::mem::take(&mut memory).split_at_mut(part.len());
+            place.copy_from_slice(part);
+            memory = rest;
+        }
+        Ok(())
+    })
+}
+
+/// The binary answer for a window (ps); `head` holds further members of the header, each followed by a comma.
+#[pyfunction]
+fn trace_columns<'py>(
+    py: Python<'py>,
+    traces: Vec<Py<Trace>>,
+    window: (i64, i64),
+    columns: u32,
+    limit: usize,
+    head: &[u8],
+    threads: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let traces: Vec<&crate::trace::Trace> = traces.iter().map(|t| &t.get().inner).collect();
+    let bytes = without_gil(py, || {
+        let share = limit / traces.len().max(1);
+        let boxes = parallel::run(threads, traces.clone(), |t| Ok(lod::boxes(t, window.0, window.1, columns, share)))?;
+        Ok(payload::columns(&traces, boxes, head))
+    })?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// The binary answer of a search; traces are (trace, flag per name id, flag per source event or empty).
+#[pyfunction]
+fn trace_search<'py>(
+    py: Python<'py>,
+    traces: Vec<(Py<Trace>, Read<'py, u8>, Read<'py, u8>)>,
+    limit: usize,
+    head: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut parts = Vec::new();
+    for (trace, names, sources) in &traces {
+        parts.push((&trace.get().inner, names.as_slice()?, sources.as_slice()?));
+    }
+    let bytes = without_gil(py, || {
+        let hits = parts
+            .iter()
+            .map(|(trace, names, sources)| (*trace, search::search(trace, names, sources, limit)))
+            .collect::<Vec<_>>();
+        Ok(search::answer(&hits, limit, head, Strings::default(), Container::default()))
+    })?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// One flag per source event: whether an argument's `key: value` contains the text (lower case when `fold`).
+#[pyfunction]
+fn trace_args_matching<'py>(
+    py: Python<'py>,
+    trace: Py<Trace>,
+    args: ArgsIn<'py>,
+    text: &str,
+    fold: bool,
+) -> PyResult<Array<u8>> {
+    let args = args.view()?;
+    let flags = without_gil(py, || Ok(search::in_args(&trace.get().inner, &args, text, fold)))?;
+    Ok(flags.into_pyarray(py).unbind())
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Trace>()?;
+    module.add_class::<TraceSelection>()?;
+    module.add_class::<TraceNames>()?;
+    module.add_function(wrap_pyfunction!(build_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_json, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_typed, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_args, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_legacy, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_search, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_args_matching, module)?)
+}

@@ -1,0 +1,393 @@
+//! Event tables into tracks: picks what is shown, sorts it, nests it into rows.
+
+use super::sparse::Sparse;
+use super::{HIDDEN, NO_GROUP, Names, Row, Trace, TrackId, rows};
+use crate::parallel;
+
+/// Events as a plane or a derived line has them; all slices of events have the same length.
+pub struct Table<'a> {
+    pub begin: &'a [i64],
+    pub duration: &'a [i64],
+    pub metadata: &'a [u32],
+    /// Name id per metadata row, or `HIDDEN`.
+    pub names: &'a [u32],
+    /// Empty, or one flag per event that takes it out.
+    pub removed: &'a [u8],
+    /// Empty, or the group per event.
+    pub group: &'a [i64],
+    /// Events that have a name of their own.
+    pub renamed: (&'a [u32], &'a [u32]),
+    pub flow: (&'a [u32], &'a [u64]),
+    pub asynchronous: &'a [u32],
+}
+
+/// Events `first..last` of a table belong to a track.
+#[derive(Clone, Copy)]
+pub struct Piece {
+    pub table: usize,
+    pub first: usize,
+    pub last: usize,
+    pub track: usize,
+}
+
+struct Inputs<'a> {
+    tables: &'a [Table<'a>],
+    /// Source number of each table's first event.
+    base: Vec<usize>,
+    renamed: Sparse<u32>,
+    grouped: bool,
+}
+
+/// Columns of one track, to be filled.
+struct Target<'a> {
+    pieces: &'a [Piece],
+    begin: &'a mut [i64],
+    duration: &'a mut [i64],
+    name: &'a mut [u32],
+    source: &'a mut [u32],
+    group: &'a mut [i64],
+}
+
+/// Builds a trace. `pieces` must be sorted by track, `tracks` ascending, `names` ascending.
+///
+/// Pieces that reach beyond their table are cut; metadata rows without a name are hidden.
+pub fn build<'n>(
+    tables: &[Table],
+    pieces: &[Piece],
+    tracks: Vec<TrackId>,
+    names: impl Iterator<Item = &'n str>,
+    threads: usize,
+) -> Trace {
+    let mut base = Vec::with_capacity(tables.len());
+    let mut total = 0;
+    for table in tables {
+        base.push(total);
+        total += table.begin.len();
+    }
+    let sparse = |t: usize, event: u32| base[t] + event as usize;
+    let renamed = Sparse::new(
+        total,
+        tables
+            .iter()
+            .enumerate()
+            .flat_map(|(t, table)| table.renamed.0.iter().zip(table.renamed.1).map(move |(&e, &n)| (sparse(t, e), n))),
+    );
+    let flow = Sparse::new(
+        total,
+        tables
+            .iter()
+            .enumerate()
+            .flat_map(|(t, table)| table.flow.0.iter().zip(table.flow.1).map(move |(&e, &v)| (sparse(t, e), v))),
+    );
+    let asynchronous = Sparse::new(
+        total,
+        tables.iter().enumerate().flat_map(|(t, table)| table.asynchronous.iter().map(move |&e| (sparse(t, e), ()))),
+    );
+    let grouped = tables.iter().any(|t| !t.group.is_empty());
+    let inputs = Inputs { tables, base, renamed, grouped };
+    let mut trace = fill(&inputs, pieces, tracks, threads);
+    trace.flow = flow;
+    trace.asynchronous = asynchronous;
+    trace.names = Names::new(names);
+    trace.span = span(&trace);
+    trace
+}
+
+fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize) -> Trace {
+    let pieces: Vec<Piece> = pieces.iter().filter_map(|p| cut(p, inputs, tracks.len())).collect();
+    let mut counts = vec![0usize; tracks.len()];
+    let mut piece_range = vec![0..0; tracks.len()];
+    for (i, piece) in pieces.iter().enumerate() {
+        counts[piece.track] += shown(&inputs.tables[piece.table], piece);
+        let range = &mut piece_range[piece.track];
+        *range = if range.start == range.end { i..i + 1 } else { range.start..i + 1 };
+    }
+    let total: usize = counts.iter().sum();
+    let mut trace = Trace {
+        begin: vec![0; total],
+        duration: vec![0; total],
+        name: vec![0; total],
+        source: vec![0; total],
+        group: vec![NO_GROUP; if inputs.grouped { total } else { 0 }],
+        track_events: vec![0],
+        track_rows: vec![0],
+        ..Trace::default()
+    };
+    let mut jobs = Vec::with_capacity(tracks.len());
+    {
+        let mut begin = trace.begin.as_mut_slice();
+        let mut duration = trace.duration.as_mut_slice();
+        let mut name = trace.name.as_mut_slice();
+        let mut source = trace.source.as_mut_slice();
+        let mut group = trace.group.as_mut_slice();
+        for (track, &count) in counts.iter().enumerate() {
+            jobs.push((
+                track,
+                Target {
+                    pieces: &pieces[piece_range[track].clone()],
+                    begin: take(&mut begin, count),
+                    duration: take(&mut duration, count),
+                    name: take(&mut name, count),
+                    source: take(&mut source, count),
+                    group: take(&mut group, if inputs.grouped { count } else { 0 }),
+                },
+            ));
+        }
+    }
+    let sizes = run(inputs, jobs, tracks.len(), threads);
+    let mut first = 0u32;
+    for (track, rows) in sizes.iter().enumerate() {
+        for &size in rows {
+            trace.rows.push(Row { track: track as u32, first, last: first + size });
+            first += size;
+        }
+        trace.track_events.push(first);
+        trace.track_rows.push(trace.rows.len() as u32);
+    }
+    trace.tracks = tracks;
+    trace
+}
+
+fn cut(piece: &Piece, inputs: &Inputs, tracks: usize) -> Option<Piece> {
+    let last = piece.last.min(inputs.tables.get(piece.table)?.begin.len());
+    (piece.first < last && piece.track < tracks).then_some(Piece { last, ..*piece })
+}
+
+fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    let (taken, left) = std::mem::take(rest).split_at_mut(count);
+    *rest = left;
+    taken
+}
+
+#[inline]
+fn is_shown(table: &Table, event: usize) -> bool {
+    let name = table.names.get(table.metadata[event] as usize).copied().unwrap_or(HIDDEN);
+    name != HIDDEN && table.removed.get(event).is_none_or(|&flag| flag == 0)
+}
+
+fn everything_shown(table: &Table) -> bool {
+    table.removed.is_empty() && !table.names.contains(&HIDDEN)
+}
+
+fn shown(table: &Table, piece: &Piece) -> usize {
+    if everything_shown(table)
+        && table.metadata[piece.first..piece.last].iter().all(|&m| (m as usize) < table.names.len())
+    {
+        return piece.last - piece.first;
+    }
+    (piece.first..piece.last).filter(|&e| is_shown(table, e)).count()
+}
+
+/// Fills every track, largest first; returns the row sizes per track.
+fn run(inputs: &Inputs, mut jobs: Vec<(usize, Target)>, tracks: usize, threads: usize) -> Vec<Vec<u32>> {
+    jobs.sort_by_key(|(_, target)| std::cmp::Reverse(target.begin.len()));
+    let done = parallel::run(threads, jobs, |(track, target)| Ok((track, fill_track(inputs, target))));
+    let mut sizes = vec![Vec::new(); tracks];
+    for (track, rows) in done.unwrap_or_default() {
+        sizes[track] = rows;
+    }
+    sizes
+}
+
+/// Where the events of one track come from, in time order.
+struct Picked {
+    /// (table, event) of each; empty when the track is one run of one table in order.
+    list: Vec<(u32, u32)>,
+}
+
+fn fill_track(inputs: &Inputs, target: Target) -> Vec<u32> {
+    let count = target.begin.len();
+    if count == 0 {
+        return Vec::new();
+    }
+    let picked = pick(inputs, target.pieces, count);
+    let single = target.pieces[0];
+    let at = |i: usize| -> (usize, usize) {
+        picked.list.get(i).map_or((single.table, single.first + i), |&(t, e)| (t as usize, e as usize))
+    };
+    let (begin, duration): (Vec<i64>, Vec<i64>);
+    let (begin, duration): (&[i64], &[i64]) = if picked.list.is_empty() {
+        let table = &inputs.tables[single.table];
+        (&table.begin[single.first..single.last], &table.duration[single.first..single.last])
+    } else {
+        begin = (0..count).map(|i| inputs.tables[at(i).0].begin[at(i).1]).collect();
+        duration = (0..count).map(|i| inputs.tables[at(i).0].duration[at(i).1]).collect();
+        (&begin, &duration)
+    };
+    let mut row = vec![0u16; count];
+    let used = rows::rows(begin, duration, &mut row);
+    let (sizes, place) = by_row(&row, used);
+    let put = |i: usize| place.as_ref().map_or(i, |p| p[i] as usize);
+    for i in 0..count {
+        let (to, (t, e)) = (put(i), at(i));
+        let table = &inputs.tables[t];
+        let number = inputs.base[t] + e;
+        target.begin[to] = begin[i];
+        target.duration[to] = duration[i];
+        target.source[to] = number as u32;
+        let name = table.names[table.metadata[e] as usize];
+        target.name[to] = if inputs.renamed.is_empty() { name } else { inputs.renamed.get(number).unwrap_or(name) };
+        if let Some(group) = target.group.get_mut(to) {
+            *group = table.group.get(e).copied().unwrap_or(NO_GROUP);
+        }
+    }
+    sizes
+}
+
+/// Chooses the shown events of a track and sorts them by (begin, longer first), keeping the order of the file.
+fn pick(inputs: &Inputs, pieces: &[Piece], count: usize) -> Picked {
+    let key = |&(t, e): &(u32, u32)| {
+        let table = &inputs.tables[t as usize];
+        (table.begin[e as usize], std::cmp::Reverse(table.duration[e as usize]))
+    };
+    if let [piece] = pieces {
+        let table = piece.table as u32;
+        let ordered = || (piece.first + 1..piece.last).all(|e| key(&(table, e as u32 - 1)) <= key(&(table, e as u32)));
+        if piece.last - piece.first == count && ordered() {
+            return Picked { list: Vec::new() };
+        }
+    }
+    let mut list = Vec::with_capacity(count);
+    for piece in pieces {
+        let table = &inputs.tables[piece.table];
+        list.extend((piece.first..piece.last).filter(|&e| is_shown(table, e)).map(|e| (piece.table as u32, e as u32)));
+    }
+    if !list.is_sorted_by_key(key) {
+        list.sort_by_key(key);
+    }
+    Picked { list }
+}
+
+/// Sizes of the rows, and where each event goes when they are put one after the other (None: stays).
+fn by_row(row: &[u16], used: usize) -> (Vec<u32>, Option<Vec<u32>>) {
+    if used <= 1 {
+        return (vec![row.len() as u32], None);
+    }
+    let mut sizes = vec![0u32; used];
+    for &r in row {
+        sizes[r as usize] += 1;
+    }
+    let mut next: Vec<u32> = sizes
+        .iter()
+        .scan(0, |sum, &size| {
+            let first = *sum;
+            *sum += size;
+            Some(first)
+        })
+        .collect();
+    let place = row
+        .iter()
+        .map(|&r| {
+            let to = next[r as usize];
+            next[r as usize] += 1;
+            to
+        })
+        .collect();
+    (sizes, Some(place))
+}
+
+fn span(trace: &Trace) -> (i64, i64) {
+    let first = trace.rows.iter().filter_map(|r| trace.begin.get(r.first as usize)).min().copied();
+    let last = (0..trace.len()).map(|e| trace.end(e)).max();
+    (first.unwrap_or(0), last.unwrap_or(0))
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A trace of (track, begin, duration, name) events, one table, tracks numbered from pid 1.
+    pub fn trace_of(events: &[(usize, i64, i64, u32)]) -> Trace {
+        trace_with(events, &[], &[])
+    }
+
+    pub fn trace_with(events: &[(usize, i64, i64, u32)], flows: &[(u32, u64)], asynchronous: &[u32]) -> Trace {
+        let mut events: Vec<_> = events.iter().copied().enumerate().collect();
+        events.sort_by_key(|e| e.1.0);
+        let number = |old: u32| events.iter().position(|e| e.0 == old as usize).unwrap_or(0) as u32;
+        let mut flows: Vec<(u32, u64)> = flows.iter().map(|f| (number(f.0), f.1)).collect();
+        flows.sort_by_key(|f| f.0);
+        let (flow_event, flow_value): (Vec<u32>, Vec<u64>) = flows.into_iter().unzip();
+        let mut asynchronous: Vec<u32> = asynchronous.iter().map(|&e| number(e)).collect();
+        asynchronous.sort_unstable();
+        let begin: Vec<i64> = events.iter().map(|e| e.1.1).collect();
+        let duration: Vec<i64> = events.iter().map(|e| e.1.2).collect();
+        let metadata: Vec<u32> = events.iter().map(|e| e.1.3).collect();
+        let names: Vec<u32> = (0..10).collect();
+        let table = Table {
+            begin: &begin,
+            duration: &duration,
+            metadata: &metadata,
+            names: &names,
+            removed: &[],
+            group: &[],
+            renamed: (&[], &[]),
+            flow: (&flow_event, &flow_value),
+            asynchronous: &asynchronous,
+        };
+        let tracks = events.last().map_or(0, |e| e.1.0 + 1);
+        let pieces: Vec<Piece> = (0..tracks)
+            .map(|track| Piece {
+                table: 0,
+                first: events.partition_point(|e| e.1.0 < track),
+                last: events.partition_point(|e| e.1.0 <= track),
+                track,
+            })
+            .collect();
+        let ids = (0..tracks).map(|t| TrackId { pid: 1 + t as u32, tid: 1 }).collect();
+        let text: Vec<String> = (0..10).map(|i| format!("n{i}")).collect();
+        build(&[table], &pieces, ids, text.iter().map(String::as_str), 2)
+    }
+
+    #[test]
+    fn sorts_nests_and_keeps_the_source() {
+        let trace = trace_of(&[(0, 5, 2, 1), (0, 0, 10, 0), (0, 20, 1, 2), (1, 3, 3, 3)]);
+        assert_eq!(trace.begin, [0, 20, 5, 3]);
+        assert_eq!(trace.source, [1, 2, 0, 3]);
+        assert_eq!(trace.name, [0, 2, 1, 3]);
+        assert_eq!(trace.track_events, [0, 3, 4]);
+        assert_eq!(
+            trace.rows.iter().map(|r| (r.track, r.first, r.last)).collect::<Vec<_>>(),
+            [(0, 0, 2), (0, 2, 3), (1, 3, 4)]
+        );
+        assert_eq!(trace.span, (0, 21));
+        assert_eq!([trace.track_of(2), trace.track_of(3)], [0, 1]);
+    }
+
+    #[test]
+    fn hides_removed_and_nameless_events_and_renames() {
+        let table = Table {
+            begin: &[0, 1, 2, 3],
+            duration: &[1, 1, 1, 1],
+            metadata: &[0, 1, 0, 9],
+            names: &[4, HIDDEN],
+            removed: &[0, 0, 1, 0],
+            group: &[7, 7, 7, 7],
+            renamed: (&[0], &[5]),
+            flow: (&[], &[]),
+            asynchronous: &[],
+        };
+        let piece = Piece { table: 0, first: 0, last: 40, track: 0 };
+        let trace = build(&[table], &[piece], vec![TrackId { pid: 1, tid: 2 }], ["a"].into_iter(), 1);
+        assert_eq!((trace.begin, trace.name, trace.group), (vec![0], vec![5], vec![7]));
+    }
+
+    #[test]
+    fn two_tables_share_a_track() {
+        let a = Table {
+            begin: &[0, 10],
+            duration: &[5, 5],
+            metadata: &[0, 0],
+            names: &[0],
+            removed: &[],
+            group: &[],
+            renamed: (&[], &[]),
+            flow: (&[], &[]),
+            asynchronous: &[],
+        };
+        let b = Table { begin: &[6], duration: &[1], metadata: &[0], names: &[1], ..a };
+        let pieces = [Piece { table: 0, first: 0, last: 2, track: 0 }, Piece { table: 1, first: 0, last: 1, track: 0 }];
+        let trace = build(&[a, b], &pieces, vec![TrackId { pid: 1, tid: 2 }], ["a", "b"].into_iter(), 1);
+        assert_eq!((trace.begin, trace.source), (vec![0, 6, 10], vec![0, 2, 1]));
+    }
+}

@@ -1,0 +1,195 @@
+//! Which events a window shows at a resolution.
+
+use super::Trace;
+use super::levels::{LEVELS, Seen, Visibility, resolution};
+use super::order::{BLOCK, Kind, Order};
+
+/// Below this many events nothing is left out.
+pub const SMALL: usize = 500_000;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Query {
+    pub begin: i64,
+    pub end: i64,
+    /// ps that must lie between two short events; 0 shows everything.
+    pub resolution: i64,
+    /// Asynchronous flow events as well.
+    pub asynchronous: bool,
+    pub threads: usize,
+}
+
+/// Places in the order, by track and then time; asynchronous events in front of their process.
+#[derive(Default)]
+pub struct Selection {
+    pub places: Vec<u32>,
+}
+
+/// The resolution of a window cut into `columns` units; 0 when nothing may be left out.
+pub fn step(begin: i64, end: i64, columns: f64, events: usize) -> i64 {
+    if events < SMALL || columns.is_nan() || columns <= 0.0 {
+        return 0;
+    }
+    (end.saturating_sub(begin).max(0) as f64 / columns + 0.5).floor() as i64
+}
+
+pub fn select(trace: &Trace, query: &Query) -> Selection {
+    let order = trace.order(query.threads);
+    let (from, to) = places(trace, order, query);
+    let inside = |k: usize| {
+        let event = order.event[k] as usize;
+        trace.end(event) >= query.begin
+    };
+    let mut kept: Vec<u32> = if query.resolution <= 0 {
+        from.into_iter()
+            .chain(to)
+            .filter(|&k| matches!(order.kind[k as usize], Kind::Plain | Kind::Flow) && inside(k as usize))
+            .collect()
+    } else {
+        visible(trace, order, query, from.into_iter().chain(to))
+    };
+    if query.asynchronous {
+        let (from, to) = places(trace, order, query);
+        kept.extend(
+            from.into_iter().chain(to).filter(|&k| order.kind[k as usize] == Kind::Async && inside(k as usize)),
+        );
+    }
+    Selection { places: by_track(trace, order, &kept) }
+}
+
+/// Events of the whole trace whose name is marked (one flag per name id); nothing is left out.
+pub fn named(trace: &Trace, wanted: &[u8], threads: usize) -> Selection {
+    let order = trace.order(threads);
+    let marked = |&k: &u32| {
+        let name = trace.name[order.event[k as usize] as usize];
+        matches!(order.kind[k as usize], Kind::Plain | Kind::Flow) && wanted.get(name as usize).is_some_and(|&w| w != 0)
+    };
+    let kept: Vec<u32> = (0..order.event.len() as u32).filter(marked).collect();
+    Selection { places: by_track(trace, order, &kept) }
+}
+
+/// The event with exactly this name, time, length and serial.
+pub fn exactly(trace: &Trace, name: u32, begin: i64, duration: i64, serial: u8, threads: usize) -> Selection {
+    let order = trace.order(threads);
+    let first = order.event.partition_point(|&e| trace.begin[e as usize] < begin);
+    let fits = |k: &usize| {
+        let event = order.event[*k] as usize;
+        trace.name[event] == name && trace.duration[event].max(1) == duration && order.serial[*k] == serial
+    };
+    let run = (first..order.event.len()).take_while(|&k| trace.begin[order.event[k] as usize] == begin);
+    Selection { places: run.filter(fits).take(1).map(|k| k as u32).collect() }
+}
+
+/// Candidates: a few long events that begin before the window, and the run of those that begin in it.
+fn places(trace: &Trace, order: &Order, query: &Query) -> (Vec<u32>, std::ops::Range<u32>) {
+    let at = |&e: &u32| trace.begin[e as usize];
+    let first = order.event.partition_point(|e| at(e) < query.begin);
+    let last = order.event.partition_point(|e| at(e) <= query.end).max(first);
+    let mut before = Vec::new();
+    for (b, &latest) in order.latest_end.iter().enumerate().take(first.div_ceil(BLOCK)) {
+        if latest >= query.begin {
+            let block = b * BLOCK..((b + 1) * BLOCK).min(first);
+            before.extend(block.filter(|&k| trace.end(order.event[k] as usize) >= query.begin).map(|k| k as u32));
+        }
+    }
+    (before, first as u32..last as u32)
+}
+
+fn visible(trace: &Trace, order: &Order, query: &Query, candidates: impl Iterator<Item = u32>) -> Vec<u32> {
+    let deepest = (0..LEVELS).find(|&l| resolution(l) <= query.resolution).unwrap_or(LEVELS - 1);
+    let Ok(mut levels) = trace.levels.lock() else { return Vec::new() };
+    let level = levels.up_to(trace, order, deepest);
+    let everything = deepest == LEVELS - 1;
+    let mut state = Visibility::new(query.resolution, trace.tracks.len(), order.flow_count);
+    let mut kept = Vec::new();
+    for k in candidates {
+        let place = k as usize;
+        if level[place] > deepest && !everything {
+            continue;
+        }
+        let event = order.event[place] as usize;
+        let flow = match order.kind[place] {
+            Kind::Plain => None,
+            Kind::Flow => order.flow.index(place).map(|i| &order.flow.values()[i]),
+            _ => continue,
+        };
+        let end = trace.end(event);
+        if end >= query.begin
+            && state.test(Seen { track: order.track[place] as usize, begin: trace.begin[event], end, flow })
+        {
+            kept.push(k);
+        }
+    }
+    kept
+}
+
+/// Groups places by track, keeping their order in time.
+pub fn by_track(trace: &Trace, order: &Order, kept: &[u32]) -> Vec<u32> {
+    // Asynchronous events of a process come before its first track.
+    let slot = |k: u32| {
+        let track = order.track[k as usize] as usize;
+        if order.kind[k as usize] == Kind::Async {
+            2 * trace.tracks.partition_point(|t| t.pid < trace.tracks[track].pid)
+        } else {
+            2 * track + 1
+        }
+    };
+    let mut next = vec![0usize; 2 * trace.tracks.len() + 1];
+    for &k in kept {
+        next[slot(k) + 1] += 1;
+    }
+    for i in 1..next.len() {
+        next[i] += next[i - 1];
+    }
+    let mut places = vec![0; kept.len()];
+    for &k in kept {
+        let at = &mut next[slot(k)];
+        places[*at] = k;
+        *at += 1;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::build::tests::{trace_of, trace_with};
+    use super::*;
+
+    fn query(begin: i64, end: i64) -> Query {
+        Query { begin, end, resolution: 0, asynchronous: false, threads: 1 }
+    }
+
+    fn names(trace: &Trace, query: &Query) -> Vec<u32> {
+        let order = trace.order(1);
+        select(trace, query).places.iter().map(|&k| trace.name[order.event[k as usize] as usize]).collect()
+    }
+
+    #[test]
+    fn the_window_is_closed_and_sees_events_that_began_before() {
+        let trace =
+            trace_of(&[(0, 0, 100, 0), (0, 5, 5, 1), (0, 10, 5, 2), (0, 16, 4, 3), (1, 20, 1, 4), (1, 21, 1, 5)]);
+        assert_eq!(names(&trace, &query(15, 20)), [0, 2, 3, 4]);
+        assert_eq!(names(&trace, &query(200, 300)), [0u32; 0]);
+    }
+
+    #[test]
+    fn asynchronous_events_only_when_asked() {
+        let trace = trace_with(&[(0, 0, 5, 0), (1, 0, 5, 1), (1, 1, 1, 2)], &[(2, 7 << 2 | 3)], &[2]);
+        assert_eq!(names(&trace, &query(0, 9)), [0, 1]);
+        assert_eq!(names(&trace, &Query { asynchronous: true, ..query(0, 9) }), [0, 2, 1]);
+    }
+
+    #[test]
+    fn steps_round_half_up_and_small_traces_show_everything() {
+        assert_eq!(step(0, 1_962_527_722_440_000, 8000.0, SMALL), 245_315_965_305);
+        assert_eq!(step(0, 100, 0.0, SMALL), 0);
+        assert_eq!(step(0, 100, 10.0, SMALL - 1), 0);
+        assert_eq!(step(0, 15, 10.0, SMALL), 2);
+    }
+
+    #[test]
+    fn coarse_windows_leave_out_near_short_events() {
+        let trace = trace_of(&[(0, 0, 1, 0), (0, 2, 1, 1), (0, 60, 1, 2), (0, 100, 80, 3)]);
+        assert_eq!(names(&trace, &Query { resolution: 50, ..query(0, 200) }), [0, 2, 3]);
+    }
+}

@@ -1,0 +1,293 @@
+//! Writing JSON: one sink trait for measuring and for writing, so that a body is allocated once at its exact size.
+
+/// Where JSON goes: a `Meter` counts bytes, a `Page` writes them into memory of that size.
+pub trait Sink {
+    fn put(&mut self, bytes: &[u8]);
+
+    /// Decimal digits of `value`.
+    fn uint(&mut self, value: u64);
+
+    fn int(&mut self, value: i64) {
+        if value < 0 {
+            self.put(b"-");
+        }
+        self.uint(value.unsigned_abs());
+    }
+
+    /// `value` / 10^6 exactly, without trailing zeros (picoseconds as microseconds).
+    fn micro(&mut self, value: i64);
+}
+
+/// Counts what a `Page` would write.
+#[derive(Default)]
+pub struct Meter {
+    pub len: usize,
+}
+
+impl Sink for Meter {
+    fn put(&mut self, bytes: &[u8]) {
+        self.len += bytes.len();
+    }
+
+    fn uint(&mut self, value: u64) {
+        self.len += digits(value);
+    }
+
+    fn micro(&mut self, value: i64) {
+        let (whole, rest) = split(value);
+        self.len += usize::from(value < 0) + digits(whole);
+        if rest > 0 {
+            let mut kept = 6;
+            let mut left = rest;
+            while left % 10 == 0 {
+                left /= 10;
+                kept -= 1;
+            }
+            self.len += 1 + kept;
+        }
+    }
+}
+
+/// Writes into memory that a `Meter` has measured; bytes beyond its end are dropped.
+pub struct Page<'a> {
+    memory: &'a mut [u8],
+    len: usize,
+}
+
+impl<'a> Page<'a> {
+    pub fn new(memory: &'a mut [u8]) -> Self {
+        Page { memory, len: 0 }
+    }
+}
+
+impl Sink for Page<'_> {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        let end = self.len + bytes.len();
+        if let Some(target) = self.memory.get_mut(self.len..end) {
+            target.copy_from_slice(bytes);
+            self.len = end;
+        }
+    }
+
+    #[inline]
+    fn uint(&mut self, value: u64) {
+        let mut scratch = [0u8; 20];
+        let from = format_uint(&mut scratch, value);
+        self.put(&scratch[from..]);
+    }
+
+    #[inline]
+    fn micro(&mut self, value: i64) {
+        let (whole, rest) = split(value);
+        let mut scratch = [0u8; 28];
+        let mut end = 28;
+        let mut from = 28;
+        if rest > 0 {
+            let mut left = rest;
+            from = 22;
+            for place in (0..3).rev() {
+                let pair = PAIRS[(left % 100) as usize];
+                left /= 100;
+                scratch[22 + 2 * place] = pair[0];
+                scratch[23 + 2 * place] = pair[1];
+            }
+            while scratch[end - 1] == b'0' {
+                end -= 1;
+            }
+            from -= 1;
+            scratch[from] = b'.';
+        }
+        from = format_uint(&mut scratch[..from], whole);
+        if value < 0 {
+            from -= 1;
+            scratch[from] = b'-';
+        }
+        self.put(&scratch[from..end]);
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    fn uint(&mut self, value: u64) {
+        let mut scratch = [0u8; 20];
+        let from = format_uint(&mut scratch, value);
+        self.put(&scratch[from..]);
+    }
+
+    fn micro(&mut self, value: i64) {
+        let mut scratch = [0u8; 28];
+        let mut page = Page::new(&mut scratch);
+        page.micro(value);
+        let len = page.len;
+        self.put(&scratch[..len]);
+    }
+}
+
+fn split(value: i64) -> (u64, u64) {
+    let magnitude = value.unsigned_abs();
+    (magnitude / 1_000_000, magnitude % 1_000_000)
+}
+
+fn digits(value: u64) -> usize {
+    value.checked_ilog10().unwrap_or(0) as usize + 1
+}
+
+const PAIRS: [[u8; 2]; 100] = pairs();
+
+const fn pairs() -> [[u8; 2]; 100] {
+    let mut table = [[0u8; 2]; 100];
+    let mut i = 0;
+    while i < 100 {
+        table[i] = [b'0' + (i / 10) as u8, b'0' + (i % 10) as u8];
+        i += 1;
+    }
+    table
+}
+
+/// Writes the digits at the end of `scratch` and returns where they begin.
+#[inline]
+fn format_uint(scratch: &mut [u8], mut value: u64) -> usize {
+    let mut at = scratch.len();
+    while value >= 100 {
+        let pair = PAIRS[(value % 100) as usize];
+        value /= 100;
+        at -= 2;
+        scratch[at] = pair[0];
+        scratch[at + 1] = pair[1];
+    }
+    if value >= 10 {
+        let pair = PAIRS[value as usize];
+        at -= 2;
+        scratch[at] = pair[0];
+        scratch[at + 1] = pair[1];
+    } else {
+        at -= 1;
+        scratch[at] = b'0' + value as u8;
+    }
+    at
+}
+
+/// Appends `text` as a JSON string; bytes that are not UTF-8 become U+FFFD.
+pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    match std::str::from_utf8(text) {
+        Ok(valid) => escape(out, valid.as_bytes()),
+        Err(_) => escape(out, String::from_utf8_lossy(text).as_bytes()),
+    }
+    out.push(b'"');
+}
+
+fn escape(out: &mut Vec<u8>, text: &[u8]) {
+    let mut clean = 0;
+    for (i, &byte) in text.iter().enumerate() {
+        let short: &[u8] = match byte {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            0..=0x1f => b"",
+            _ => continue,
+        };
+        out.extend_from_slice(&text[clean..i]);
+        clean = i + 1;
+        if short.is_empty() {
+            out.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
+        } else {
+            out.extend_from_slice(short);
+        }
+    }
+    out.extend_from_slice(&text[clean..]);
+}
+
+/// `value` with six significant digits as C's `%g` prints it; what is no number becomes `0`.
+pub fn general(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".into();
+    }
+    let scientific = format!("{value:.5e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let power: i32 = exponent.parse().unwrap_or(0);
+    let trim = |text: &str| -> String {
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text.to_string() }
+    };
+    if (-4..6).contains(&power) {
+        return trim(&format!("{value:.*}", (5 - power) as usize));
+    }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", trim(mantissa), power.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(f: impl Fn(&mut dyn FnMut(&mut Vec<u8>))) -> String {
+        let mut out = Vec::new();
+        f(&mut |sink| out.append(sink));
+        String::from_utf8(out).expect("ASCII")
+    }
+
+    #[test]
+    fn microseconds_are_exact_and_short() {
+        for (value, text) in [
+            (0, "0"),
+            (1, "0.000001"),
+            (1_000_000, "1"),
+            (556_381_000, "556.381"),
+            (19_500_542_949_500, "19500542.9495"),
+            (-1_500_000, "-1.5"),
+            (i64::MAX, "9223372036854.775807"),
+            (i64::MIN, "-9223372036854.775808"),
+        ] {
+            let mut meter = Meter::default();
+            meter.micro(value);
+            let got = written(|emit| {
+                let mut out = Vec::new();
+                out.micro(value);
+                emit(&mut out);
+            });
+            assert_eq!(got, text);
+            assert_eq!(meter.len, text.len());
+        }
+    }
+
+    #[test]
+    fn integers_measure_as_they_write() {
+        for value in [0, 9, 10, 99, 100, 12345, u64::MAX] {
+            let mut out = Vec::new();
+            out.uint(value);
+            let mut meter = Meter::default();
+            meter.uint(value);
+            assert_eq!(String::from_utf8(out).expect("ASCII"), value.to_string());
+            assert_eq!(meter.len, value.to_string().len());
+        }
+    }
+
+    #[test]
+    fn six_digits_as_percent_g() {
+        for (value, text) in [
+            (0.0, "0"),
+            (482.852_3, "482.852"),
+            (98_102.47, "98102.5"),
+            (1_963_010.574, "1.96301e+06"),
+            (0.020_03, "0.02003"),
+            (0.000_012_345_678, "1.23457e-05"),
+            (100_000.0, "100000"),
+            (999_999.9, "1e+06"),
+        ] {
+            assert_eq!(general(value), text);
+        }
+    }
+
+    #[test]
+    fn strings_are_escaped() {
+        let mut out = Vec::new();
+        quote(&mut out, b"a\"\\\n\x01\xff");
+        assert_eq!(out, "\"a\\\"\\\\\\n\\u0001\u{fffd}\"".as_bytes());
+    }
+}
