@@ -161,6 +161,11 @@ impl Trace {
         rows.into_pyarray(py).unbind()
     }
 
+    /// Whether every event of the track is an asynchronous flow event.
+    fn is_async(&self, track: usize) -> bool {
+        self.inner.is_async(track)
+    }
+
     /// (name id, begin, duration, source number, group or -1, row) of one event of a track; None when there is none.
     fn event(&self, track: usize, index: u32) -> Option<(u32, i64, i64, u32, i64, usize)> {
         let trace = &self.inner;
@@ -373,7 +378,7 @@ fn trace_args<'py>(py: Python<'py>, args: ArgsIn<'py>, source: usize) -> PyResul
     let mut list = Vec::new();
     args.collect(source, &mut list);
     let mut out = Vec::new();
-    args::typed(&mut out, &args, &list, crate::trace::NO_GROUP, &[]);
+    args::typed(&mut out, &args, &list, crate::trace::NO_GROUP, &[], true);
     Ok(PyBytes::new(py, out.strip_prefix(b"\"args\":").unwrap_or(&out)))
 }
 

@@ -169,8 +169,9 @@ pub fn cut_name(text: &[u8]) -> Vec<u8> {
     [&text[..LONGEST_NAME], b"...<truncated>"].concat()
 }
 
-/// Writes `"args":{...}` with typed values; `frames` gives the stack frame of a full name (0: none), which comes behind.
-pub fn typed(out: &mut Vec<u8>, args: &Args, list: &[(u32, Value)], group: i64, frames: &[u32]) {
+/// Writes `"args":{...}` with typed values; `frames` gives the stack frame of a full name (0: none), which comes behind;
+/// without `opaque`, values that are bytes are left out.
+pub fn typed(out: &mut Vec<u8>, args: &Args, list: &[(u32, Value)], group: i64, frames: &[u32], opaque: bool) {
     out.put(b"\"args\":{");
     let mut more = false;
     let mut frame = 0;
@@ -180,7 +181,7 @@ pub fn typed(out: &mut Vec<u8>, args: &Args, list: &[(u32, Value)], group: i64, 
         more = true;
     }
     for &(key, value) in list {
-        if key == args.group_id || key == args.flow {
+        if key == args.group_id || key == args.flow || (!opaque && value == Value::Opaque) {
             continue;
         }
         if let (true, Value::Known(id)) = (key == args.long_name, value) {

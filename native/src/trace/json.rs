@@ -278,7 +278,7 @@ pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
             }
             out.put(b",\"ph\":\"X\",");
             args.collect(trace.source[event] as usize, &mut list);
-            args::typed(&mut out, args, &list, trace.group_of(event), frames);
+            args::typed(&mut out, args, &list, trace.group_of(event), frames, false);
             if order.serial[place] > 0 {
                 out.put(b",\"z\":");
                 out.uint(u64::from(order.serial[place]));

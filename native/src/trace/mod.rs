@@ -149,6 +149,16 @@ impl Trace {
         self.track_events.partition_point(|&first| first <= event).saturating_sub(1)
     }
 
+    /// Whether the track has events and all of them are asynchronous flow events.
+    pub fn is_async(&self, track: usize) -> bool {
+        if self.asynchronous.is_empty() || track >= self.tracks.len() {
+            return false;
+        }
+        let sources = &self.source[self.track_events[track] as usize..self.track_events[track + 1] as usize];
+        let both = |&s: &u32| self.asynchronous.index(s as usize).is_some() && self.flow.index(s as usize).is_some();
+        !sources.is_empty() && sources.iter().all(both)
+    }
+
     /// Enclosing events of an event of a track, outermost first: (index within the track, row).
     pub fn ancestors(&self, track: usize, index: u32) -> Vec<(u32, usize)> {
         let mut found = Vec::new();

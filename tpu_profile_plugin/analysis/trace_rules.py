@@ -1,0 +1,38 @@
+"""What a timeline does not show: records that the profiler keeps for itself."""
+
+from __future__ import annotations
+
+HIDDEN_EVENTS = frozenset(
+    {
+        "MemoryAllocation",
+        "MemoryDeallocation",
+        "PrefetchProduce",
+        "PrefetchConsume",
+        "ParallelInterleaveProduce",
+        "ParallelInterleaveConsume",
+        "ParallelInterleaveInitializeInput",
+        "ParallelMapProduce",
+        "ParallelMapConsume",
+        "MapAndBatchProduce",
+        "MapAndBatchConsume",
+        "ParseExampleProduce",
+        "ParseExampleConsume",
+        "ParallelBatchProduce",
+        "ParallelBatchConsume",
+    }
+)
+"""Names of events that are not shown."""
+
+HIDDEN_ARGS = frozenset({"_pt", "_p", "_ct", "_c", "_r", "flops", "program_id", "symbol_id"})
+"""Stats that are not shown as arguments of an event."""
+
+FOLDED_ARGS = frozenset({"_a", "flow", "group_id"})
+"""Stats that the streaming viewer shows as properties of the event, not among its arguments."""
+
+ASYNC = "_a"
+LONG_NAME = "long_name"
+GROUP_ID = "group_id"
+FLOW = "flow"
+STEP_NAME = "step_name"
+IS_EAGER = "is_eager"
+RUN_ID = "run_id"

@@ -1,0 +1,101 @@
+"""The two JSON forms of a timeline: the streaming one with windows and levels of detail, and the older whole one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tpu_profile_plugin.analysis.trace_args import TraceArgs
+from tpu_profile_plugin.analysis.trace_host import HostTrace
+from tpu_profile_plugin.analysis.trace_sections import HOST_STRIDE
+from tpu_profile_plugin.analysis.trace_window import Chosen, Window, legacy_events, streaming_body
+from tpu_profile_plugin.units import PS_PER_MS
+
+LEGACY_CAP = 5_000_000
+"""The older form holds at most this many events, the earliest."""
+
+Host = tuple[str, HostTrace]
+"""A host's name and its timeline."""
+
+
+def offset(index: int) -> int:
+    """What is added to the process ids of the host at this position."""
+    return HOST_STRIDE * (index + 1)
+
+
+def streaming(
+    hosts: Sequence[Host], chosen: Sequence[Chosen], args: Sequence[TraceArgs], window: Window, *, full_dma: bool
+) -> bytes:
+    """The streaming form without arguments; `window` is the extent of the whole trace."""
+    head = _streaming_head(hosts, sum(map(len, chosen)), args, window, full_dma=full_dma)
+    return streaming_body(chosen, head, _STREAMING_TAIL)
+
+
+def streaming_with(
+    hosts: Sequence[Host], events: Sequence[bytes], count: int, args: Sequence[TraceArgs], window: Window
+) -> bytes:
+    """The streaming form around events that are JSON already, each behind a comma."""
+    return b"".join([_streaming_head(hosts, count, args, window, full_dma=False), *events, _STREAMING_TAIL])
+
+
+_STREAMING_TAIL = b'], "showCounterMessage": "" ,"totalCounterEvents":0}'
+
+
+def _streaming_head(
+    hosts: Sequence[Host], count: int, args: Sequence[TraceArgs], window: Window, *, full_dma: bool
+) -> bytes:
+    details: list[dict[str, Any]] = [{"name": "mpmd_pipeline_view", "value": False}]
+    if any(trace.has_tpu for _, trace in hosts):
+        details.append({"name": "full_dma", "value": full_dma})
+    frames = {str(i + 1): {"name": text} for part in args for i, text in enumerate(part.stack)}
+    facts = (
+        '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"codeLink":"","useNewBackend":false,'
+        f'"details":{_dump(details)},"returnedEventsSize":{count},"filteredByVisibility":true,'
+        f'"fullTimespan":[{_milli(window[0])},{_milli(window[1])}],"stackFrames":{_dump(frames)},"traceEvents":['
+    )
+    named = [_metadata(f"{name} ", trace, offset(i), counted=True) for i, (name, trace) in enumerate(hosts)]
+    return (facts + ",".join(_dump(event) for events in named for event in events)).encode()
+
+
+def legacy(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> bytes:
+    """The whole trace in the older form; several hosts get numbers and names of their own."""
+    several = len(hosts) > 1
+    head = '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},\n"traceEvents":[\n'
+    for i, (name, trace) in enumerate(hosts):
+        events = _metadata(f"{name} " if several else "", trace, offset(i) if several else 0, counted=False)
+        head += "".join(json.dumps(event, sort_keys=True, ensure_ascii=False) + ",\n" for event in events)
+    parts = []
+    for i, ((_, trace), of_host) in enumerate(zip(hosts, args, strict=True)):
+        first, last = i == 0, i == len(hosts) - 1
+        pid_offset = offset(i) if several else 0
+        front, back = head.encode() if first else b"", b"{}]}\n" if last else b""
+        parts.append(legacy_events(trace, of_host, pid_offset, LEGACY_CAP // len(hosts), front, back))
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _metadata(prefix: str, trace: HostTrace, pid_offset: int, *, counted: bool) -> list[dict[str, Any]]:
+    """The events that name and order processes and threads."""
+    events: list[dict[str, Any]] = []
+    for section in trace.sections:
+        tracks = [track for track in trace.tracks if track.pid == section.pid]
+        pid = section.pid + pid_offset
+        process: dict[str, Any] = {"args": {"name": prefix + section.name}, "name": "process_name", "ph": "M", "pid": pid}
+        if counted:
+            process["thread_count"] = len(tracks)
+        events.append(process)
+        events.append({"args": {"sort_index": pid}, "name": "process_sort_index", "ph": "M", "pid": pid})
+        for track in tracks:
+            place = {"ph": "M", "pid": pid, "tid": track.tid}
+            events.append({"args": {"name": track.name}, "name": "thread_name", **place})
+            events.append({"args": {"sort_index": track.tid}, "name": "thread_sort_index", **place})
+    return events
+
+
+def _milli(time: int) -> str:
+    """Picoseconds as milliseconds with six significant digits."""
+    return f"{time / PS_PER_MS:.6g}"
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
