@@ -201,4 +201,3 @@ def _frames(sheets: Sequence[ArgSheet], texts: Sequence[str]) -> tuple[U32, tupl
             if len(name) > SHORTEST_FRAME:
                 frames[text] = numbers.setdefault(name, len(numbers) + 1)
     return frames, tuple(numbers)
-

@@ -53,7 +53,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table of the trace came from: a plane of the profile, and one of its extra lines or (None) its own events."""
+    """Where a table came from: a plane of the profile, and one of its extra lines or (None) its own events."""
 
     plane: int
     line: ExtraLine | None
@@ -97,7 +97,9 @@ def host_trace(space: XSpace, extras: Preprocessed) -> HostTrace:
         lines += places(index, section, space.planes[section.plane], extras.planes[section.plane])
     names = sorted(set(_all_names(space, extras, shown)))
     ids = {name: number for number, name in enumerate(names)}
-    tables, sources, first_table = [], [], []
+    tables: list[TraceTable] = []
+    sources: list[Source] = []
+    first_table: list[int] = []
     for section in shown:
         plane, extra = space.planes[section.plane], extras.planes[section.plane]
         first_table.append(len(tables))

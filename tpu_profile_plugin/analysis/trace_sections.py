@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tpu_profile_plugin.analysis.derived import PlaneExtras
 from tpu_profile_plugin.columns import Plane, XSpace
+
+I64: TypeAlias = NDArray[np.int64]
 
 HOST_PID = 701
 FIRST_DEVICE_PID = 1
@@ -95,11 +99,11 @@ def places(index: int, section: Section, plane: Plane, extras: PlaneExtras) -> l
     return found
 
 
-def _merged(own: np.ndarray, given: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _merged(own: I64, given: I64) -> I64:
     return np.where(given != 0, given, own)
 
 
-def _extra_tid(line: int, display: int, ids: np.ndarray, displays: np.ndarray) -> int:  # type: ignore[type-arg]
+def _extra_tid(line: int, display: int, ids: I64, displays: I64) -> int:
     """The thread of an addition; where it has the id of a line of the file, that line's thread."""
     if display:
         return display & 0xFFFFFFFF

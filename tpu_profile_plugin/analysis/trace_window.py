@@ -55,7 +55,9 @@ def named(trace: HostTrace, wanted: Callable[[str], object], pid_offset: int) ->
     return Chosen(trace, trace.native.select_named(name_flags(trace, wanted), THREADS), pid_offset)
 
 
-def exactly(trace: HostTrace, name: str, begin_ps: int, duration_ps: int, serial: int, pid_offset: int) -> Chosen | None:
+def exactly(
+    trace: HostTrace, name: str, begin_ps: int, duration_ps: int, serial: int, pid_offset: int
+) -> Chosen | None:
     """The one event with this name, begin, duration (at least 1 ps) and serial, if there is one."""
     place = int(np.searchsorted(np.array(trace.names, object), name)) if trace.names else 0
     if place >= len(trace.names) or trace.names[place] != name or not 0 <= serial < 256:

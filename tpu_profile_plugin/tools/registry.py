@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.tools import profile_contents
+from tpu_profile_plugin.tools import profile_contents, trace_viewer
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 ORIGINAL_ORDER = (
@@ -33,7 +33,11 @@ ORIGINAL_ORDER = (
 )
 """The order in which other clients know the tools; a test holds `TOOLS` to it. Our own tools come after these."""
 
-TOOLS: tuple[Tool, ...] = (profile_contents.TOOL,)
+TOOLS: tuple[Tool, ...] = (
+    trace_viewer.LEGACY,
+    trace_viewer.TOOL,
+    profile_contents.TOOL,
+)
 
 _BY_ID: dict[str, Tool] = {name: tool for tool in TOOLS for name in (tool.id, *tool.aliases)}
 

@@ -35,7 +35,7 @@ def columns(hosts: Sequence[Host], window: Window, resolution: int, fixed: Seque
 def fixed_header(name: str, trace: HostTrace, pid_offset: int) -> bytes:
     """The sections and tracks of one host as two JSON lists without brackets, NUL between them."""
     sizes, rows = trace.native.track_sizes().tolist(), trace.native.track_rows().tolist()
-    first = {}
+    first: dict[int, int] = {}
     for i, track in enumerate(trace.tracks):
         first.setdefault(track.pid, i)
     sections: list[dict[str, Any]] = []
@@ -91,7 +91,8 @@ def event(host: Host, args: TraceArgs, pid: int, tid: int, index: int) -> dict[s
     track = _track(trace, pid, tid)
     facts = trace.native.event(track, index) if track is not None and 0 <= index <= 0xFFFFFFFF else None
     if track is None or facts is None:
-        raise NoData(f"Host {name} has no event {index} on thread {tid} of process {pid}.", pid=pid, tid=tid, event=index)
+        message = f"Host {name} has no event {index} on thread {tid} of process {pid}."
+        raise NoData(message, pid=pid, tid=tid, event=index)
     name_id, begin, duration, source, group, row = facts
     values = json.loads(event_args(args, source))
     place = trace.tracks[track]

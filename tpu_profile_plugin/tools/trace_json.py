@@ -80,7 +80,8 @@ def _metadata(prefix: str, trace: HostTrace, pid_offset: int, *, counted: bool) 
     for section in trace.sections:
         tracks = [track for track in trace.tracks if track.pid == section.pid]
         pid = section.pid + pid_offset
-        process: dict[str, Any] = {"args": {"name": prefix + section.name}, "name": "process_name", "ph": "M", "pid": pid}
+        title = {"name": prefix + section.name}
+        process: dict[str, Any] = {"args": title, "name": "process_name", "ph": "M", "pid": pid}
         if counted:
             process["thread_count"] = len(tracks)
         events.append(process)

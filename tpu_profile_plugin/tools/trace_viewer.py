@@ -64,7 +64,9 @@ def _streaming(inputs: Inputs) -> bytes:
         return _details(inputs, hosts, args, full)
     prefix = inputs.text("search_prefix")
     if prefix:
-        chosen = [named(trace, lambda name: name.startswith(prefix), trace_json.offset(i)) for i, trace in enumerate(traces)]
+        chosen = [
+            named(trace, lambda name: name.startswith(prefix), trace_json.offset(i)) for i, trace in enumerate(traces)
+        ]
     else:
         window, resolution = _window(inputs, full), _resolution(inputs, _STREAMING_RESOLUTION)
         chosen = [
