@@ -81,6 +81,7 @@ pub struct Chunk {
 pub fn outline(data: &[u8], base: u64) -> Result<Outline> {
     let mut space = Reader::new(data, base, "XSpace");
     let mut found = Outline::default();
+    let mut lines = 0;
     while let Some(tag) = space.tag()? {
         match tag {
             SPACE_PLANES => {
@@ -90,7 +91,10 @@ pub fn outline(data: &[u8], base: u64) -> Result<Outline> {
                     return Err(Error::new(Problem::TooMany, "XSpace", space.offset()));
                 }
                 let reader = space.within(body, "XPlane");
-                found.planes.push(outline_plane(reader, index, body).map_err(|error| error.in_plane(index))?);
+                let plane = outline_plane(reader, index, body, MAX_LINES - lines);
+                let plane = plane.map_err(|error| error.in_plane(index))?;
+                lines += plane.lines.len();
+                found.planes.push(plane);
             }
             SPACE_ERRORS => found.errors.push(space.text()?),
             SPACE_WARNINGS => found.warnings.push(space.text()?),
@@ -101,14 +105,14 @@ pub fn outline(data: &[u8], base: u64) -> Result<Outline> {
     Ok(found)
 }
 
-fn outline_plane(mut plane: Reader, index: usize, body: Span) -> Result<PlaneOutline> {
+fn outline_plane(mut plane: Reader, index: usize, body: Span, most_lines: usize) -> Result<PlaneOutline> {
     let mut found = PlaneOutline { index, body, id: 0, name: NO_TEXT, lines: Vec::new() };
     while let Some(tag) = plane.tag()? {
         match tag {
             PLANE_ID => found.id = plane.int64()?,
             PLANE_NAME => found.name = plane.text()?,
             PLANE_LINES => {
-                if found.lines.len() == MAX_LINES {
+                if found.lines.len() == most_lines {
                     return Err(Error::new(Problem::TooMany, "XPlane", plane.offset()));
                 }
                 found.lines.push(plane.span()?);
