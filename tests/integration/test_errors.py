@@ -127,6 +127,20 @@ def test_a_file_the_server_may_not_read(board, monkeypatch):
     )
 
 
+def test_a_file_that_may_be_read_again_is_looked_at_again(board, monkeypatch):
+    from tpu_profile_plugin.logdir import files
+
+    def read(self, path, size, mtime_ns, tag):
+        raise files.unreadable("hostA.xplane.pb")
+
+    monkeypatch.setattr(files.LocalFiles, "read", read)
+    info = board.json("run_info", run="train/multi")
+    assert [problem["code"] for problem in info["problems"]] == ["forbidden", "forbidden"]
+    assert board.json("run_tools", run="train/multi") == []
+    monkeypatch.undo()
+    assert board.json("run_info", run="train/multi")["problems"] == []
+
+
 def test_a_bug_in_a_tool_is_an_internal_error_without_its_text(board, monkeypatch, caplog):
     def broken(*_):
         raise RuntimeError(f"secret {Path.cwd()}")
@@ -161,6 +175,11 @@ def test_what_changes_things_takes_post_and_is_not_there_yet(board, route):
 def test_unknown_routes(board, route):
     answer = board.get(route)
     assert (answer.status_code, answer.json["error"]["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("method", ["POST", "OPTIONS", "DELETE"])
+def test_unknown_routes_are_unknown_for_every_method(board, method):
+    assert board.get("nope", method=method).status_code == 404
 
 
 TRAVERSALS = [

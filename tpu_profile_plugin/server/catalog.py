@@ -8,8 +8,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError, Unsettled
+from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound, ProfileError
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, Run
+from tpu_profile_plugin.logdir.files import Files
 from tpu_profile_plugin.server.query import Query
 
 if TYPE_CHECKING:
@@ -24,13 +25,15 @@ _ALL_AND_EACH = frozenset(
 )
 _FACTS_KEPT = 4096
 
+Reader = Callable[[HostFile], Any]
+
 
 @dataclass(frozen=True)
 class Located:
     """A run, how to read its files, and how to look at it again."""
 
     run: Run
-    read: Callable[[HostFile], Any]
+    read: Reader
     again: Callable[[], Run]
 
 
@@ -73,26 +76,25 @@ class Catalog:
 
     def locate(self, query: Query) -> Located:
         """The run of a request; raises BadRequest, Forbidden or NotFound."""
-        session = query.optional("session_path")
+        run, read = self._look(query)
+        return Located(run, read, lambda: self._look(query)[0])
+
+    def _look(self, query: Query) -> tuple[Run, Reader]:
+        session, below = query.optional("session_path"), query.optional("run_path")
         if session is not None:
             run, files = self._allowed.session(session)
-            wanted = query.optional("run")
-            if wanted is not None and wanted != run.name:
+            if query.optional("run") not in (None, run.name):
                 raise BadRequest("Parameter 'run' is not the last part of session_path.", parameter="run")
-            again: Callable[[], Run] = lambda: self._allowed.session(session)[0]  # noqa: E731
-            return Located(run, lambda f: files.read(f.path, f.size, f.mtime_ns, f.tag), again)
+            return run, _reader(files)
         name = query.required("run").rstrip("/")
-        below = query.optional("run_path")
-        if below is not None:
-            runs = self._allowed.below(below)
-            if name not in runs:
-                raise NotFound(
-                    f"There is no run {name[:200]!r} in this run_path.", code="run_not_found", run=name[:200]
-                )
-            run, files = runs[name]
-            again = lambda: self._allowed.below(below)[name][0]  # noqa: E731
-            return Located(run, lambda f: files.read(f.path, f.size, f.mtime_ns, f.tag), again)
-        return Located(self.logdir.run(name), self.logdir.read, lambda: self.logdir.run(name))
+        if below is None:
+            return self.logdir.run(name), self.logdir.read
+        runs = self._allowed.below(below)
+        if name not in runs:
+            message = f"There is no run {name[:200]!r} in this run_path."
+            raise NotFound(message, code="run_not_found", run=name[:200])
+        run, files = runs[name]
+        return run, _reader(files)
 
     def known(self, located: Located) -> Known:
         """Looks into every file of the run, each once as long as it does not change."""
@@ -123,13 +125,17 @@ class Catalog:
             facts: Any = look(file.host, located.read(file))
         except ProfileError as error:
             facts = Problem(error.code, error.message, file.name, error.details.get("offset"))
-            if isinstance(error, Unsettled):
-                return facts
+            if not isinstance(error, CorruptProfile):
+                return facts  # may be gone the next time, though the file is the same
         with self._lock:
             self._looked[file.identity] = facts
             while len(self._looked) > _FACTS_KEPT:
                 self._looked.popitem(last=False)
         return facts
+
+
+def _reader(files: Files) -> Reader:
+    return lambda file: files.read(file.path, file.size, file.mtime_ns, file.tag)
 
 
 def hosts_listed(run: Run, tag: str) -> list[str]:
