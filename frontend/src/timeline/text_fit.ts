@@ -43,7 +43,7 @@ export class TextFit {
   private cut(text: string, room: number, guess: number): string {
     for (let letters = Math.min(guess, text.length - 1); letters >= 2; letters--) {
       const cut = text.slice(0, letters) + ELLIPSIS;
-      if (this.measure(cut) <= room) return cut;
+      if (this.width(cut) <= room) return cut;
     }
     return "";
   }

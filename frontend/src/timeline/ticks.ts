@@ -16,15 +16,16 @@ const UNITS: readonly (readonly [Ps, string])[] = [
   [1e3, "ns"],
   [1, "ps"],
 ];
-/** More decimals than these call for a smaller unit. */
-const MOST_DECIMALS = 4;
+/** More decimals than these call for a smaller unit: on the axis, and where there is room. */
+const TICK_DECIMALS = 4;
+const INSTANT_DECIMALS = 6;
 
 /** Ticks of the visible window at least `gap` pixels apart; `origin` is time zero. */
 export function ticks(scale: TimeScale, origin: Ps, gap: CssPx): Ticks {
   const shifted = new TimeScale(scale.begin - origin, scale.end - origin, scale.width);
   const found = shifted.ticks(gap);
   const step = tickStep(scale.psPerPx * gap);
-  const unit = unitFor(Math.max(Math.abs(shifted.end), step), step);
+  const unit = unitFor(Math.max(Math.abs(shifted.end), step), step, TICK_DECIMALS);
   return {
     times: found.map((tick) => tick.at + origin),
     labels: found.map((tick) => `${decimal(tick.at / unit[0], step / unit[0])} ${unit[1]}`),
@@ -33,14 +34,14 @@ export function ticks(scale: TimeScale, origin: Ps, gap: CssPx): Ticks {
 
 /** A time with all the digits that a step of `precision` needs: "12 345.678 us". */
 export function instant(ps: Ps, precision: Ps): string {
-  const step = tickStep(Math.max(precision, 1) / 2);
-  const [unit, name] = unitFor(Math.max(Math.abs(ps), step), step);
+  const step = tickStep(Math.max(precision, 1));
+  const [unit, name] = unitFor(Math.max(Math.abs(ps), step), step, INSTANT_DECIMALS);
   return `${decimal(ps / unit, step / unit)} ${name}`;
 }
 
 /** The largest unit that fits and in which the step still has few decimals. */
-function unitFor(largest: Ps, step: Ps): readonly [Ps, string] {
-  const fine = UNITS.filter(([unit]) => step / unit >= 0.999 * 10 ** -MOST_DECIMALS);
+function unitFor(largest: Ps, step: Ps, decimals: number): readonly [Ps, string] {
+  const fine = UNITS.filter(([unit]) => step / unit >= 0.999 * 10 ** -decimals);
   return fine.find(([unit]) => largest >= unit) ?? fine[fine.length - 1] ?? [1, "ps"];
 }
 

@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import { TimeScale } from "../base/time_scale";
+import { boxAt, boxesIn, neighbour, spotAt } from "./hit";
+import { decodeHits, firstHitFrom, stepHit } from "./hits";
+import { initialArrangement, layOut, placeLanes } from "./layout";
+import { busyBins } from "./minimap";
+import { commonName, extent, mergedCount, pick, summarise, toggled } from "./selection";
+import { encodeContainer, encodeTrace } from "./testing/synthetic";
+import { instant, ticks } from "./ticks";
+import { describe as describeBox } from "./tooltip";
+import { boxName, decodeTrace, trackOfBox } from "./trace";
+import { between, clampWindow, framing, sameWindow } from "./window";
+
+const trace = decodeTrace(
+  encodeTrace({
+    sections: [
+      { pid: 3, name: "TPU", tracks: [{ tid: 1, name: "Ops", boxes: [{ begin: 10, duration: 40, name: "outer" }, { begin: 20, duration: 10, name: "inner", row: 1 }, { begin: 60, duration: 0, name: "now" }] }] },
+      { pid: 701, name: "CPU", tracks: [{ tid: 5, name: "empty" }, { tid: 6, name: "python", boxes: [{ begin: 15, duration: 10, name: "inner" }, { begin: 70, duration: 20, count: 5 }] }] },
+    ],
+    full: [0, 100],
+  }),
+);
+const layout = layOut(trace, initialArrangement(trace));
+const view = { trace, layout, placed: placeLanes(layout, 0, 400), scale: new TimeScale(0, 100, 100) };
+const name = (box: number) => (box < 0 ? null : boxName(trace, box));
+
+describe("hit test", () => {
+  it("finds boxes by row and time, small ones from a little beside", () => {
+    expect(name(boxAt(view, 30, 22 + 5))).toBe("outer");
+    expect(name(boxAt(view, 25, 22 + 18 + 5))).toBe("inner");
+    expect(name(boxAt(view, 62, 22 + 5))).toBe("now");
+    expect(boxAt(view, 75, 22 + 5)).toBe(-1);
+    expect(boxAt(view, 30, 5)).toBe(-1);
+    expect(spotAt(view, 30, 22 + 20)).toEqual({ track: 0, row: 1, time: 30 });
+  });
+
+  it("collects what a rectangle touches, whichever way it was dragged", () => {
+    const found = boxesIn(view, 65, 300, 12, 0).map(name);
+    expect(found).toEqual(["outer", "now", "inner", "inner"]);
+  });
+
+  it("walks by arrows, over empty tracks", () => {
+    const at = (n: string) => trace.strings.indexOf(n);
+    const outer = [...trace.name].indexOf(at("outer"));
+    const inner = [...trace.name].indexOf(at("inner"));
+    expect(name(neighbour(view, outer, "right"))).toBe("now");
+    expect(neighbour(view, outer, "left")).toBe(outer);
+    expect(neighbour(view, outer, "down")).toBe(inner);
+    const python = neighbour(view, inner, "down");
+    expect(trace.tracks[trackOfBox(trace, python)]?.name).toBe("python");
+    expect(neighbour(view, python, "up")).toBe(inner);
+    expect(neighbour(view, outer, "up")).toBe(outer);
+  });
+});
+
+describe("selection", () => {
+  const picks = boxesIn(view, 0, 0, 100, 400).map((box) => pick(trace, box));
+
+  it("sums up per name and leaves merged blocks aside", () => {
+    expect(summarise(picks)).toEqual([
+      { name: "outer", count: 1, total: 40, average: 40, min: 40, max: 40 },
+      { name: "inner", count: 2, total: 20, average: 10, min: 10, max: 10 },
+      { name: "now", count: 1, total: 0, average: 0, min: 0, max: 0 },
+    ]);
+    expect(mergedCount(picks)).toBe(5);
+    expect(extent(picks)).toEqual({ begin: 10, end: 90 });
+    expect(extent([])).toBeNull();
+  });
+
+  it("adds and takes away, and knows a common name", () => {
+    const [a, b] = picks;
+    if (!a || !b) throw new Error("no picks");
+    expect(toggled([a], [b])).toEqual([a, b]);
+    expect(toggled([a, b], [a])).toEqual([b]);
+    expect(commonName(picks.filter((p) => p.name === "inner"))).toBe("inner");
+    expect(commonName([a, b])).toBeNull();
+  });
+});
+
+describe("hits", () => {
+  const hits = decodeHits(
+    encodeContainer({ total_hits: 12, strings: ["a"] }, { track: Uint32Array.of(0, 0, 1), row: Uint16Array.of(0, 0, 0), begin_ps: Float64Array.of(5, 10, 20), duration_ps: Float64Array.of(1, 1, 1), name: Uint32Array.of(0, 0, 0), event: Uint32Array.of(1, 2, 3) }),
+  );
+
+  it("are walked from where one looks, around the end", () => {
+    expect([hits.total, hits.length]).toEqual([12, 3]);
+    expect(firstHitFrom(hits, 6)).toBe(1);
+    expect(stepHit(hits, -1, 1, 6)).toBe(1);
+    expect(stepHit(hits, -1, -1, 6)).toBe(0);
+    expect(stepHit(hits, -1, -1, 0)).toBe(2);
+    expect(stepHit(hits, 2, 1, 0)).toBe(0);
+  });
+});
+
+describe("window", () => {
+  it("never leaves the trace by more than a margin, nor gets too narrow", () => {
+    const full = { begin: 0, end: 1e6 };
+    const far = clampWindow(new TimeScale(9e6, 9.5e6, 100), full);
+    expect([far.begin, far.end]).toEqual([520_000, 1_020_000]);
+    expect(clampWindow(new TimeScale(5, 6, 100), full).span).toBe(100);
+    expect(clampWindow(new TimeScale(-1e9, 1e9, 100), full).span).toBeCloseTo(1.04e6);
+  });
+
+  it("frames with air and glides geometrically", () => {
+    const framed = framing({ begin: 1000, end: 2000 }, 100);
+    expect([framed.begin, framed.end]).toEqual([900, 2100]);
+    const a = new TimeScale(0, 1000, 100);
+    const b = new TimeScale(500, 510, 100);
+    expect(between(a, b, 0).span).toBeCloseTo(1000);
+    expect(between(a, b, 0.5).span).toBeCloseTo(100);
+    expect(sameWindow(between(a, b, 1), b)).toBe(true);
+  });
+});
+
+describe("times", () => {
+  it("have the digits that the zoom can tell", () => {
+    expect(instant(311_311_234_567, 1e6)).toBe("311.311 ms");
+    expect(instant(0, 1000)).toBe("0 ns");
+    expect(instant(98_102_500_123_456, 10)).toBe("98\u2009102\u2009500.12346 us");
+    const scale = new TimeScale(2e9, 2.001e9, 500);
+    expect(ticks(scale, 0, 100).labels.slice(0, 2)).toEqual(["2.0000 ms", "2.0002 ms"]);
+  });
+
+  it("stand in tooltips, merged blocks with their count", () => {
+    expect(describeBox(trace, 0)).toEqual(["outer", "start 10 ps", "duration 0.040 ns", "Ops"]);
+    expect(describeBox(trace, 4)[0]).toBe("5 events, too short to show apart");
+  });
+});
+
+describe("minimap", () => {
+  it("shows when each section is busy", () => {
+    const [tpu] = busyBins(trace, 10);
+    expect([...(tpu ?? [])].map((x) => Number(x.toFixed(2)))).toEqual([0, 1, 1, 1, 1, 0, 0, 0, 0, 0]);
+  });
+});
