@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 ALL_HOSTS = "ALL_HOSTS"
 
 _ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
-_ALL_AND_EACH = frozenset(
-    {"input_pipeline_analyzer", "framework_op_stats", "tensorflow_stats", "kernel_stats", "megascale_stats"}
-)
+_ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
 _FACTS_KEPT = 4096
 
 Reader = Callable[[HostFile], Any]

@@ -39,6 +39,8 @@ TOOLS: tuple[Tool, ...] = (
     profile_contents.TOOL,
 )
 
+_RENAMED = {"tensorflow_stats": "framework_op_stats"}
+
 _BY_ID: dict[str, Tool] = {name: tool for tool in TOOLS for name in (tool.id, *tool.aliases)}
 
 
@@ -53,8 +55,9 @@ def find(tag: str) -> Tool:
 
 
 def canonical(tag: str) -> str:
-    """A tool id without the `^` or `#` that older links append for the source format."""
-    return tag.rstrip("^#")
+    """Today's spelling of a tool id: without the `^` or `#` that older links append for the source format."""
+    plain = tag.rstrip("^#")
+    return _RENAMED.get(plain, plain)
 
 
 def own_choice(tag: str) -> HostChoice | None:

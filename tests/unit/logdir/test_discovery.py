@@ -128,6 +128,11 @@ def test_unknown_names_are_not_found_and_never_paths(tmp_path, name):
     assert str(tmp_path) not in caught.value.message
 
 
+def test_a_logdir_may_be_given_as_a_file_url(tmp_path):
+    write(tmp_path, {"plugins/profile/s/h.xplane.pb": X})
+    assert names(f"file://{tmp_path}") == ["s"]
+
+
 def test_no_logdir():
     logdir = Logdir("")
     assert logdir.names() == []

@@ -37,6 +37,11 @@ def test_old_spellings(tag):
     assert registry.find(tag).id == "profile_contents"
 
 
+def test_renamed_tools():
+    assert registry.canonical("tensorflow_stats^") == "framework_op_stats"
+    assert registry.canonical("trace_viewer@^") == "trace_viewer@"
+
+
 @pytest.mark.parametrize("tag", ["", "nope", "profile_contents@", "Profile_Contents", "../x", "^", "__class__"])
 def test_unknown_tools(tag):
     with pytest.raises(NotFound) as caught:
