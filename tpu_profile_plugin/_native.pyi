@@ -1,7 +1,7 @@
 """Typed surface of the native core; checked against the built module by stubtest."""
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias, final
+from typing import Any, Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,7 @@ def expand_lines(
     duration: NDArray[np.int64],
     group: NDArray[np.int64],
     scope: NDArray[np.int64],
-    any_gap: bool,
+    stream: bool,
     lines: list[tuple[NDArray[np.int32], NDArray[np.uint32], NDArray[np.uint32], list[int]]],
 ) -> list[
     tuple[
@@ -147,6 +147,9 @@ def pair_offload(
     max_rows: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
     """Pairs starts with dones per key, first in first out: (start event, done event, row)."""
+
+def hlo_program(data: NDArray[np.uint8], proto: int) -> dict[str, Any]:
+    """The columns of the HloProto at a text value; names of the columns as in analysis/hlo.py."""
 
 @final
 class Forest:

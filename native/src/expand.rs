@@ -20,8 +20,8 @@ pub struct Events<'a> {
     pub duration: &'a [i64],
     pub group: &'a [i64],
     pub scope: &'a [i64],
-    /// Neighbours merge whatever the gap between them (streams of a GPU).
-    pub any_gap: bool,
+    /// Streams of a GPU: neighbours merge whatever the gap between them, and what is open at the end keeps its span.
+    pub stream: bool,
 }
 
 /// One derived line; `source` is the index of the first source event behind each derived one.
@@ -77,7 +77,7 @@ impl Builder {
         let (begin, end) = (events.begin[at], events.begin[at].saturating_add(events.duration[at]));
         let (group, scope) = (events.group[at], events.scope.get(at).copied().unwrap_or(-1));
         if let Some(Some((index, open_scope))) = self.open.get(level).copied() {
-            let near = events.any_gap
+            let near = events.stream
                 || group >= 0
                 || self.end(index).saturating_add(self.line.duration[index].saturating_mul(2)) >= begin;
             let same_scope = open_scope < 0 || scope < 0 || open_scope == scope;
@@ -135,7 +135,9 @@ pub fn expand(events: &Events, sources: &[Source]) -> Vec<Line> {
             }
         }
     }
-    builders.iter_mut().for_each(|builder| builder.close(0));
+    if !events.stream {
+        builders.iter_mut().for_each(|builder| builder.close(0));
+    }
     builders.into_iter().map(|builder| builder.line).collect()
 }
 
@@ -143,8 +145,8 @@ pub fn expand(events: &Events, sources: &[Source]) -> Vec<Line> {
 mod tests {
     use super::*;
 
-    fn events<'a>(begin: &'a [i64], duration: &'a [i64], group: &'a [i64], any_gap: bool) -> Events<'a> {
-        Events { begin, duration, group, scope: &[], any_gap }
+    fn events<'a>(begin: &'a [i64], duration: &'a [i64], group: &'a [i64], stream: bool) -> Events<'a> {
+        Events { begin, duration, group, scope: &[], stream }
     }
 
     fn single<'a>(row: &'a [i32], codes: &'a [u32], starts: &'a [u32]) -> Source<'a> {
@@ -169,7 +171,7 @@ mod tests {
 
     #[test]
     fn scopes_split_only_when_both_are_known() {
-        let run = Events { begin: &[0, 1, 2], duration: &[1; 3], group: &[-1; 3], scope: &[7, -1, 8], any_gap: true };
+        let run = Events { begin: &[0, 1, 2], duration: &[1; 3], group: &[-1; 3], scope: &[7, -1, 8], stream: true };
         assert_eq!(expand(&run, &[single(&[0; 3], &[1], &[0, 1])])[0].begin, vec![0, 2]);
     }
 
@@ -183,6 +185,13 @@ mod tests {
         // The shrink is at most the innermost event's duration in ns less one.
         let short = expand(&events(&[0, 20_000], &[2_000, 1_000], &[-1; 2], true), &source);
         assert_eq!(short[0].duration, vec![2_000, 1_000, 1_000, 1_000]);
+    }
+
+    #[test]
+    fn the_last_stack_is_shrunk_except_on_a_stream() {
+        let source = [single(&[0], &[1, 2], &[0, 2])];
+        let last = |stream| expand(&events(&[0], &[9_000], &[-1], stream), &source)[0].duration.clone();
+        assert_eq!((last(false), last(true)), (vec![9_000, 8_000], vec![9_000, 9_000]));
     }
 
     #[test]

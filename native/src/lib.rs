@@ -12,6 +12,7 @@ pub mod error;
 pub mod expand;
 pub mod forest;
 pub mod gather;
+pub mod hlo;
 mod ids;
 mod memory;
 pub mod metadata;

@@ -70,7 +70,7 @@ class Derived:
     def __len__(self) -> int:
         return len(self.begin_ps)
 
-    def line(self, id_: int, name: str, display_id: int = 0) -> ExtraLine:
+    def line(self, id_: int, name: str, display_id: int = 0, step_code: Codes | None = None) -> ExtraLine:
         """The line as it is shown."""
         return ExtraLine(
             id=id_,
@@ -81,6 +81,7 @@ class Derived:
             names=tuple(self.names.names),
             display_names=tuple(self.names.display),
             display_id=display_id,
+            step_code=step_code,
             group_id=self.group if bool((self.group != ABSENT).any()) else None,
         )
 
@@ -104,15 +105,18 @@ def in_walk_order(event: Ints, begin_ps: Ints, duration_ps: Ints) -> Ints:
     return walk[wanted[walk]].astype(np.int64)
 
 
-def derive(sources: Sources, lines: Sequence[Levels], *, any_gap: bool) -> list[Derived]:
-    """Walks the sources once and builds all lines; with `any_gap` neighbours merge however far apart they are."""
+def derive(sources: Sources, lines: Sequence[Levels], *, stream: bool) -> list[Derived]:
+    """Walks the sources once and builds all lines.
+
+    On a GPU `stream` neighbours merge however far apart they are, and what is open at the end keeps its span.
+    """
     columns = []
     for line in lines:
         start = np.zeros(len(line.rows) + 1, dtype=np.uint32)
         start[1:] = np.cumsum([len(row) for row in line.rows])
         codes = np.array([code for row in line.rows for code in row], dtype=np.uint32)
         columns.append((line.row, start, codes, list(line.dependents)))
-    found = _native.expand_lines(sources.begin_ps, sources.duration_ps, sources.group, sources.scope, any_gap, columns)
+    found = _native.expand_lines(sources.begin_ps, sources.duration_ps, sources.group, sources.scope, stream, columns)
     return [
         Derived(begin, duration, code, group, sources.event[source], line.names)
         for line, (begin, duration, code, group, _, source) in zip(lines, found, strict=True)

@@ -38,7 +38,7 @@ def derive_tpu(space: XSpace, plane: Plane, group: Ints | None) -> list[ExtraLin
         scopes, frameworks = op_levels(op_row, op_texts, [1])
         source = Levels(places[events] if places is not None else none, [])
         source.rows = [[source.names.code(text)] for text in place_texts]
-        found = derive(_sources(plane, events, group), [scopes, frameworks, source], any_gap=False)
+        found = derive(_sources(plane, events, group), [scopes, frameworks, source], stream=False)
         kinds = (
             (ids.NAME_SCOPE_ID, ids.NAME_SCOPE),
             (ids.FRAMEWORK_OPS_ID, ids.FRAMEWORK_OPS),

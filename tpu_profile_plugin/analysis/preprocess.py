@@ -9,12 +9,14 @@ import numpy as np
 
 from tpu_profile_plugin.analysis import event_names as names
 from tpu_profile_plugin.analysis.derived import ABSENT, Codes, ExtraLine, Ints, PlaneExtras, Preprocessed
+from tpu_profile_plugin.analysis.derived_gpu import derive_steps, derive_streams, fill_groups
 from tpu_profile_plugin.analysis.derived_tpu import derive_tpu
 from tpu_profile_plugin.analysis.facts import PlaneFacts, facts_of
 from tpu_profile_plugin.analysis.flows import flows
 from tpu_profile_plugin.analysis.grouping import Grouped, group
+from tpu_profile_plugin.analysis.hlo import HloPrograms, hlo_programs
 from tpu_profile_plugin.analysis.picked import Picked, Sparse, override
-from tpu_profile_plugin.analysis.plane_roles import is_device, is_host, tensor_core
+from tpu_profile_plugin.analysis.plane_roles import GPU_PREFIX, is_device, is_host, tensor_core
 from tpu_profile_plugin.analysis.tpu_steps import Steps, group_lines, merge_steps, removed_steps
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:
         return _as_in_file(space)
     planes = [facts_of(space, plane) for plane in space.planes]
     grouped = group(planes)
-    extras = [_plane_extras(space, index, facts, grouped, derive) for index, facts in enumerate(planes)]
+    programs = hlo_programs(space)
+    extras = [_plane_extras(space, index, facts, grouped, programs, derive) for index, facts in enumerate(planes)]
     return Preprocessed(tuple(extras), grouped.names, grouped.links)
 
 
@@ -96,7 +99,9 @@ class _StepNames:
         return np.array(codes, dtype=np.int32)[place.reshape(-1)] if codes else np.zeros(0, dtype=np.int32)
 
 
-def _plane_extras(space: XSpace, index: int, facts: PlaneFacts, grouped: Grouped, derive: bool) -> PlaneExtras:
+def _plane_extras(
+    space: XSpace, index: int, facts: PlaneFacts, grouped: Grouped, programs: HloPrograms, derive: bool
+) -> PlaneExtras:
     plane, group_id = facts.plane, grouped.group[index]
     own_event, own_code, own_texts = facts.picked.texts("step_name")
     step_names = _StepNames(own_texts, grouped.names)
@@ -111,6 +116,14 @@ def _plane_extras(space: XSpace, index: int, facts: PlaneFacts, grouped: Grouped
         lines += _region_lines(facts, grouped.region_group[index])
     if derive and tensor_core(plane.name) is not None:
         lines += derive_tpu(space, plane, group_id)
+    display_ids = None
+    if plane.name.startswith(GPU_PREFIX):
+        group_id = fill_groups(plane, group_id)
+        if group_id is not None and (line := derive_steps(plane, group_id, step_names.of)):
+            lines.append(line)
+        if derive:
+            streams, display_ids = derive_streams(space, plane, group_id, programs)
+            lines += streams
     roots = grouped.step_roots[index]
     root_codes = step_names.of(group_id[roots] if group_id is not None else np.zeros(0, dtype=np.int64))
     step_column = override(Sparse(own_event, own_code.astype(np.int64)), Sparse(roots, root_codes.astype(np.int64)))
@@ -119,7 +132,7 @@ def _plane_extras(space: XSpace, index: int, facts: PlaneFacts, grouped: Grouped
     return PlaneExtras(
         group_id=_frozen(group_id),
         removed=None if steps is None else removed_steps(plane, steps),
-        line_display_id=None,
+        line_display_id=display_ids,
         flow_event=flow_event,
         flow_value=flow_value,
         step_event=step_column.event.astype(np.uint32),

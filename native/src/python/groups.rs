@@ -4,12 +4,14 @@ use std::collections::HashMap;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::cover::{self, Spans};
 use crate::error::Error;
 use crate::expand::{Events, Source, expand};
 use crate::forest;
 use crate::gather::gather;
+use crate::hlo;
 use crate::offload::pair;
 use crate::order;
 use crate::python::without_gil;
@@ -95,7 +97,7 @@ fn expand_lines<'py>(
     duration: Column<'py, i64>,
     group: Column<'py, i64>,
     scope: Column<'py, i64>,
-    any_gap: bool,
+    stream: bool,
     lines: Vec<SourceColumns<'py>>,
 ) -> PyResult<Vec<LineColumns<'py>>> {
     let events = Events {
@@ -103,7 +105,7 @@ fn expand_lines<'py>(
         duration: duration.as_slice()?,
         group: group.as_slice()?,
         scope: scope.as_slice()?,
-        any_gap,
+        stream,
     };
     let count = events.begin.len();
     check(events.duration.len() == count && events.group.len() == count, "event columns of different length")?;
@@ -157,6 +159,32 @@ fn pair_offload<'py>(
         Ok(pairs.into_iter().map(|pair| (pair.start, (pair.done, pair.row))).unzip())
     })?;
     Ok((start.into_pyarray(py), done.into_pyarray(py), row.into_pyarray(py)))
+}
+
+/// The columns of one HLO program by name; see the stub.
+#[pyfunction]
+fn hlo_program<'py>(py: Python<'py>, data: Column<'py, u8>, proto: u64) -> PyResult<Bound<'py, PyDict>> {
+    let data = data.as_slice()?;
+    let hlo::Program { name, entry_id, instructions, computations, frames } =
+        without_gil(py, || hlo::decode(data, proto))?;
+    let out = PyDict::new(py);
+    out.set_item("module_name", name)?;
+    out.set_item("entry_id", entry_id)?;
+    macro_rules! columns {
+        ($($key:literal: $column:expr),* $(,)?) => { $(out.set_item($key, $column.into_pyarray(py))?;)* };
+    }
+    columns!(
+        "name": instructions.name, "opcode": instructions.opcode, "op_type": instructions.op_type,
+        "op_name": instructions.op_name, "source_file": instructions.source_file,
+        "source_line": instructions.source_line, "stack_frame": instructions.stack_frame, "id": instructions.id,
+        "message": instructions.message, "operand_start": instructions.operand_start, "operand": instructions.operand,
+        "called_start": instructions.called_start, "called": instructions.called,
+        "computation_name": computations.name, "computation_id": computations.id, "computation_root": computations.root,
+        "computation_is_fusion": computations.is_fusion, "computation_start": computations.start,
+        "frame_file": frames.file, "frame_function": frames.function, "frame_line": frames.line,
+        "frame_parent": frames.parent,
+    );
+    Ok(out)
 }
 
 /// The event forest of one host; see the stub for the meaning of each method.
@@ -289,6 +317,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(overlapping, module)?)?;
     module.add_function(wrap_pyfunction!(enclosing, module)?)?;
     module.add_function(wrap_pyfunction!(expand_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(hlo_program, module)?)?;
     module.add_function(wrap_pyfunction!(walk_order, module)?)?;
     module.add_function(wrap_pyfunction!(pair_offload, module)?)?;
     module.add_class::<Forest>()

@@ -1,0 +1,147 @@
+"""HLO programs of a profile: found at once, decoded when asked for, joined by program id and instruction name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.columns import hlo_modules
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import HloModule, XSpace
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """One HLO program; instruction rows run through all computations in the order of the program.
+
+    `columns` holds, per instruction: id, source_line, stack_frame, operand_start/operand and called_start/called (ids
+    of operands and of called computations), message (text value of the whole instruction); per computation:
+    computation_id, computation_root, computation_is_fusion, computation_start; per stack frame: frame_line,
+    frame_parent. Texts are properties. `problem` says why a program that does not decode is empty.
+    """
+
+    space: XSpace
+    module: HloModule
+    columns: Mapping[str, Any]
+    problem: str | None = None
+
+    @property
+    def program_id(self) -> int:
+        """Its id, unsigned."""
+        return self.module.program_id
+
+    def __len__(self) -> int:
+        return len(self.columns["id"])
+
+    def _texts(self, column: str) -> list[str]:
+        return self.space.texts(self.columns[column])
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Name of each instruction."""
+        return self._texts("name")
+
+    @cached_property
+    def opcodes(self) -> list[str]:
+        """Opcode of each instruction."""
+        return self._texts("opcode")
+
+    @cached_property
+    def op_names(self) -> list[str]:
+        """What the framework called the op behind each instruction, "" where it did not say."""
+        return self._texts("op_name")
+
+    @cached_property
+    def op_types(self) -> list[str]:
+        """The framework's type of that op."""
+        return self._texts("op_type")
+
+    @cached_property
+    def source_files(self) -> list[str]:
+        """File in which the op stands."""
+        return self._texts("source_file")
+
+    @cached_property
+    def computation_names(self) -> list[str]:
+        """Name of each computation."""
+        return self._texts("computation_name")
+
+    @cached_property
+    def frames(self) -> list[tuple[str, str, int]]:
+        """(file, function, line) of each stack frame; instructions refer to them by number from 1."""
+        lines: list[int] = self.columns["frame_line"].tolist()
+        return list(zip(self._texts("frame_file"), self._texts("frame_function"), lines, strict=True))
+
+    @cached_property
+    def row_of(self) -> Mapping[str, int]:
+        """Row of the first instruction of each name."""
+        return {name: row for row, name in reversed(list(enumerate(self.names)))}
+
+    @cached_property
+    def entry(self) -> int | None:
+        """Row of the computation that the program starts with."""
+        found = np.flatnonzero(self.columns["computation_id"] == self.columns["entry_id"])
+        return int(found[0]) if len(found) else None
+
+    def message(self, row: int) -> bytes:
+        """The serialized HloInstructionProto of a row."""
+        return self.space.blob(int(self.columns["message"][row]))
+
+    def provenance(self, name: str) -> str | None:
+        """`op name:op type` of an instruction, as op statistics spell it; None when there is no such instruction."""
+        row = self.row_of.get(name)
+        return None if row is None else f"{self.op_names[row]}:{self.op_types[row]}"
+
+    def source(self, name: str) -> str:
+        """`file:line` of an instruction, without directories; "" when it is not known."""
+        row = self.row_of.get(name)
+        if row is None or not self.source_files[row]:
+            return ""
+        return f"{self.source_files[row].rpartition('/')[2]}:{int(self.columns['source_line'][row])}"
+
+
+@dataclass(frozen=True, eq=False)
+class HloPrograms:
+    """All HLO programs of a profile by program id; `names` are `module(program_id)`, as in every tool."""
+
+    space: XSpace
+    modules: Mapping[int, HloModule]
+    _decoded: dict[int, Program] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def names(self) -> Mapping[int, str]:
+        """Display name of each program."""
+        return {program_id: module.name for program_id, module in self.modules.items()}
+
+    def blob(self, program_id: int) -> bytes:
+        """The serialized HloProto of a program that there is."""
+        return self.space.blob(self.modules[program_id].proto)
+
+    def program(self, program_id: int) -> Program | None:
+        """The decoded program, None when the profile does not carry it; one that does not decode is empty."""
+        program_id %= 1 << 64
+        module = self.modules.get(program_id)
+        if module is None:
+            return None
+        if program_id not in self._decoded:
+            self._decoded[program_id] = _decode(self.space, module)
+        return self._decoded[program_id]
+
+
+def hlo_programs(space: XSpace) -> HloPrograms:
+    """The HLO programs that the metadata planes carry; nothing is decoded yet."""
+    return HloPrograms(space, {module.program_id: module for module in hlo_modules(space)})
+
+
+def _decode(space: XSpace, module: HloModule) -> Program:
+    try:
+        return Program(space, module, _native.hlo_program(space.data, module.proto))
+    except _native.DecodeError as error:
+        empty = _native.hlo_program(np.zeros(1, dtype=np.uint8), 0)
+        return Program(space, module, empty, problem=str(error.args[0]))
