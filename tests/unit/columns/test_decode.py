@@ -18,7 +18,7 @@ from tpu_profile_plugin import columns
 from tpu_profile_plugin.errors import CorruptProfile
 
 _SETTINGS = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -33,14 +33,14 @@ def test_random_spaces_written_by_protobuf(space: Any, threads: int) -> None:
     assert reference.plain(columns.load(data, threads=threads)) == expected(data)
 
 
-@settings(_SETTINGS, max_examples=150)
+@settings(_SETTINGS, max_examples=60)
 @given(st.data())
 def test_fields_in_any_order_with_unknown_fields(draw: st.DataObject) -> None:
     data = draw.draw(shuffled(draw.draw(spaces()).SerializeToString()))
     assert reference.plain(columns.load(data)) == expected(data)
 
 
-@settings(_SETTINGS, max_examples=100)
+@settings(_SETTINGS, max_examples=60)
 @given(spaces())
 def test_reference_agrees_with_protobuf(space: Any) -> None:
     decoded = reference.decode(space.SerializeToString())
