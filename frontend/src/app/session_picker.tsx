@@ -1,7 +1,7 @@
 // Chooses the run: newest first, with a search field when there are many.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunSummary } from "../api/types";
-import { cutMiddle, formatBytes, formatDate, plural } from "../base/format";
+import { cutMiddle, formatBytes, formatDate, plural, sessionTime } from "../base/format";
 import { moveIndex } from "../base/keys";
 import { Popover } from "../widgets/popover";
 import { Icon } from "./icons";
@@ -22,8 +22,8 @@ export function SessionPicker({ runs, current, devices, onChoose }: Props) {
   const label = (
     <>
       <span class="picker-label">
-        <span class="picker-main">{current === null ? "No session" : cutMiddle(current, 48)}</span>
-        {chosen ? facts(chosen, devices.get(chosen.run)).map((line) => <span key={line} class="picker-sub">{line}</span>) : null}
+        <span class="picker-main">{chosen?.session ?? current ?? "No session"}</span>
+        {chosen ? <PickerFacts run={chosen} devices={devices.get(chosen.run)} /> : null}
         {current !== null && !chosen ? <span class="picker-sub">not found</span> : null}
       </span>
       <Icon name="down" />
@@ -43,6 +43,20 @@ export function SessionPicker({ runs, current, devices, onChoose }: Props) {
         />
       )}
     </Popover>
+  );
+}
+
+/** Below the name: where it is, its time unless the name tells it, and the rest on one line. */
+function PickerFacts({ run, devices }: { run: RunSummary; devices: readonly string[] | undefined }) {
+  const place = run.run.slice(0, -run.session.length).replace(/\/$/, "");
+  const named = sessionTime(run.session) !== null;
+  const lines = [place ? `in ${cutMiddle(place, 64)}` : "", facts(run, devices).slice(named ? 1 : 0).join(" · ")];
+  return (
+    <>
+      {lines.filter(Boolean).map((line) => (
+        <span key={line} class="picker-sub">{line}</span>
+      ))}
+    </>
   );
 }
 

@@ -16,10 +16,17 @@ const OLD_TOOLS: Readonly<Record<string, string>> = {
 export const SHELL_KEYS = ["run", "tool", "tag", "host", "hosts", "session_path", "run_path"] as const;
 
 /** Keys that pages keep in the address bar: dropped on a change of tool or run, so that no filter outlives its table. */
-export const PAGE_KEYS = [
+export const PAGE_KEYS: readonly string[] = [
   "module_name", "program_id", "memory_space", "group_by", "node_name", "opName", "graph_type", "sort", "filter", "hide",
   "start_time_ms", "end_time_ms", "select", "q", "view", "step", "row", "tab",
-] as const;
+  "window", "selected", "mark", "mode", "find", "collapsed", "folded", "hidden", "pinned",
+  ...tableKeys(9),
+];
+
+/** Keys of the tables on a page with several: `t1.sort` and so on. */
+function tableKeys(tables: number): string[] {
+  return Array.from({ length: tables }, (_, i) => ["sort", "filter", "hide"].map((key) => `t${i + 1}.${key}`)).flat();
+}
 
 /** When a session was taken: by its name, else by its newest file. */
 export function runTime(run: RunSummary): number {

@@ -65,7 +65,7 @@ function Entry({ column, row }: { column: TableColumn; row: number }) {
       </dt>
       <dd class={column.kind}>
         {long ? <pre>{text}</pre> : <span>{text}</span>}
-        {exact !== text && typeof value === "number" ? <span class="dim number"> {exact}</span> : null}
+        {typeof value === "number" && exact.replace(/,/g, "") !== text.replace(/,/g, "") ? <span class="dim number"> {exact}</span> : null}
         {long ? <CopyButton text={() => plainText(value)} /> : null}
       </dd>
     </>

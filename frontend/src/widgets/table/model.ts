@@ -137,11 +137,17 @@ export function makeTableModel(data: TableData, store?: TableStore): TableModel 
     });
   };
   const isVisible = (id: string): boolean => table.store.state.columnVisibility[id] !== false;
+  // The same array as long as nothing changed, so that rows need not be drawn again.
   let shown: { from: unknown; rows: number[] } | null = null;
+  let seen: { from: unknown; columns: TableColumn[] } | null = null;
 
   return {
     data,
-    visible: () => data.columns.filter((c) => isVisible(c.id)),
+    visible() {
+      const { columnVisibility } = table.store.state;
+      if (seen?.from !== columnVisibility) seen = { from: columnVisibility, columns: data.columns.filter((c) => isVisible(c.id)) };
+      return seen.columns;
+    },
     rows() {
       const model = table.getRowModel();
       if (shown?.from === model) return shown.rows;

@@ -1,4 +1,5 @@
-// One row of cells; draws nothing that its kind of value does not need.
+// One row of cells; drawn again only when something in it changed, so that scrolling stays smooth.
+import { Component } from "preact";
 import { cutMiddle, formatExact } from "../../base/format";
 import type { TableColumn } from "../../base/table_data";
 import { charWidth } from "./char_width";
@@ -20,10 +21,24 @@ interface Props {
   opened: boolean;
 }
 
-export function TableRow({ id, columns, widths, row, at, active, opened }: Props) {
+export class TableRow extends Component<Props> {
+  override shouldComponentUpdate(next: Props): boolean {
+    const now = this.props;
+    return (
+      next.row !== now.row || next.at !== now.at || next.active !== now.active || next.opened !== now.opened ||
+      next.columns !== now.columns || next.widths !== now.widths
+    );
+  }
+
+  override render() {
+    return rowOf(this.props);
+  }
+}
+
+function rowOf({ id, columns, widths, row, at, active, opened }: Props) {
   const state = `${active >= 0 ? " active" : ""}${opened ? " opened" : ""}${at % 2 ? " odd" : ""}`;
   return (
-    <div class={`table-row table-tr${state}`} role="row" aria-rowindex={at + 3} aria-selected={opened} style={{ top: `${at * ROW_PX}px` }}>
+    <div class={`table-row table-tr${state}`} role="row" data-at={at} aria-rowindex={at + 3} aria-selected={opened} style={{ top: `${at * ROW_PX}px` }}>
       {columns.map((column, c) => (
         <TableCell key={column.id} id={`${id}-${c}`} column={column} width={widths[c] ?? 0} row={row} index={c} active={c === active} />
       ))}

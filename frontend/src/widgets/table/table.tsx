@@ -15,6 +15,8 @@ import { useRows } from "./use_rows";
 import "./table.css";
 
 const HEAD_PX = 50;
+/** Rows that leave lend their elements to rows that come: more than any window shows at once. */
+const POOL = 256;
 
 interface Props {
   data: TableData;
@@ -72,7 +74,8 @@ interface GridProps {
 function TableGrid({ model, name, label, grid, opened, onOpen }: GridProps) {
   const rows = model.rows();
   const columns = model.visible();
-  const widths = columns.map((c) => model.width(c.id));
+  const sizes = columns.map((c) => model.width(c.id));
+  const widths = useMemo(() => sizes, [sizes.join()]);
   const full = widths.reduce((sum, w) => sum + w, 0);
   const [place, setPlace] = useState<Place>({ at: 0, col: 0 });
   const [focused, setFocused] = useState(false);
@@ -131,9 +134,16 @@ function TableGrid({ model, name, label, grid, opened, onOpen }: GridProps) {
       </div>
       <div class="table-body" role="rowgroup" style={{ width: `${full}px`, height: `${sight.total}px` }}>
         {rows.slice(sight.first, sight.end).map((row, i) => (
-          <div key={row} data-at={sight.first + i} role="presentation">
-            <TableRow id={`${name}-${sight.first + i}`} columns={columns} widths={widths} row={row} at={sight.first + i} active={sight.first + i === at ? col : -1} opened={row === opened} />
-          </div>
+          <TableRow
+            key={(sight.first + i) % POOL}
+            id={`${name}-${sight.first + i}`}
+            columns={columns}
+            widths={widths}
+            row={row}
+            at={sight.first + i}
+            active={sight.first + i === at ? col : -1}
+            opened={row === opened}
+          />
         ))}
       </div>
       {rows.length === 0 ? <p class="table-none">{model.data.rowCount === 0 ? "This table has no rows." : "No row passes the filters."}</p> : null}

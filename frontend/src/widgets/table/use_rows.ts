@@ -3,7 +3,7 @@ import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export const ROW_PX = 20;
-const OVERSCAN = 12;
+const OVERSCAN = 8;
 
 export interface RowsInSight {
   first: number;
