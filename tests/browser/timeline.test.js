@@ -1,0 +1,128 @@
+// The timeline of a real profile: it draws, keys and wheel move it, a link restores the view.
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import * as h from "./harness.js";
+
+const SESSION = readdirSync(path.join(h.DEMO, "jax_mlp", "plugins", "profile"))[0];
+const LINK = `run=jax_mlp/${SESSION}&tool=trace_viewer@`;
+
+let server;
+before(async () => {
+  server = await h.startTensorBoard(h.DEMO);
+});
+after(() => server?.stop());
+
+/** A copy of what the timeline says of itself (frontend/src/timeline/hook.ts); null before it stands. */
+function timeline(tab) {
+  return tab.frame().evaluate(() => {
+    const hook = window.__timeline;
+    if (!hook) return null;
+    const { boxesDrawn, boxesLoaded, tracks, window: span, selection, tool, loading } = hook;
+    return { boxesDrawn, boxesLoaded, tracks, begin: span[0], end: span[1], span: span[1] - span[0], selection, tool, loading };
+  });
+}
+
+async function open(browser, query = LINK) {
+  const tab = await h.openProfile(browser, server, { query });
+  await h.until("drawn boxes", async () => (await timeline(tab))?.boxesDrawn > 20, 30_000);
+  return tab;
+}
+
+/** Clicks into the drawing, which gives it the keys. */
+async function enter(tab) {
+  await h.click(tab, ".tl-stage");
+}
+
+/** Presses a key over the canvas and waits until the window moved as `changed` asks; returns the state after. */
+async function press(tab, key, changed) {
+  const before = await timeline(tab);
+  await tab.page.keyboard.press(key);
+  return h.until(`the effect of ${key}`, async () => {
+    const now = await timeline(tab);
+    return changed(before, now) && now;
+  });
+}
+
+h.inEveryBrowser("timeline", ({ name, browser }) => {
+  test("it draws the boxes of a profile, in its sections", async () => {
+    const tab = await open(browser());
+    const state = await timeline(tab);
+    assert.ok(state.tracks > 1, `${state.tracks} tracks`);
+    assert.ok(state.boxesLoaded >= state.boxesDrawn / 2, `${state.boxesLoaded} boxes loaded, ${state.boxesDrawn} drawn`);
+    await h.screenshot(tab, `timeline-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("the original's keys zoom and pan", async () => {
+    const tab = await open(browser());
+    await enter(tab);
+    const near = await press(tab, "w", (was, now) => now.span < was.span * 0.95);
+    const nearer = await press(tab, "w", (was, now) => now.span < was.span * 0.95);
+    assert.ok(nearer.begin >= near.begin - 1 && nearer.end <= near.end + 1);
+    await press(tab, "d", (was, now) => now.begin > was.begin);
+    await press(tab, "a", (was, now) => now.begin < was.begin);
+    await press(tab, "s", (was, now) => now.span > was.span * 1.05);
+    await press(tab, "3", (_, now) => now.tool === "zoom");
+    await press(tab, "1", (_, now) => now.tool === "select");
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("a link restores the window", async () => {
+    const tab = await open(browser());
+    await enter(tab);
+    const was = await press(tab, "w", (before, now) => now.span < before.span * 0.95);
+    await h.pause(600);
+    const settled = await timeline(tab);
+    assert.ok(settled.span <= was.span);
+    const again = await open(browser(), h.query(tab).toString());
+    const restored = await h.until("the restored window", async () => {
+      const now = await timeline(again);
+      return Math.abs(now.span - settled.span) < settled.span * 0.02 && now;
+    });
+    assert.ok(Math.abs(restored.begin - settled.begin) < settled.span * 0.02);
+    h.assertClean(again);
+    await tab.page.close();
+    await again.page.close();
+  });
+
+  test("a search finds events, shows what is known of one, and the link keeps it", async () => {
+    const tab = await open(browser());
+    await enter(tab);
+    await tab.page.keyboard.press("/");
+    await tab.page.keyboard.type("train 10");
+    await h.shows(tab, "1 match");
+    await tab.page.keyboard.press("Enter");
+    const selected = async () => (await timeline(tab)).selection.find((event) => event.name?.startsWith("train"));
+    const found = await h.until("a selected step", selected);
+    await h.shows(tab, "step_num");
+    const handle = [found.pid, found.tid, found.event].join(".");
+    await h.until("the selection in the address", () => h.query(tab).get("selected") === handle);
+    await h.screenshot(tab, `timeline-selection-${name}`);
+    const again = await open(browser(), h.query(tab).toString());
+    const restored = await h.until("the restored selection", async () => (await timeline(again)).selection[0]);
+    assert.deepEqual([restored.pid, restored.tid, restored.event], [found.pid, found.tid, found.event]);
+    h.assertClean(tab);
+    h.assertClean(again);
+    await tab.page.close();
+    await again.page.close();
+  });
+
+  test("a click selects the box under it, Escape lets go", async () => {
+    const tab = await open(browser());
+    const stage = await tab.frame().$(".tl-data");
+    const box = await stage.boundingBox();
+    // Rows of a training loop are dense: some place along the first track holds an event.
+    for (let x = 20; x < box.width && (await timeline(tab)).selection.length === 0; x += 40) {
+      await tab.page.mouse.click(box.x + x, box.y + 30);
+      await h.pause(60);
+    }
+    assert.equal((await timeline(tab)).selection.length, 1);
+    await press(tab, "Escape", (_, now) => now.selection.length === 0);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+});
