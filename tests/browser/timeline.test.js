@@ -35,14 +35,23 @@ async function enter(tab) {
   await h.click(tab, ".tl-stage");
 }
 
-/** Presses a key over the canvas and waits until the window moved as `changed` asks; returns the state after. */
-async function press(tab, key, changed) {
-  const before = await timeline(tab);
-  await tab.page.keyboard.press(key);
-  return h.until(`the effect of ${key}`, async () => {
-    const now = await timeline(tab);
-    return changed(before, now) && now;
+/** The state once the window has stopped gliding. */
+async function settled(tab) {
+  let last = await timeline(tab);
+  return h.until("the window to stand still", async () => {
+    await h.pause(150);
+    const was = last;
+    last = await timeline(tab);
+    return was.begin === last.begin && was.end === last.end && last;
   });
+}
+
+/** Presses a key and checks that the state changed as it should; returns the state after. */
+async function press(tab, key, changed) {
+  const was = await settled(tab);
+  await tab.page.keyboard.press(key);
+  await h.until(`the effect of ${key}`, async () => changed(was, await timeline(tab)));
+  return settled(tab);
 }
 
 h.inEveryBrowser("timeline", ({ name, browser }) => {
@@ -74,16 +83,15 @@ h.inEveryBrowser("timeline", ({ name, browser }) => {
   test("a link restores the window", async () => {
     const tab = await open(browser());
     await enter(tab);
-    const was = await press(tab, "w", (before, now) => now.span < before.span * 0.95);
-    await h.pause(600);
-    const settled = await timeline(tab);
-    assert.ok(settled.span <= was.span);
+    const zoomed = await press(tab, "w", (was, now) => now.span < was.span * 0.95);
+    await h.until("the window in the address", () => h.query(tab).get("window"));
+    await h.pause(500);
     const again = await open(browser(), h.query(tab).toString());
     const restored = await h.until("the restored window", async () => {
       const now = await timeline(again);
-      return Math.abs(now.span - settled.span) < settled.span * 0.02 && now;
+      return Math.abs(now.span - zoomed.span) < zoomed.span * 0.02 && now;
     });
-    assert.ok(Math.abs(restored.begin - settled.begin) < settled.span * 0.02);
+    assert.ok(Math.abs(restored.begin - zoomed.begin) < zoomed.span * 0.02);
     h.assertClean(again);
     await tab.page.close();
     await again.page.close();
