@@ -42,7 +42,7 @@ def test_headers(board):
     page = board.get("index.html")
     assert page.headers["Content-Security-Policy"] == (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-        "font-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'self'"
+        "font-src 'self'; base-uri 'self'; form-action 'none'"
     )
 
 

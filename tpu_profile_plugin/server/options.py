@@ -26,7 +26,7 @@ class Options:
       disk_bytes: disk space for answers.
       scan_limit_s: how long one scan of the logdir may take.
       hide_capture_button, tab_name_label, src_prefix: passed through to the page by `/config`.
-      framing: "self": our pages may be framed by this server only; "any": also by other origins, e.g. a notebook's.
+      framing: "any": other origins may frame our pages, as notebooks do with TensorBoard; "self": this server only.
     """
 
     logdir: str = ""
@@ -39,7 +39,7 @@ class Options:
     hide_capture_button: bool = False
     tab_name_label: bool = False
     src_prefix: str = ""
-    framing: str = "self"
+    framing: str = "any"
 
 
 FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -126,7 +126,7 @@ def from_context(context: Any, environ: Mapping[str, str] = os.environ) -> Optio
         hide_capture_button=bool(getattr(context, "hide_capture_profile_button", False)),
         tab_name_label=bool(getattr(context, "enable_tab_name_label", False)),
         src_prefix=getattr(context, "src_prefix", None) or "",
-        framing="any" if environ.get("TPU_PROFILE_FRAMING") == "any" else "self",
+        framing="self" if environ.get("TPU_PROFILE_FRAMING") == "self" else "any",
     )
 
 

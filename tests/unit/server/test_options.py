@@ -29,7 +29,7 @@ def test_flags_win_over_the_environment():
         "TPU_PROFILE_COLUMNS_MB": "5",
         "TPU_PROFILE_RESULTS_MB": "6",
         "TPU_PROFILE_DISK_MB": "0",
-        "TPU_PROFILE_FRAMING": "any",
+        "TPU_PROFILE_FRAMING": "self",
     }
     assert from_context(context(), environ) == Options(
         allowed_roots=("/e",),
@@ -37,7 +37,7 @@ def test_flags_win_over_the_environment():
         columns_bytes=5 * MB,
         results_bytes=6 * MB,
         disk_bytes=0,
-        framing="any",
+        framing="self",
     )
     argv = ["--profile_allowed_roots", "/a, gs://b/c,", "--profile_cache_dir", "off", "--profile_columns_mb", "7"]
     options = from_context(context(argv), environ)
