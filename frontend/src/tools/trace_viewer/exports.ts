@@ -1,6 +1,8 @@
 // Links, picture and files of what is on the screen.
 import { composePicture } from "../../timeline/picture";
 import { copyText } from "../../widgets/copy";
+import { chromeFile } from "./chrome_trace";
+import { perfettoFile } from "./perfetto";
 import type { Session } from "./session";
 
 /** The address as a reader would share it: the parent's when framed. */
@@ -40,4 +42,16 @@ export function savePicture(session: Session, run: string): void {
 export function copyLink(session: Session): Promise<boolean> {
   session.writeUrl();
   return copyText(shareAddress());
+}
+
+/** Everything in the visible window, unmerged, as trace-event JSON. */
+export async function saveChrome(session: Session, run: string): Promise<void> {
+  const text = chromeFile(await session.visibleEvents());
+  download(fileName(run, "trace.json"), new Blob([text], { type: "application/json" }));
+}
+
+/** The same for ui.perfetto.dev. */
+export async function savePerfetto(session: Session, run: string): Promise<void> {
+  const bytes = perfettoFile(await session.visibleEvents());
+  download(fileName(run, "pftrace"), new Blob([bytes], { type: "application/octet-stream" }));
 }

@@ -9,7 +9,7 @@ import { Panel } from "../../widgets/panel";
 import { formatCount, formatTime } from "../../base/format";
 import { Details } from "./details";
 import { Matches, VisibleEvents } from "./event_tables";
-import { copyLink, savePicture } from "./exports";
+import { copyLink, saveChrome, savePerfetto, savePicture } from "./exports";
 import { FloatingTools } from "./floating_tools";
 import { Help } from "./help";
 import "./page.css";
@@ -75,10 +75,20 @@ function Page(props: PageProps) {
     setSaid(words);
     setTimeout(() => setSaid(""), 2500);
   };
+  const save = (what: string, how: typeof saveChrome): void => {
+    if (!session) return;
+    setSaid(`Preparing the ${what}…`);
+    how(session, props.run).then(
+      () => tell(`${what} saved`),
+      (error: unknown) => tell(explain(error, {}).title),
+    );
+  };
   const actions = session
     ? [
         { label: "Copy link to this view", run: () => void copyLink(session).then((done) => tell(done ? "Link copied" : "The browser did not allow copying")) },
         { label: "Save picture (PNG)", run: () => savePicture(session, props.run) },
+        { label: "Save window as Chrome trace (JSON)", run: () => save("Chrome trace", saveChrome) },
+        { label: "Save window for Perfetto (.pftrace)", run: () => save("Perfetto trace", savePerfetto) },
       ]
     : [];
   const hits = session?.hits;

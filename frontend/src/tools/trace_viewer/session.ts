@@ -13,6 +13,8 @@ import type { Picked } from "../../timeline/selection";
 import { Timeline } from "../../timeline/timeline";
 import { trackKey } from "../../timeline/trace";
 import type { EventRef, Trace } from "../../timeline/trace";
+import { readChromeTrace } from "./chrome_trace";
+import type { ChromeTrace } from "./chrome_trace";
 import { flowsOf } from "./source";
 import type { EventDetails, Query, Source } from "./source";
 import { arrangementOf, readView, sameSet, viewPatch } from "./url";
@@ -255,6 +257,12 @@ export class Session {
     const found = trace?.tracks[trackIndex.get(trackKey(track)) ?? -1];
     if (!trace || !found) return `${track.pid}.${track.tid}`;
     return `${trace.sections[found.section]?.name ?? found.pid} / ${found.name || found.tid}`;
+  }
+
+  /** All events of the window on the screen, for files. */
+  async visibleEvents(): Promise<ChromeTrace> {
+    const { begin, end } = this.timeline.window;
+    return readChromeTrace(await this.source.events(Math.max(0, begin), end));
   }
 
   chooseTool(tool: Tool): void {
