@@ -22,6 +22,7 @@ import { Minimap } from "./minimap";
 import { Painter } from "./painter";
 import { commonName, pick, samePick, toggled } from "./selection";
 import type { Picked } from "./selection";
+import { withSteps } from "./steps";
 import { Tooltip } from "./tooltip";
 import type { Trace } from "./trace";
 import type { BoxIndex, CssPx, Span } from "./units";
@@ -122,8 +123,9 @@ export class Timeline {
   }
 
   /** Shows an answer. The first one sets the window to the whole trace; later ones leave everything as it is. */
-  setTrace(trace: Trace): void {
+  setTrace(answer: Trace): void {
     const first = this.trace === null;
+    const trace = withSteps(answer);
     this.trace = trace;
     this.trackIndex = tracksByKey(trace);
     if (first) {

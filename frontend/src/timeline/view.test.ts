@@ -6,6 +6,7 @@ import { initialArrangement, layOut, placeLanes } from "./layout";
 import { busyBins } from "./minimap";
 import { commonName, extent, mergedCount, pick, summarise, toggled } from "./selection";
 import { encodeContainer, encodeTrace } from "./testing/synthetic";
+import { withSteps } from "./steps";
 import { instant, ticks } from "./ticks";
 import { describe as describeBox } from "./tooltip";
 import { boxName, decodeTrace, trackOfBox } from "./trace";
@@ -124,6 +125,16 @@ describe("times", () => {
   it("stand in tooltips, merged blocks with their count", () => {
     expect(describeBox(trace, 0)).toEqual(["outer", "start 10 ps", "duration 0.040 ns", "Ops"]);
     expect(describeBox(trace, 4)[0]).toBe("5 events, too short to show apart");
+  });
+});
+
+describe("steps", () => {
+  it("come from the first track of that name, disjoint, without merged blocks", () => {
+    const boxes = [{ begin: 0, duration: 60, name: "0" }, { begin: 50, duration: 60, name: "1", row: 1 }, { begin: 120, duration: 9, count: 3 }];
+    const made = withSteps(decodeTrace(encodeTrace({ sections: [{ pid: 3, name: "TPU", tracks: [{ tid: 1, name: "Steps", boxes }] }] })));
+    expect([...(made.steps?.begin ?? [])]).toEqual([0, 50]);
+    expect([...(made.steps?.duration ?? [])]).toEqual([50, 60]);
+    expect(withSteps(trace).steps).toBeNull();
   });
 });
 

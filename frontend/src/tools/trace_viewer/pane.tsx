@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 
 const KEY = "profile-timeline-pane";
 const LEAST = 60;
-const START = 190;
+const START = 150;
 
 function readHeight(): number {
   try {

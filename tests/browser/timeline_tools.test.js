@@ -1,0 +1,146 @@
+// More of the timeline: its tools, the marked interval, walking and summing up, collapsing, exports.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import * as h from "./harness.js";
+
+const RUN = `jax_mlp/${readdirSync(path.join(h.DEMO, "jax_mlp", "plugins", "profile"))[0]}`;
+const LINK = `run=${encodeURIComponent(RUN)}&tool=trace_viewer@`;
+
+let server;
+before(async () => {
+  server = await h.startTensorBoard(h.DEMO);
+});
+after(() => server?.stop());
+
+/** What the timeline tells tests: see frontend/src/timeline/hook.ts. */
+function hook(tab) {
+  return tab.frame().evaluate(() => {
+    const { boxesDrawn, boxesLoaded, tracks, lanes, window: span, selection, tool, interval, flows, loading } = window.__timeline;
+    return { boxesDrawn, boxesLoaded, tracks, lanes, window: span, selection, tool, interval, flows, loading };
+  });
+}
+
+async function open(browser, query = LINK) {
+  const tab = await h.openProfile(browser, server, { query });
+  await h.until("drawn boxes", async () => (await hook(tab)).boxesDrawn > 0, 30_000);
+  return tab;
+}
+
+/** Places the pointer over the stage, `x` and `y` as shares of its size, and returns where that is. */
+async function point(tab, x, y) {
+  const stage = await tab.frame().$(".tl-stage");
+  const box = await stage.boundingBox();
+  const at = { x: box.x + box.width * x, y: box.y + box.height * y };
+  await tab.page.mouse.move(at.x, at.y);
+  return at;
+}
+
+/** Presses a key with the stage focused and waits until the window moved (or not). */
+async function press(tab, key) {
+  await tab.frame().focus(".tl-stage");
+  await tab.page.keyboard.press(key);
+  await h.pause(250);
+  return hook(tab);
+}
+
+const span = ({ window: [begin, end] }) => end - begin;
+
+/** Finds the first match of a search and selects it. */
+async function search(tab, words) {
+  await tab.frame().focus("#tv-search");
+  await tab.page.keyboard.type(words);
+  await tab.page.keyboard.press("Enter");
+  await h.until("matches", () => tab.frame().evaluate(() => /match/.test(document.querySelector(".tv-hits").textContent)));
+  await tab.page.keyboard.press("Enter");
+  await h.until("a selected match", async () => (await hook(tab)).selection.length === 1);
+}
+
+h.inEveryBrowser("timeline tools", ({ name, browser }) => {
+  test("zooms, pans and shows the whole by keys and wheel", async () => {
+    const tab = await open(browser());
+    const whole = await hook(tab);
+    await point(tab, 0.5, 0.5);
+    const zoomed = await press(tab, "w");
+    assert.ok(span(zoomed) < span(whole) * 0.7);
+    const panned = await press(tab, "d");
+    assert.ok(panned.window[0] > zoomed.window[0]);
+    assert.ok(Math.abs(span(panned) - span(zoomed)) < span(zoomed) * 1e-6);
+    await tab.page.keyboard.down("Control");
+    await tab.page.mouse.wheel({ deltaY: -240 });
+    await tab.page.keyboard.up("Control");
+    await h.until("a closer look", async () => span(await hook(tab)) < span(panned) * 0.9);
+    const again = await press(tab, "0");
+    assert.ok(Math.abs(span(again) - span(whole)) < 1);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("the four tools answer to their keys; an interval stays marked", async () => {
+    const tab = await open(browser());
+    for (const [key, tool] of [["2", "pan"], ["3", "zoom"], ["4", "timing"]]) assert.equal((await press(tab, key)).tool, tool);
+    await point(tab, 0.3, 0.5);
+    await tab.page.mouse.down();
+    await point(tab, 0.6, 0.5);
+    await tab.page.mouse.up();
+    const { interval } = await hook(tab);
+    assert.ok(interval[1] > interval[0]);
+    assert.deepEqual((await press(tab, "1")).interval, interval);
+    await h.screenshot(tab, `timeline-interval-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("arrows walk, a rectangle sums up, Escape clears", async () => {
+    const tab = await open(browser());
+    await search(tab, "PjitFunction");
+    const first = (await hook(tab)).selection[0];
+    const next = (await press(tab, "ArrowRight")).selection[0];
+    assert.notDeepEqual(next, first);
+    await press(tab, "0");
+    await point(tab, 0.05, 0.3);
+    await tab.page.mouse.down();
+    await point(tab, 0.9, 0.9);
+    await tab.page.mouse.up();
+    await h.until("many selected", async () => (await hook(tab)).selection.length > 10);
+    await h.shows(tab, "Average");
+    await h.screenshot(tab, `timeline-many-${name}`);
+    assert.equal((await press(tab, "Escape")).selection.length, 0);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("sections collapse by their triangle", async () => {
+    const tab = await open(browser());
+    const { lanes } = await hook(tab);
+    await h.click(tab, ".tl-section button.tl-triangle");
+    await h.until("fewer lanes", async () => (await hook(tab)).lanes < lanes);
+    await h.until("the section in the address", () => h.query(tab).get("collapsed"));
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("the visible window is saved for Perfetto", { skip: name === "firefox" && "downloads need another protocol there" }, async () => {
+    const { directory, remove } = h.temporaryDirectory();
+    const tab = await open(browser());
+    const session = await tab.page.createCDPSession();
+    await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: directory });
+    await h.click(tab, ".tv-toolbar .popover button");
+    const items = await h.until("the menu", async () => {
+      const list = await tab.frame().$$('.tv-menu [role="menuitem"]');
+      return list.length > 2 && list;
+    });
+    for (const item of items) {
+      if (/Perfetto/.test(await item.evaluate((e) => e.textContent))) await item.click();
+    }
+    const file = await h.until("the file", () => readdirSync(directory).find((f) => f.endsWith(".pftrace")));
+    await h.pause(300);
+    const bytes = readFileSync(path.join(directory, file));
+    assert.equal(bytes[0], 0x0a, "a Trace begins with its first packet");
+    assert.ok(bytes.length > 10_000 && bytes.includes("/host:CPU"));
+    remove();
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+});
