@@ -9,6 +9,8 @@ import type { Palette } from "./palette";
 import { instant } from "./ticks";
 import type { CssPx, Ps, Span } from "./units";
 
+const NARROW: CssPx = 6;
+
 /** A dragged rectangle, in pixels of the rows' area. */
 export interface Rubber {
   readonly x0: CssPx;
@@ -23,7 +25,6 @@ export interface OverlayScene {
   readonly origin: Ps;
   readonly height: CssPx;
   readonly rulerHeight: CssPx;
-  /** Height of pinned tracks, which marks of other tracks must not cover. */
   readonly ratio: number;
   readonly palette: Palette;
   readonly selected: readonly Place[];
@@ -62,8 +63,14 @@ export function drawOverlay(ink: Ink, scene: OverlayScene): void {
   if (scene.cursor !== null) drawCursor(ink, scene, scene.cursor);
 }
 
+/** Around a box; a narrow one gets bars above and below, so that its colour still shows. */
 function outline(ink: Ink, place: Place, colour: string, halo: string | null): void {
-  if (halo !== null && place.width > 4) {
+  if (place.width < NARROW) {
+    ink.fillStyle = colour;
+    for (const y of [place.y, place.y + place.height - 2]) ink.fillRect(place.x, y, place.width, 2);
+    return;
+  }
+  if (halo !== null) {
     ink.strokeStyle = halo;
     ink.lineWidth = 1;
     ink.strokeRect(place.x + 2, place.y + 2, Math.max(place.width - 5, 0), Math.max(place.height - 4, 0));
