@@ -48,7 +48,7 @@ def _eager_calls(forest: HostForest, functions: bool | None) -> Ints:
             continue
         events = facts.events.events(names.EAGER_EXECUTE)
         if functions is False:
-            value, present = facts.picked.ints("is_func").at(events)
+            value, present = facts.picked.signed("is_func").at(events)
             events = events[present & (value == 0)]
         found.append(nodes.nodes(events))
     return np.concatenate([np.zeros(0, dtype=np.int64), *found])

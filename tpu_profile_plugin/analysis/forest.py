@@ -67,7 +67,7 @@ class HostForest:
         async_events = facts.picked.owners("_a")
         if len(async_events):
             skip = np.zeros(count, dtype=np.bool_)
-            skip[async_events[facts.picked.ints("_a").value != 0]] = True
+            skip[async_events[facts.picked.signed("_a").value != 0]] = True
         if facts.regions is None:
             return PlaneNodes(forest.add_lines(start, begin, duration, skip), count)
         return self._add_with_regions(facts, skip)

@@ -91,7 +91,7 @@ def _nearest_ints(forest: HostForest, heads: Ints, stat: str) -> tuple[Ints, Mar
         return np.zeros(len(heads), dtype=np.int64), np.zeros(len(heads), dtype=np.bool_)
     near = _nearest(forest, heads, marked)
     nodes = np.concatenate([nodes for _, nodes, _ in marked])
-    values = np.concatenate([forest.planes[index].picked.ints(stat).at(events)[0] for index, _, events in marked])
+    values = np.concatenate([forest.planes[index].picked.signed(stat).at(events)[0] for index, _, events in marked])
     order, asked = np.argsort(nodes), np.argsort(near, kind="stable")
     value, present = Sparse(nodes[order], values[order]).at(near[asked])
     back = np.empty_like(asked)

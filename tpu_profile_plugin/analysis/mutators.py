@@ -96,7 +96,7 @@ def mutate(plane: Plane, events: EventsByName, picked: Picked) -> Mutated:
     return Mutated(
         _contexts(picked, "_pt", "_p", produced),
         _contexts(picked, "_ct", "_c", consumed),
-        override(picked.ints("_r"), *marks),
+        override(picked.signed("_r"), *marks),
         run_id,
     )
 
@@ -154,7 +154,7 @@ def _launch_keys(picked: Picked, events: Ints, run_id: Sparse, core: int | None)
 
 
 def _contexts(picked: Picked, type_stat: str, id_stat: str, later: list[tuple[int, Sparse]]) -> Contexts:
-    types, ids = picked.ints(type_stat), picked.ints(id_stat)
+    types, ids = picked.signed(type_stat), picked.ints(id_stat)
     id_at, has_id = ids.at(types.event)
     if not bool(has_id.all()):
         types, id_at = types.where(has_id), id_at[has_id]

@@ -104,6 +104,15 @@ class Picked:
         number = (kind == _UINT64) | (kind == _INT64)
         return Sparse(owner, value if bool(number.all()) else np.where(number, value, 0))
 
+    def signed(self, name: str) -> Sparse:
+        """Values written as int64; all other types, uint64 among them, read as 0, as the reference reads some stats."""
+        if name not in self._found:
+            return EMPTY
+        owner, stat = self._found[name]
+        value = self._stats.value[stat].view(np.int64)
+        number = self._stats.kind[stat] == _INT64
+        return Sparse(owner, value if bool(number.all()) else np.where(number, value, 0))
+
     def texts(self, name: str) -> tuple[Ints, Codes, list[str]]:
         """Owners with a non-empty text, the code of each, and the distinct texts in order of appearance."""
         if name not in self._found:

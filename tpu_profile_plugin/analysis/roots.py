@@ -43,7 +43,7 @@ def find_roots(forest: HostForest) -> Roots:
 
 def _captured_functions(facts: PlaneFacts) -> Ints:
     """Ids of functions that tf.data runs on its own; their runs are no steps."""
-    value, present = facts.picked.ints("id").at(facts.events.events(*names.CAPTURED_FUNCTIONS))
+    value, present = facts.picked.signed("id").at(facts.events.events(*names.CAPTURED_FUNCTIONS))
     return np.unique(value[present])
 
 
@@ -52,7 +52,7 @@ def _marked(hosts: Sequence[tuple[PlaneNodes, PlaneFacts]], data_functions: Ints
     for nodes, facts in hosts:
         context = facts.events.events(names.TRACE_CONTEXT)
         marks = override(Sparse(context, np.ones(len(context), dtype=np.int64)), facts.mutated.root_level)
-        function, has_function = facts.picked.ints("id").at(marks.event)
+        function, has_function = facts.picked.signed("id").at(marks.event)
         barred = has_function & np.isin(function, data_functions)
         begin = facts.plane.events.begin_ps[marks.event]
         columns.append((nodes.nodes(marks.event), marks.value, begin, barred.astype(np.int64)))
@@ -69,8 +69,8 @@ def _loops(hosts: Sequence[tuple[PlaneNodes, PlaneFacts]], data_functions: Ints)
     columns: list[tuple[Ints, Ints, Ints, Ints]] = []
     for nodes, facts in hosts:
         events = facts.events.events(names.EXECUTOR)
-        function, has_function = facts.picked.ints("id").at(events)
-        step, has_step = facts.picked.ints("iter_num").at(events)
+        function, has_function = facts.picked.signed("id").at(events)
+        step, has_step = facts.picked.signed("iter_num").at(events)
         keep = has_function & has_step & ~np.isin(function, data_functions)
         begin = facts.plane.events.begin_ps[events[keep]]
         columns.append((nodes.nodes(events[keep]), function[keep], step[keep], begin))
