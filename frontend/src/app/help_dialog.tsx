@@ -9,6 +9,7 @@ const KEYS: readonly [string, string][] = [
   ["Ctrl + C", "copy the table cell under the cursor"],
   ["c", "copy the whole table row"],
   ["Shift + click", "sort by one more column"],
+  ["Alt + ← →", "on a column head: narrower, wider"],
   ["Esc", "close what is open"],
 ];
 

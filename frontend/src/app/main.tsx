@@ -4,7 +4,8 @@ import { makeClient } from "../api/client";
 import { installTooltips } from "../widgets/tooltip";
 import { Shell } from "./shell";
 import { readChoice, resolveTheme } from "./theme";
-import { addressWindow, makeUrlState } from "./url_state";
+import { PAGE_KEYS, SHELL_KEYS } from "./view";
+import { addressWindow, makeUrlState, watchAddress } from "./url_state";
 import "./tokens.css";
 import "./base.css";
 import "./shell.css";
@@ -15,6 +16,12 @@ if (root) {
   // Before the first paint, so that a dark page never flashes white.
   document.documentElement.dataset["theme"] = resolveTheme(readChoice());
   const target = addressWindow(window);
-  render(<Shell client={makeClient(document.baseURI)} state={makeUrlState(target)} address={() => target.location.href} />, root);
+  const state = makeUrlState(target, [...SHELL_KEYS, ...PAGE_KEYS]);
+  if (target !== window) watchAddress(state);
+  const address = (): string => {
+    state.repair();
+    return target.location.href;
+  };
+  render(<Shell client={makeClient(document.baseURI)} state={state} address={address} />, root);
   installTooltips();
 }

@@ -46,11 +46,14 @@ export function SessionPicker({ runs, current, devices, onChoose }: Props) {
   );
 }
 
+/** A fact breaks between its neighbours, not inside. */
+const unbroken = (text: string): string => text.replace(/ (?!·)/g, "\u00a0");
+
 /** Below the name: where it is, its time unless the name tells it, and the rest on one line. */
 function PickerFacts({ run, devices }: { run: RunSummary; devices: readonly string[] | undefined }) {
   const place = run.run.slice(0, -run.session.length).replace(/\/$/, "");
   const named = sessionTime(run.session) !== null;
-  const lines = [place ? `in ${cutMiddle(place, 64)}` : "", facts(run, devices).slice(named ? 1 : 0).join(" · ")];
+  const lines = [place ? `in ${cutMiddle(place, 64)}` : "", facts(run, devices).slice(named ? 1 : 0).map(unbroken).join(" · ")];
   return (
     <>
       {lines.filter(Boolean).map((line) => (

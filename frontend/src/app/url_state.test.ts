@@ -34,6 +34,30 @@ describe("URL state", () => {
     expect(heard).toHaveBeenCalledTimes(1);
   });
 
+  it("puts its keys back when the host rewrites the address", () => {
+    const state = makeUrlState(window, ["run", "tool"]);
+    state.set({ run: "a/b", tool: "x" }, "push");
+    window.history.replaceState(null, "", "/?darkMode=false&run=old#profile");
+    expect(state.get("run")).toBe("a/b");
+    state.repair();
+    expect(window.location.search).toBe("?darkMode=false&run=a/b&tool=x");
+    window.history.replaceState(null, "", "/?darkMode=false&run=a%2Fb&tool=x#profile");
+    state.repair();
+    expect(window.location.search).toBe("?darkMode=false&run=a%2Fb&tool=x");
+    state.set({ tool: "y" }, "replace");
+    expect(state.get("run")).toBe("a/b");
+  });
+
+  it("leaves the address of other plugins alone", () => {
+    const state = makeUrlState(window, ["run"]);
+    state.set({ run: "a" }, "push");
+    window.history.pushState(null, "", "/?darkMode=true#scalars");
+    window.dispatchEvent(new PopStateEvent("popstate"));
+    state.repair();
+    expect(window.location.search).toBe("?darkMode=true");
+    expect(state.get("run")).toBe("a");
+  });
+
   it("uses its own window when the parent is of another origin", () => {
     const parent = { get location(): never { throw new DOMException("cross-origin", "SecurityError"); } };
     const own = { parent } as unknown as Window;

@@ -43,9 +43,11 @@ interface HeadProps {
 function HeadCell({ model, column, index, order, desc, several }: HeadProps) {
   const sorted = order >= 0;
   const onKey = (event: KeyboardEvent): void => {
-    if (!event.altKey || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     event.preventDefault();
-    model.setWidth(column.id, model.width(column.id) + (event.key === "ArrowLeft" ? -RESIZE_STEP : RESIZE_STEP));
+    const right = event.key === "ArrowRight";
+    if (event.altKey) model.setWidth(column.id, model.width(column.id) + (right ? RESIZE_STEP : -RESIZE_STEP));
+    else focusHead(event.currentTarget, right);
   };
   return (
     <div
@@ -55,17 +57,24 @@ function HeadCell({ model, column, index, order, desc, several }: HeadProps) {
       aria-sort={!sorted ? "none" : desc ? "descending" : "ascending"}
       style={{ width: `${model.width(column.id)}px` }}
     >
-      <button type="button" class="table-sort" data-tip={columnHelp(column)} onClick={(event) => model.toggleSort(column.id, event.shiftKey)} onKeyDown={onKey}>
+      <button type="button" class="table-sort" tabIndex={index === 0 ? 0 : -1} data-tip={columnHelp(column)} onClick={(event) => model.toggleSort(column.id, event.shiftKey)} onKeyDown={onKey}>
         <span class="table-label">{column.label}</span>
         <span class="table-arrow" aria-hidden="true">
           {sorted ? (desc ? "▼" : "▲") : ""}
           {sorted && several ? <sub>{order + 1}</sub> : null}
         </span>
       </button>
-      {column.help ? <Info label={column.label} text={column.help} /> : null}
+      {column.help ? <Info label={column.label} text={column.help} focusable={false} /> : null}
       <Resizer model={model} column={column} />
     </div>
   );
+}
+
+/** Heads are one stop of the Tab key; arrows go from one to the next. */
+function focusHead(from: EventTarget | null, right: boolean): void {
+  const cell = from instanceof Element ? from.closest(".table-th") : null;
+  const next = right ? cell?.nextElementSibling : cell?.previousElementSibling;
+  next?.querySelector<HTMLElement>(".table-sort")?.focus();
 }
 
 function Resizer({ model, column }: { model: TableModel; column: TableColumn }) {

@@ -57,7 +57,7 @@ function isIdentifier({ id, unit }: TableColumn): boolean {
 
 /** A first width from the label and a sample of the texts. */
 export function startWidth(column: TableColumn): number {
-  const label = column.label.length * charWidth() * BOLD + 36 + (column.help ? 18 : 0);
+  const label = column.label.length * charWidth() * BOLD + 28 + (column.help ? 18 : 0);
   // Lengths of texts cost nothing; numbers must be formatted, so a sample has to do.
   const step = column.kind === "string" ? 1 : Math.max(1, Math.floor(column.values.length / SAMPLE));
   let longest = 0;
