@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.derived import ExtraLine, PlaneExtras, Preprocessed
+from tpu_profile_plugin.analysis.trace_counters import Counter, counters
 from tpu_profile_plugin.analysis.trace_rules import ASYNC, HIDDEN_EVENTS
 from tpu_profile_plugin.analysis.trace_sections import LinePlace, Section, places, sections
+from tpu_profile_plugin.analysis.trace_steps import Ruler, ruler, time_origin_ns
 from tpu_profile_plugin.columns import Plane, XSpace
 
 U8: TypeAlias = NDArray[np.uint8]
@@ -44,11 +46,15 @@ class TraceTable:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """One thread of a section: where its events stand in the native trace is its index."""
+    """One thread of a section, or one counter (`counter`: which of the trace's).
+
+    Its events stand in the native trace under the track's own position; a counter has none there.
+    """
 
     pid: int
     tid: int
     name: str
+    counter: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,8 @@ class HostTrace:
       names: all names, ascending; ids in `native` are positions here.
       sources: the tables in the order in which `native` numbers their events; first source number of each in `bases`.
       extras: what preprocessing added.
+      counters: sampled values, each on a track of its own.
+      ruler: when each step ran. time_origin_ns: Unix time of ps 0, when known.
     """
 
     native: _native.Trace
@@ -78,6 +86,9 @@ class HostTrace:
     sources: tuple[Source, ...]
     bases: tuple[int, ...]
     extras: Preprocessed = field(repr=False)
+    counters: tuple[Counter, ...]
+    ruler: Ruler
+    time_origin_ns: int | None
 
     @property
     def has_tpu(self) -> bool:
@@ -107,7 +118,8 @@ def host_trace(space: XSpace, extras: Preprocessed) -> HostTrace:
         sources.append(Source(section.plane, None))
         tables += [_line_table(line, extra, ids) for line in extra.lines]
         sources += [Source(section.plane, line) for line in extra.lines]
-    tracks = _tracks(lines)
+    sampled = counters(space, shown)
+    tracks = _tracks(lines, sampled)
     number = {(track.pid, track.tid): i for i, track in enumerate(tracks)}
     order = sorted(range(len(lines)), key=lambda i: number[lines[i].pid, lines[i].tid])
     pieces = (
@@ -119,16 +131,29 @@ def host_trace(space: XSpace, extras: Preprocessed) -> HostTrace:
     numbers = (np.array([t.pid for t in tracks], np.uint32), np.array([t.tid for t in tracks], np.uint32))
     native = _native.build_trace(tables, pieces, numbers, names, THREADS)
     bases = np.cumsum([0, *(len(table.begin_ps) for table in tables)])[:-1]
-    return HostTrace(native, shown, tracks, names, tuple(sources), tuple(bases.tolist()), extras)
+    return HostTrace(
+        native=native,
+        sections=shown,
+        tracks=tracks,
+        names=names,
+        sources=tuple(sources),
+        bases=tuple(bases.tolist()),
+        extras=extras,
+        counters=sampled,
+        ruler=ruler(space, extras, shown),
+        time_origin_ns=time_origin_ns(space),
+    )
 
 
-def _tracks(lines: Iterable[LinePlace]) -> tuple[Track, ...]:
-    """Each thread once, ascending; of several lines on one thread the last of the file names it."""
+def _tracks(lines: Iterable[LinePlace], sampled: Iterable[Counter]) -> tuple[Track, ...]:
+    """Each thread and counter once, ascending; of several lines on one thread the last of the file names it."""
     names: dict[tuple[int, int], str] = {}
     for line in lines:
         if line.table == 0 or (line.pid, line.tid) not in names:
             names[line.pid, line.tid] = line.name
-    return tuple(Track(pid, tid, names[pid, tid]) for pid, tid in sorted(names))
+    threads = [Track(pid, tid, name) for (pid, tid), name in names.items()]
+    values = [Track(counter.pid, counter.tid, counter.title, i) for i, counter in enumerate(sampled)]
+    return tuple(sorted([*threads, *values], key=lambda track: (track.pid, track.tid)))
 
 
 def _all_names(space: XSpace, extras: Preprocessed, shown: Iterable[Section]) -> Iterable[str]:

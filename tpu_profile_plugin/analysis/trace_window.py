@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.trace_args import TraceArgs
+from tpu_profile_plugin.analysis.trace_counters import sampled
 from tpu_profile_plugin.analysis.trace_host import THREADS, HostTrace
+
+FEW_EVENTS = 500_000
+"""A timeline with fewer events is shown whole."""
 
 Window = tuple[int, int]
 """Begin and end in ps, both inside."""
@@ -45,9 +51,16 @@ def visible(trace: HostTrace, window: Window, resolution: float, pid_offset: int
       resolution: units across the window; 0 leaves nothing out.
       full_dma: asynchronous transfers as well.
     """
-    limits = trace.native.span
-    begin, end = clip(window, limits)
-    return Chosen(trace, trace.native.select(begin, end, resolution, full_dma, THREADS), pid_offset)
+    begin, end = clip(window, trace.native.span)
+    step = resolution_ps((begin, end), resolution, trace.native.on_tracks(THREADS))
+    return Chosen(trace, trace.native.select(begin, end, step, full_dma, THREADS), pid_offset)
+
+
+def resolution_ps(window: Window, units: float, events: int) -> int:
+    """Time that must lie between two short events when a window is cut into units; 0 leaves nothing out."""
+    if events < FEW_EVENTS or not units > 0:
+        return 0
+    return math.floor(max(window[1] - window[0], 0) / units + 0.5)
 
 
 def named(trace: HostTrace, wanted: Callable[[str], object], pid_offset: int) -> Chosen:
@@ -82,6 +95,15 @@ def typed_events(chosen: Chosen, args: TraceArgs) -> bytes:
     return _native.trace_typed(chosen.trace.native, chosen.events, chosen.pid_offset, args, args.frames, THREADS)
 
 
+def counter_events(trace: HostTrace, pid_offset: int, *, legacy: bool) -> bytes:
+    """JSON of all samples: streaming, one event per counter behind a comma; older form, one line per sample."""
+    parts = []
+    for counter in trace.counters:
+        place = counter.pid + pid_offset, counter.name, counter.series
+        parts.append(_native.trace_counter(*place, counter.begin_ps, counter.value, legacy))
+    return b"".join(parts)
+
+
 def event_args(args: TraceArgs, source: int) -> bytes:
     """JSON object of the arguments of one event."""
     return _native.trace_args(args, source)
@@ -92,9 +114,50 @@ def legacy_events(trace: HostTrace, args: TraceArgs, pid_offset: int, cap: int, 
     return _native.trace_legacy(trace.native, args, pid_offset, cap, head, tail, THREADS)
 
 
+MOST_STEPS = 2000
+"""A ruler with more steps is left out."""
+
+
 def boxes(traces: Sequence[HostTrace], window: Window, columns: int, limit: int, head: bytes) -> bytes:
-    """The binary answer for a canvas; `head` holds further members of its header, each followed by a comma."""
-    return _native.trace_columns([trace.native for trace in traces], window, columns, limit, head, THREADS)
+    """The binary answer for a canvas: boxes, and where there are any the steps and the samples of counters.
+
+    Args:
+      head: further members of its header, each followed by a comma.
+    """
+    floats: list[tuple[str, NDArray[np.float64]]] = []
+    words: list[tuple[str, NDArray[np.uint32]]] = []
+    labels: list[tuple[str, list[str]]] = []
+    steps = next((trace.ruler for trace in traces if trace.ruler.names), None)
+    if steps is not None:
+        steps = steps.within(*window)
+        if 0 < len(steps.names) <= MOST_STEPS:
+            floats.append(("step_begin_ps", steps.begin_ps.astype(np.float64)))
+            floats.append(("step_duration_ps", steps.duration_ps.astype(np.float64)))
+            labels.append(("step_name", list(steps.names)))
+    if any(trace.counters for trace in traces):
+        _add_samples(traces, window, columns, floats, words)
+    natives = [trace.native for trace in traces]
+    return _native.trace_columns(natives, window, columns, limit, head, (floats, words, labels), THREADS)
+
+
+def _add_samples(
+    traces: Sequence[HostTrace],
+    window: Window,
+    columns: int,
+    floats: list[tuple[str, NDArray[np.float64]]],
+    words: list[tuple[str, NDArray[np.uint32]]],
+) -> None:
+    parts, sizes = [], []
+    for trace in traces:
+        for track in trace.tracks:
+            if track.counter is not None:
+                parts.append(sampled(trace.counters[track.counter], *window, columns))
+            sizes.append(0 if track.counter is None else len(parts[-1].value))
+    words.append(("counter_start", np.cumsum([0, *sizes]).astype(np.uint32)))
+    floats.append(("counter_begin_ps", np.concatenate([part.begin_ps for part in parts]).astype(np.float64)))
+    floats.append(("counter_value", np.concatenate([part.value for part in parts])))
+    floats.append(("counter_low", np.concatenate([part.low for part in parts])))
+    words.append(("counter_count", np.concatenate([part.count for part in parts])))
 
 
 def hits(

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.trace_args import TraceArgs
-from tpu_profile_plugin.analysis.trace_host import THREADS, HostTrace
+from tpu_profile_plugin.analysis.trace_host import THREADS, HostTrace, Track
 from tpu_profile_plugin.analysis.trace_sections import HOST_STRIDE
 from tpu_profile_plugin.analysis.trace_window import Window, boxes, event_args, hits, whole
 from tpu_profile_plugin.errors import BadRequest, NoData
-from tpu_profile_plugin.tools.trace_json import Host, offset
+from tpu_profile_plugin.tools.trace_json import Host
 
 MOST_BOXES = 100_000
 """A window ships at most about this many boxes."""
@@ -29,6 +29,9 @@ def columns(hosts: Sequence[Host], window: Window, resolution: int, fixed: Seque
         f'"version":1,"full_timespan_ps":[{full[0]},{full[1]}],"window_ps":[{window[0]},{window[1]}],'
         f'"total_events":{total},"truncated":false,'
     )
+    origin = next((trace.time_origin_ns for trace in traces if trace.time_origin_ns), None)
+    if origin is not None:
+        head += f'"time_origin_ns":{origin},'
     return boxes(traces, window, resolution, MOST_BOXES, head.encode() + _members(hosts, fixed))
 
 
@@ -54,10 +57,19 @@ def fixed_header(name: str, trace: HostTrace, pid_offset: int) -> bytes:
             "rows": rows[i],
             "events": sizes[i],
             "kind": "async" if trace.native.is_async(i) else "events",
+            **_counter_facts(trace, track),
         }
         for i, track in enumerate(trace.tracks)
     ]
     return b"\0".join(_inner(part) for part in (sections, tracks))
+
+
+def _counter_facts(trace: HostTrace, track: Track) -> dict[str, Any]:
+    if track.counter is None:
+        return {}
+    counter = trace.counters[track.counter]
+    extent = {"min": float(counter.value.min()), "max": float(counter.value.max())}
+    return {"kind": "counter", "events": len(counter.value), "unit": counter.unit, **extent}
 
 
 def _members(hosts: Sequence[Host], fixed: Sequence[bytes]) -> bytes:
@@ -204,6 +216,3 @@ def matcher(query: str, *, regex: bool, case: bool) -> Callable[[str], object]:
         return re.compile(query, 0 if case else re.IGNORECASE).search
     except re.error as error:
         raise BadRequest(f"The regular expression is not valid: {error.msg}.", position=error.pos) from None
-
-
-__all__ = ["columns", "event", "fixed_header", "matcher", "offset", "search"]

@@ -9,11 +9,14 @@ from typing import Any
 from tpu_profile_plugin.analysis.trace_args import TraceArgs
 from tpu_profile_plugin.analysis.trace_host import HostTrace
 from tpu_profile_plugin.analysis.trace_sections import HOST_STRIDE
-from tpu_profile_plugin.analysis.trace_window import Chosen, Window, legacy_events, streaming_body
+from tpu_profile_plugin.analysis.trace_window import Chosen, Window, counter_events, legacy_events, streaming_body
 from tpu_profile_plugin.units import PS_PER_MS
 
 LEGACY_CAP = 5_000_000
 """The older form holds at most this many events, the earliest."""
+
+MOST_SAMPLES = 10_000_000
+_TOO_MANY_SAMPLES = "There are too many counter samples to show."
 
 Host = tuple[str, HostTrace]
 """A host's name and its timeline."""
@@ -29,17 +32,22 @@ def streaming(
 ) -> bytes:
     """The streaming form without arguments; `window` is the extent of the whole trace."""
     head = _streaming_head(hosts, sum(map(len, chosen)), args, window, full_dma=full_dma)
-    return streaming_body(chosen, head, _STREAMING_TAIL)
+    samples = sum(len(counter.value) for _, trace in hosts for counter in trace.counters)
+    if samples > MOST_SAMPLES:
+        return streaming_body(chosen, head, _tail(samples, _TOO_MANY_SAMPLES))
+    values = [counter_events(trace, offset(i), legacy=False) for i, (_, trace) in enumerate(hosts)]
+    return streaming_body(chosen, head + b"".join(values), _tail(samples))
 
 
 def streaming_with(
     hosts: Sequence[Host], events: Sequence[bytes], count: int, args: Sequence[TraceArgs], window: Window
 ) -> bytes:
     """The streaming form around events that are JSON already, each behind a comma."""
-    return b"".join([_streaming_head(hosts, count, args, window, full_dma=False), *events, _STREAMING_TAIL])
+    return b"".join([_streaming_head(hosts, count, args, window, full_dma=False), *events, _tail(0)])
 
 
-_STREAMING_TAIL = b'], "showCounterMessage": "" ,"totalCounterEvents":0}'
+def _tail(samples: int, message: str = "") -> bytes:
+    return f'],"showCounterMessage":{_dump(message)},"totalCounterEvents":{samples}}}'.encode()
 
 
 def _streaming_head(
@@ -70,7 +78,8 @@ def legacy(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> bytes:
         first, last = i == 0, i == len(hosts) - 1
         pid_offset = offset(i) if several else 0
         front, back = head.encode() if first else b"", b"{}]}\n" if last else b""
-        parts.append(legacy_events(trace, of_host, pid_offset, LEGACY_CAP // len(hosts), front, back))
+        values = counter_events(trace, pid_offset, legacy=True)
+        parts.append(legacy_events(trace, of_host, pid_offset, LEGACY_CAP // len(hosts), front + values, back))
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -78,7 +87,7 @@ def _metadata(prefix: str, trace: HostTrace, pid_offset: int, *, counted: bool) 
     """The events that name and order processes and threads."""
     events: list[dict[str, Any]] = []
     for section in trace.sections:
-        tracks = [track for track in trace.tracks if track.pid == section.pid]
+        tracks = [track for track in trace.tracks if track.pid == section.pid and track.counter is None]
         pid = section.pid + pid_offset
         title = {"name": prefix + section.name}
         process: dict[str, Any] = {"args": title, "name": "process_name", "ph": "M", "pid": pid}

@@ -19,6 +19,7 @@ from tpu_profile_plugin.units import PS_PER_MS
 _STREAMING_RESOLUTION = 8000
 _CANVAS_RESOLUTION = 2000
 _MOST_COLUMNS = 1_000_000
+_SWITCH = ("0", "1", "false", "true")
 
 PARAMS = (
     Param("format", "string", "json", "Form of the answer.", choices=("json", "columns", "event", "search")),
@@ -26,16 +27,16 @@ PARAMS = (
     Param("end_time_ms", "float", None, "End of the window in ms; absent or 0: end of the trace."),
     Param("resolution", "float", None, "Units across the window; 0: every event.", minimum=0),
     Param("full_dma", "bool", False, "Show asynchronous transfers of a TPU as begin and end pairs."),
-    Param("full_args", "bool", False, "Give every event all its arguments."),
+    Param("full_args", "string", "0", "Give every event all its arguments.", choices=_SWITCH),
     Param("event_name", "string", None, "Name of one event that is asked for with all its arguments."),
     Param("duration_ms", "float", 0.0, "Its duration in ms."),
     Param("unique_id", "int", 0, "Its number among the events that begin at the same time."),
     Param("search_prefix", "string", None, "Give all events whose name begins so."),
     Param("search_metadata", "bool", False, "Give the found events their arguments."),
     Param("query", "string", None, "What to search for (format=search)."),
-    Param("regex", "bool", False, "The query is a regular expression."),
-    Param("case", "bool", False, "Upper and lower case differ."),
-    Param("args", "bool", False, "Search arguments as well."),
+    Param("regex", "string", "0", "The query is a regular expression.", choices=_SWITCH),
+    Param("case", "string", "0", "Upper and lower case differ.", choices=_SWITCH),
+    Param("args", "string", "0", "Search arguments as well.", choices=_SWITCH),
     Param("limit", "int", 10_000, "The most hits of a search.", minimum=1, maximum=1_000_000),
     Param("pid", "int", -1, "Process of one event (format=event)."),
     Param("tid", "int", -1, "Thread of one event (format=event)."),
@@ -73,7 +74,7 @@ def _streaming(inputs: Inputs) -> bytes:
             visible(trace, window, resolution, trace_json.offset(i), full_dma=inputs.flag("full_dma"))
             for i, trace in enumerate(traces)
         ]
-    if inputs.flag("full_args") or (prefix and inputs.flag("search_metadata")):
+    if _is_on(inputs, "full_args") or (prefix and inputs.flag("search_metadata")):
         events = [typed_events(part, of_host) for part, of_host in zip(chosen, args, strict=True)]
         return trace_json.streaming_with(hosts, events, sum(map(len, chosen)), args, full)
     return trace_json.streaming(hosts, chosen, args, full, full_dma=inputs.flag("full_dma"))
@@ -104,8 +105,8 @@ def _search(inputs: Inputs) -> Raw:
     query = inputs.text("query")
     if not query:
         raise BadRequest("A search needs the parameter 'query'.", parameter="query")
-    args = [_args(host, folded=False) for host in inputs.hosts] if inputs.flag("args") else []
-    options = {"regex": inputs.flag("regex"), "case": inputs.flag("case")}
+    args = [_args(host, folded=False) for host in inputs.hosts] if _is_on(inputs, "args") else []
+    options = {"regex": _is_on(inputs, "regex"), "case": _is_on(inputs, "case")}
     body = trace_canvas.search(_hosts(inputs), _fixed(inputs), args, query, limit=inputs.integer("limit"), **options)
     return Raw(body, BINARY_TYPE)
 
@@ -153,6 +154,10 @@ def _fixed(inputs: Inputs) -> list[bytes]:
         )
         for i, host in enumerate(inputs.hosts)
     ]
+
+
+def _is_on(inputs: Inputs, name: str) -> bool:
+    return inputs.text(name) in ("1", "true")
 
 
 def _window(inputs: Inputs, full: Window) -> Window:

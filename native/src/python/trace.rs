@@ -12,7 +12,7 @@ use crate::trace::build::{Piece, Table, build};
 use crate::trace::order::decode_flow;
 use crate::trace::payload::{self, Container, Strings};
 use crate::trace::select::{self, Query, Selection};
-use crate::trace::{Names, TrackId, json, legacy, lod, search};
+use crate::trace::{Names, TrackId, counter, json, legacy, lod, search};
 
 type Read<'py, T> = PyReadonlyArray1<'py, T>;
 type Array<T> = Py<PyArray1<T>>;
@@ -195,23 +195,23 @@ impl Trace {
         without_gil(py, || Ok(self.inner.flow_ends(id, limit, threads)))
     }
 
-    /// Chooses the events of a window (ps) cut into `columns` units (0: everything).
+    /// Events that stand on a track of a trace viewer: neither asynchronous nor beyond the 256th of one begin.
+    fn on_tracks(&self, py: Python<'_>, threads: usize) -> PyResult<usize> {
+        without_gil(py, || Ok(self.inner.order(threads).on_tracks))
+    }
+
+    /// Chooses the events of a window (ps) that are shown at a resolution (ps; 0: everything).
     fn select(
         &self,
         py: Python<'_>,
         begin: i64,
         end: i64,
-        columns: f64,
+        resolution: i64,
         asynchronous: bool,
         threads: usize,
     ) -> PyResult<TraceSelection> {
-        let trace = &self.inner;
-        let inner = without_gil(py, || {
-            let events = trace.order(threads).on_tracks;
-            let resolution = select::step(begin, end, columns, events);
-            Ok(select::select(trace, &Query { begin, end, resolution, asynchronous, threads }))
-        })?;
-        Ok(TraceSelection { inner })
+        let query = Query { begin, end, resolution, asynchronous, threads };
+        Ok(TraceSelection { inner: without_gil(py, || Ok(select::select(&self.inner, &query)))? })
     }
 
     /// Chooses all events whose name is marked, one flag per name id.
@@ -409,8 +409,28 @@ fn trace_legacy<'py>(
     })
 }
 
+/// Further arrays of an answer: numbers, words, and texts that become numbers of its strings.
+type Further<'py> = (Vec<(String, Read<'py, f64>)>, Vec<(String, Read<'py, u32>)>, Vec<(String, Vec<String>)>);
+
+/// JSON of the samples of a counter; see `counter::json`.
+#[pyfunction]
+fn trace_counter<'py>(
+    py: Python<'py>,
+    pid: u32,
+    name: &str,
+    series: &str,
+    begin: Read<'py, i64>,
+    value: Read<'py, f64>,
+    legacy: bool,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (begin, value) = (begin.as_slice()?, value.as_slice()?);
+    let bytes = without_gil(py, || Ok(counter::json(pid, name, series, begin, value, legacy)))?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
 /// The binary answer for a window (ps); `head` holds further members of the header, each followed by a comma.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "one call per answer")]
 fn trace_columns<'py>(
     py: Python<'py>,
     traces: Vec<Py<Trace>>,
@@ -418,13 +438,26 @@ fn trace_columns<'py>(
     columns: u32,
     limit: usize,
     head: &[u8],
+    further: Further<'py>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
+    let mut container = Container::default();
+    let mut strings = Strings::default();
+    for (name, values) in &further.0 {
+        container.f64s(name, values.as_slice()?);
+    }
+    for (name, values) in &further.1 {
+        container.u32s(name, values.as_slice()?);
+    }
+    for (name, labels) in &further.2 {
+        let numbers: Vec<u32> = labels.iter().map(|label| strings.number(label.as_bytes())).collect();
+        container.u32s(name, &numbers);
+    }
     let traces: Vec<&crate::trace::Trace> = traces.iter().map(|t| &t.get().inner).collect();
     let bytes = without_gil(py, || {
         let share = limit / traces.len().max(1);
         let boxes = parallel::run(threads, traces.clone(), |t| Ok(lod::boxes(t, window.0, window.1, columns, share)))?;
-        Ok(payload::columns(&traces, boxes, head))
+        Ok(payload::columns(&traces, boxes, head, strings, container))
     })?;
     Ok(PyBytes::new(py, &bytes))
 }
@@ -475,6 +508,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_args, module)?)?;
     module.add_function(wrap_pyfunction!(trace_legacy, module)?)?;
     module.add_function(wrap_pyfunction!(trace_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_counter, module)?)?;
     module.add_function(wrap_pyfunction!(trace_search, module)?)?;
     module.add_function(wrap_pyfunction!(trace_args_matching, module)?)
 }

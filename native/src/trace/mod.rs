@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod build;
+pub mod counter;
 pub mod json;
 pub mod legacy;
 pub mod levels;

@@ -105,8 +105,15 @@ impl Strings {
 }
 
 /// Boxes of one or several traces as an answer; `head` holds the members that do not depend on the window.
-pub fn columns(traces: &[&Trace], mut boxes: Vec<Boxes>, head: &[u8]) -> Vec<u8> {
-    let mut strings = Strings::default();
+///
+/// `strings` and `container` may hold something already.
+pub fn columns(
+    traces: &[&Trace],
+    mut boxes: Vec<Boxes>,
+    head: &[u8],
+    mut strings: Strings,
+    mut container: Container,
+) -> Vec<u8> {
     let mut starts = vec![0u32];
     let mut base = 0;
     for (trace, part) in traces.iter().zip(&mut boxes) {
@@ -119,7 +126,6 @@ pub fn columns(traces: &[&Trace], mut boxes: Vec<Boxes>, head: &[u8]) -> Vec<u8>
     let mut members = head.to_vec();
     members.put(format!("\"resolution\":{resolution},\"boxes\":{base},\"merged_events\":{merged},").as_bytes());
     strings.member(&mut members);
-    let mut container = Container::default();
     container.u32s("track_start", &starts);
     container.u16s("row", &concat(&boxes, |b| &b.row));
     container.f64s("begin_ps", &concat(&boxes, |b| &b.begin));
@@ -145,7 +151,8 @@ mod tests {
         let trace = trace_of(&[(0, 0, 5, 3), (0, 7, 1, 4), (1, 2, 2, 3)]);
         let found = boxes(&trace, 0, 10, 100, 1000);
         let again = boxes(&trace, 0, 10, 100, 1000);
-        let bytes = columns(&[&trace, &trace], vec![found, again], b"\"version\":1,");
+        let bytes =
+            columns(&[&trace, &trace], vec![found, again], b"\"version\":1,", Strings::default(), Container::default());
         let length = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]) as usize;
         let header = std::str::from_utf8(&bytes[8..8 + length]).expect("UTF-8");
         assert_eq!(&bytes[..4], MAGIC);

@@ -4,9 +4,6 @@ use super::Trace;
 use super::levels::{LEVELS, Seen, Visibility, resolution};
 use super::order::{BLOCK, Kind, Order};
 
-/// Below this many events nothing is left out.
-pub const SMALL: usize = 500_000;
-
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Query {
@@ -23,14 +20,6 @@ pub struct Query {
 #[derive(Default)]
 pub struct Selection {
     pub places: Vec<u32>,
-}
-
-/// The resolution of a window cut into `columns` units; 0 when nothing may be left out.
-pub fn step(begin: i64, end: i64, columns: f64, events: usize) -> i64 {
-    if events < SMALL || columns.is_nan() || columns <= 0.0 {
-        return 0;
-    }
-    (end.saturating_sub(begin).max(0) as f64 / columns + 0.5).floor() as i64
 }
 
 pub fn select(trace: &Trace, query: &Query) -> Selection {
@@ -177,14 +166,6 @@ mod tests {
         let trace = trace_with(&[(0, 0, 5, 0), (1, 0, 5, 1), (1, 1, 1, 2)], &[(2, 7 << 2 | 3)], &[2]);
         assert_eq!(names(&trace, &query(0, 9)), [0, 1]);
         assert_eq!(names(&trace, &Query { asynchronous: true, ..query(0, 9) }), [0, 2, 1]);
-    }
-
-    #[test]
-    fn steps_round_half_up_and_small_traces_show_everything() {
-        assert_eq!(step(0, 1_962_527_722_440_000, 8000.0, SMALL), 245_315_965_305);
-        assert_eq!(step(0, 100, 0.0, SMALL), 0);
-        assert_eq!(step(0, 100, 10.0, SMALL - 1), 0);
-        assert_eq!(step(0, 15, 10.0, SMALL), 2);
     }
 
     #[test]

@@ -1,0 +1,68 @@
+"""Asks the trace viewer about typed-in profiles, and reads its answers back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from builders.xspace_text import build
+from tpu_profile_plugin.tools import trace_viewer
+from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+from tpu_profile_plugin.tools.shelf import Shelf
+
+_TYPES = {"u32": np.uint32, "u16": np.uint16, "f64": np.float64}
+
+
+def inputs_of(*texts: str, tool=trace_viewer.TOOL, **params: Any) -> Inputs:
+    """Inputs of hosts h0, h1, ... whose profiles are typed in; parameters as in a query string."""
+    shelf = Shelf(1 << 24)
+
+    def host(index: int, text: str) -> HostProfile:
+        data = np.frombuffer(build(text), np.uint8)
+        return HostProfile(f"h{index}", index, f"h{index}.xplane.pb", index, lambda: data, shelf)
+
+    values = {
+        param.name: param.parse(None if params.get(param.name) is None else str(params[param.name]))
+        for param in tool.params
+    }
+    return Inputs("run", tuple(host(i, text) for i, text in enumerate(texts)), values)
+
+
+def streaming(*texts: str, **params: Any) -> dict[str, Any]:
+    """The streaming answer."""
+    return json.loads(trace_viewer.TOOL.build(inputs_of(*texts, **params)).body)
+
+
+def events(*texts: str, **params: Any) -> list[dict[str, Any]]:
+    """Its events without those that name things."""
+    return [event for event in streaming(*texts, **params)["traceEvents"] if event["ph"] != "M"]
+
+
+def legacy(*texts: str) -> dict[str, Any]:
+    """The whole answer in the older form."""
+    return json.loads(trace_viewer.LEGACY.build(inputs_of(*texts, tool=trace_viewer.LEGACY)).body)
+
+
+def read_container(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and arrays of a binary answer."""
+    assert body[:4] == b"TPC1"
+    length = int.from_bytes(body[4:8], "little")
+    assert (8 + length) % 8 == 0
+    header = json.loads(body[8 : 8 + length])
+    arrays = {}
+    for name, facts in header["arrays"].items():
+        assert facts["offset"] % 8 == 0
+        arrays[name] = np.frombuffer(body, _TYPES[facts["type"]], facts["length"], 8 + length + facts["offset"])
+    return header, arrays
+
+
+def canvas(*texts: str, **params: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and arrays of `format=columns`, or of another binary form."""
+    return read_container(trace_viewer.TOOL.build(inputs_of(*texts, **{"format": "columns", **params})).body)
+
+
+def event(text: str, pid: int, tid: int, index: int) -> dict[str, Any]:
+    """The answer about one event."""
+    return trace_viewer.TOOL.build(inputs_of(text, format="event", pid=pid, tid=tid, event=index)).value

@@ -1,0 +1,257 @@
+"""The streaming trace viewer: which processes, threads and events it gives, and how."""
+
+import pytest
+from builders.timeline import events, streaming
+
+from tpu_profile_plugin.errors import NoData
+
+HOST = """
+plane 0 "/host:CPU"
+  line 7 "python" @1000ns
+    0us +10us outer
+    2us +3us inner
+"""
+
+
+def metadata(*texts, **params):
+    return [e for e in streaming(*texts, **params)["traceEvents"] if e["ph"] == "M"]
+
+
+def processes(*texts):
+    return [(e["pid"], e["args"]["name"]) for e in metadata(*texts) if e["name"] == "process_name"]
+
+
+def threads(*texts):
+    return [(e["pid"], e["tid"], e["args"]["name"]) for e in metadata(*texts) if e["name"] == "thread_name"]
+
+
+def line(name="l", event="e"):
+    return f'line 1 "{name}"\n0us +1us {event}\n'
+
+
+def test_processes_are_numbered_by_role():
+    planes = 'plane 2 "/device:TPU:0"\n' + line() + 'plane 0 "/host:CPU"\n' + line()
+    planes += 'plane 4 "/device:CUSTOM:x"\n' + line() + 'plane 9 "/host:metadata"\n' + line()
+    assert processes(planes) == [(1003, "h0 /device:TPU:0"), (1505, "h0 /device:CUSTOM:x"), (1701, "h0 /host:CPU")]
+
+
+def test_gpu_planes_win_over_tpu_planes():
+    planes = 'plane 0 "/device:TPU:0"\n' + line() + 'plane 0 "/device:GPU:0"\n' + line()
+    assert processes(planes) == [(1001, "h0 /device:GPU:0")]
+
+
+def test_several_host_planes_are_numbered_by_name():
+    planes = 'plane 0 "/host:CPU [2]"\n' + line() + 'plane 0 "/host:CPU [1]"\n' + line()
+    assert processes(planes) == [(1701, "h0 /host:CPU [1]"), (1702, "h0 /host:CPU [2]")]
+
+
+def test_device_planes_are_listed_even_when_empty_and_hosts_are_kept_apart():
+    assert processes(HOST + 'plane 1 "/device:TPU:0"\n', HOST) == [
+        (1002, "h0 /device:TPU:0"),
+        (1701, "h0 /host:CPU"),
+        (2701, "h1 /host:CPU"),
+    ]
+
+
+def test_threads_take_the_shown_id_and_name_and_are_sorted():
+    lines = 'plane 1 "/device:TPU:0"\nline 9 "b"\n0us +1us e\nline -2 "c"\n0us +1us e\n'
+    lines += 'line 5 "a" display=3 "shown"\n0us +1us e\nline 4 "none"\n'
+    assert threads(lines) == [(1002, 3, "shown"), (1002, 9, "b"), (1002, 0xFFFFFFFE, "c")]
+
+
+def test_metadata_names_and_orders():
+    assert metadata(HOST) == [
+        {"args": {"name": "h0 /host:CPU"}, "name": "process_name", "ph": "M", "pid": 1701, "thread_count": 1},
+        {"args": {"sort_index": 1701}, "name": "process_sort_index", "ph": "M", "pid": 1701},
+        {"args": {"name": "python"}, "name": "thread_name", "ph": "M", "pid": 1701, "tid": 7},
+        {"args": {"sort_index": 7}, "name": "thread_sort_index", "ph": "M", "pid": 1701, "tid": 7},
+    ]
+
+
+def test_frame_of_the_answer():
+    answer = streaming(HOST + 'plane 1 "/device:TPU:0"\n')
+    del answer["traceEvents"]
+    assert answer == {
+        "displayTimeUnit": "ns",
+        "metadata": {"highres-ticks": True},
+        "codeLink": "",
+        "useNewBackend": False,
+        "details": [{"name": "mpmd_pipeline_view", "value": False}, {"name": "full_dma", "value": False}],
+        "returnedEventsSize": 2,
+        "filteredByVisibility": True,
+        "fullTimespan": [0.001, 0.011],
+        "stackFrames": {},
+        "showCounterMessage": "",
+        "totalCounterEvents": 0,
+    }
+
+
+def test_bulk_events():
+    assert events(HOST) == [
+        {"pid": 1701, "tid": 7, "name": "outer", "ts": 1, "dur": 10, "ph": "X", "args": {"uid": 0}},
+        {"pid": 1701, "tid": 7, "name": "inner", "ts": 3, "dur": 3, "ph": "X", "args": {"uid": 0}},
+    ]
+
+
+def test_events_that_begin_together_are_numbered_longer_first_then_by_process():
+    planes = 'plane 0 "/host:CPU"\nline 2 "b"\n0us +1us x\n0us +5us y\nline 1 "a"\n0us +1us z\n'
+    planes += 'plane 0 "/device:TPU:0"\nline 8 "c"\n0us +1us w\n'
+    assert {e["name"]: (e.get("z"), e["args"]["uid"]) for e in events(planes)} == {
+        "y": (None, 0),
+        "w": (1, 1),
+        "z": (2, 2),
+        "x": (3, 3),
+    }
+
+
+def test_internal_events_are_hidden_but_their_thread_stays():
+    text = (
+        'plane 0 "/host:CPU"\nline 1 "a"\n0us +1us MemoryAllocation\nline 2 "b"\n0us +1us PrefetchProduce\n1us +1us x'
+    )
+    assert [e["name"] for e in events(text)] == ["x"]
+    assert threads(text) == [(1701, 1, "a"), (1701, 2, "b")]
+
+
+def test_instants_last_at_least_a_picosecond():
+    (found,) = events('plane 0 "/host:CPU"\nline 1 "a"\n5ns +0us x')
+    assert (found["ts"], found["dur"]) == (0.005, 1e-6)
+
+
+def test_display_names_are_shown_and_steps_are_named():
+    text = 'plane 0 "/host:CPU"\nline 1 "a"\n0us +9us train {_r=1, step_num=4}\n1us +1us long_one\n'
+    text += 'metadata long_one display="short"'
+    assert [e["name"] for e in events(text)] == ["train 4", "short"]
+    assert {e["args"]["group_id"] for e in events(text)} == {0}
+
+
+def test_windows_in_milliseconds_are_closed():
+    text = 'plane 0 "/host:CPU"\nline 1 "a"\n0ms +1ms a\n2ms +1ms b\n4ms +1ms c\n6ms +1ms d'
+    assert [e["name"] for e in events(text, start_time_ms=3, end_time_ms=4)] == ["b", "c"]
+    assert [e["name"] for e in events(text, start_time_ms=3.5, end_time_ms=0)] == ["c", "d"]
+    assert events(text, start_time_ms=100, end_time_ms=200) == []
+
+
+FLOWS = """
+plane 0 "/host:CPU"
+  line 1 "a"
+    0us +1us out {_pt=12, _p=77}
+    1us +1us generic {_pt=0, _p=5}
+  line 2 "b"
+    2us +1us in {_ct=12, _c=77}
+"""
+
+
+def test_flows_carry_id_category_and_direction():
+    found = {e["name"]: e for e in events(FLOWS)}
+    assert found["out"]["bind_id"] == found["in"]["bind_id"] != found["generic"]["bind_id"]
+    keys = [{k: e.get(k) for k in ("cat", "flow_in", "flow_out")} for e in found.values()]
+    assert keys == [
+        {"cat": "tpu_launch", "flow_in": None, "flow_out": True},
+        {"cat": None, "flow_in": None, "flow_out": True},
+        {"cat": "tpu_launch", "flow_in": True, "flow_out": None},
+    ]
+
+
+DMA = """
+plane 0 "/device:TPU:0"
+  line 1 "XLA Modules"
+    0us +9us m {run_id=1}
+  line 4 "Async XLA Ops"
+    1us +2us copy {_a=1, flow=u31}
+    2us +2us quiet {_a=1}
+"""
+
+
+def test_asynchronous_transfers_are_pairs_and_only_when_asked():
+    assert [e["name"] for e in events(DMA)] == ["m", "quiet"]
+    assert streaming(DMA, full_dma="true")["details"][1] == {"name": "full_dma", "value": True}
+    pairs = [e for e in events(DMA, full_dma="true") if e["name"] == "copy"]
+    assert [(e["ph"], e["ts"], e["id"], e["cat"], "tid" in e) for e in pairs] == [
+        ("b", 1, 7, "", False),
+        ("e", 3, 7, "", False),
+    ]
+    assert ["uid" in e["args"] for e in pairs] == [True, False]
+
+
+OPS = """
+plane 0 "/device:TPU:0"
+  line 1 "XLA Ops"
+    1us +2us op {flops=5, _c=4, big=9007199254740993, ratio=0.5d, text="a", raw=0x0102, group_id=3, other=&"ref"}
+  metadata op {hlo_category="fusion", symbol_id=7} display="shown op"
+"""
+
+
+def test_details_of_one_event():
+    (found,) = events(OPS, event_name="shown op", start_time_ms=0.001, duration_ms=0.002, unique_id=0)
+    assert found == {
+        "pid": 1001,
+        "tid": 1,
+        "name": "shown op",
+        "ts": 1,
+        "dur": 2,
+        "ph": "X",
+        "args": {
+            "group_id": 3,
+            "long_name": "op",
+            "hlo_category": "fusion",
+            "big": "9007199254740993",
+            "ratio": 0.5,
+            "text": "a",
+            "other": "ref",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"event_name": "x"}, {"start_time_ms": 1}, {"duration_ms": 1}, {"unique_id": 1}, {"unique_id": 999}]
+)
+def test_details_need_the_exact_event(wrong):
+    right = {"event_name": "shown op", "start_time_ms": 0.001, "duration_ms": 0.002, "unique_id": 0}
+    with pytest.raises(NoData):
+        streaming(OPS, **{**right, **wrong})
+
+
+def test_long_full_names_become_stack_frames():
+    text = OPS.replace(" op ", " a_name_of_more_than_sixteen ")
+    answer = streaming(text, event_name="shown op", start_time_ms=0.001, duration_ms=0.002)
+    (found,) = (e for e in answer["traceEvents"] if e["ph"] == "X")
+    assert answer["stackFrames"][str(found["sf"])] == {"name": "a_name_of_more_than_sixteen"}
+    assert "long_name" not in found["args"]
+
+
+def test_search_by_prefix():
+    text = 'plane 0 "/host:CPU"\nline 1 "a"\n0us +1us copy.1 {n=3}\n2us +1us other\n4us +1us copy.2'
+    assert [e["name"] for e in events(text, search_prefix="copy")] == ["copy.1", "copy.2"]
+    with_args = events(text, search_prefix="copy", search_metadata="true")
+    assert [e["args"] for e in with_args] == [{"n": 3}, {}]
+    assert [e["args"] for e in events(text, full_args="1")] == [{"n": 3}, {}, {}]
+
+
+COUNTERS = """
+plane 0 "/device:TPU:0"
+  line 1 "XLA Ops"
+    0us +9us op
+  line 2 "_counters_"
+    1us +0us "hbm (util %)" {value=12.346d}
+    3us +0us "hbm (util %)" {value=50d}
+    2us +0us power {watts=7, volts=2}
+  line 3 "counters_more"
+    0us +1us unseen
+"""
+
+
+def test_counters_are_one_event_with_all_samples():
+    answer = streaming(COUNTERS)
+    found = [e for e in answer["traceEvents"] if e["ph"] == "C"]
+    assert found == [
+        {"pid": 1001, "name": "hbm (util %)", "ph": "C", "event_stats": "value", "entries": [[1, 12.35], [3, 50]]},
+        {"pid": 1001, "name": "power", "ph": "C", "event_stats": "volts", "entries": [[2, 2]]},
+        {"pid": 1001, "name": "power", "ph": "C", "event_stats": "watts", "entries": [[2, 7]]},
+    ]
+    assert answer["totalCounterEvents"] == 4
+    assert threads(COUNTERS) == [(1001, 1, "XLA Ops")]
+
+
+def test_an_empty_profile_is_an_empty_timeline():
+    assert streaming("")["traceEvents"] == []
+    assert streaming("")["fullTimespan"] == [0, 0]
