@@ -27,9 +27,8 @@ class Steps:
       line: the step line.
       source: first event of each step.
       begin_ps, duration_ps, group_id: of the whole step.
-      idle_ps: summed idle time of its parts; ABSENT where the file's own number (if any) stands.
+      idle_ps: summed idle time of its parts.
       device_offset_ps, device_duration_ps: of the step on the device's clock, ABSENT where its first part has none.
-      changed: whether any of this differs from the file.
     """
 
     line: int
@@ -40,26 +39,24 @@ class Steps:
     idle_ps: Ints
     device_offset_ps: Ints
     device_duration_ps: Ints
-    changed: bool
 
 
 def merge_steps(space: XSpace, plane: Plane, line: int, group: Ints) -> Steps | None:
-    """Merges neighbouring steps of one group and drops those without; None when `line` holds no steps."""
+    """Merges neighbouring steps of one group and drops those without; None when `line` holds no grouped steps."""
     if not is_step_line(plane.lines.name[line]):
         return None
     start = plane.lines.event_start
     event = np.arange(start[line], start[line + 1], dtype=np.int64)
     own = group[event]
+    if not bool((own >= 0).any()):
+        return None
     begin = plane.events.begin_ps[event]
     end = begin + plane.events.duration_ps[event]
     picked = Picked(space, plane, plane.events.stats, _STATS)
-    idle, has_idle = picked.ints("step_idle_time_ps").at(event)
+    idle, _ = picked.ints("step_idle_time_ps").at(event)
     offset, has_offset = picked.ints("device_offset_ps").at(event)
     length, has_length = picked.ints("device_duration_ps").at(event)
     timed = has_offset & has_length
-    if not bool((own >= 0).any()):
-        device = np.where(timed, offset, ABSENT), np.where(timed, length, ABSENT)
-        return Steps(line, event, begin, end - begin, own, np.where(has_idle, idle, ABSENT), *device, changed=False)
     first = (own >= 0) & np.append(True, own[1:] != own[:-1])
     kept = np.flatnonzero(own >= 0)
     head = np.searchsorted(kept, np.flatnonzero(first))
@@ -77,7 +74,6 @@ def merge_steps(space: XSpace, plane: Plane, line: int, group: Ints) -> Steps | 
         np.add.reduceat(idle[kept], head),
         np.where(whole, low, ABSENT),
         np.where(whole, high - low, ABSENT),
-        changed=True,
     )
 
 
