@@ -3,6 +3,7 @@ import type { Layout, PlacedLane } from "./layout";
 import { LaneKind, ROW_HEIGHT } from "./layout";
 import type { Trace } from "./trace";
 import { trackKey } from "./trace";
+import type { CssPx } from "./units";
 
 export interface LabelEvents {
   toggleSection(pid: number): void;
@@ -15,6 +16,8 @@ interface Label {
   readonly element: HTMLElement;
   readonly inner: HTMLElement;
   stamp: number;
+  /** Place as it was last written: styles are touched only when they change. */
+  place: string;
 }
 
 export class Labels {
@@ -44,14 +47,7 @@ export class Labels {
         this.container.append(label.element);
       }
       label.stamp = this.stamp;
-      const height = layout.height[lane]!;
-      const cover = pinned ? 0 : Math.max(0, layout.pinnedHeight - y);
-      label.element.style.transform = `translateY(${y}px)`;
-      label.element.style.height = `${height}px`;
-      label.element.style.clipPath = cover > 0 ? `inset(${cover}px 0 0 0)` : "";
-      // the name of a tall track stays in sight while its first row is scrolled away
-      const slide = Math.max(0, Math.min(cover + Math.max(0, pinned ? 0 : -y - cover), height - ROW_HEIGHT - 3));
-      label.inner.style.transform = slide > 0 ? `translateY(${slide}px)` : "";
+      setPlace(label, y, layout.height[lane]!, pinned ? 0 : layout.pinnedHeight);
     }
     for (const [key, label] of this.shown) {
       if (label.stamp === this.stamp) continue;
@@ -67,7 +63,7 @@ export class Labels {
     element.append(inner);
     if (layout.kind[lane] === LaneKind.Section) this.fillSection(trace, layout, lane, element, inner, hidden);
     else this.fillTrack(trace, layout, lane, element, inner, pinned);
-    return { element, inner, stamp: 0 };
+    return { element, inner, stamp: 0, place: "" };
   }
 
   private fillSection(
@@ -136,6 +132,21 @@ export class Labels {
     button.addEventListener("click", () => this.events.menu(target, button));
     return button;
   }
+}
+
+/** Moves a label to its lane; what lies above `top` is covered by pinned tracks. */
+function setPlace(label: Label, y: CssPx, height: CssPx, top: CssPx): void {
+  const place = `${y} ${height} ${top}`;
+  if (label.place === place) return;
+  label.place = place;
+  const { element, inner } = label;
+  const cover = Math.max(0, top - y);
+  element.style.transform = `translateY(${y}px)`;
+  element.style.height = `${height}px`;
+  element.style.clipPath = cover > 0 ? `inset(${cover}px 0 0 0)` : "";
+  // the name of a tall track stays in sight while its first row is scrolled away
+  const slide = Math.max(0, Math.min(cover, height - ROW_HEIGHT - 3));
+  inner.style.transform = slide > 0 ? `translateY(${slide}px)` : "";
 }
 
 function laneKey(trace: Trace, layout: Layout, lane: number): string {

@@ -24,6 +24,7 @@ import { commonName, pick, samePick, toggled } from "./selection";
 import type { Picked } from "./selection";
 import { withSteps } from "./steps";
 import { Tooltip } from "./tooltip";
+import { sameTracks } from "./trace";
 import type { Trace } from "./trace";
 import type { BoxIndex, CssPx, Span } from "./units";
 import { between, clampWindow, framing, resized, sameWindow, wholeWindow } from "./window";
@@ -71,6 +72,9 @@ export class Timeline {
   private request = 0;
   private dirty = { data: false, overlay: false, window: false };
   private labelWidth: CssPx = 220;
+  /** Kept, because asking the element may force a layout in every frame. */
+  private stageHeight: CssPx = 0;
+  private spacerHeight: CssPx = 0;
   private readonly observer: ResizeObserver;
   private readonly unbind: () => void;
 
@@ -105,7 +109,7 @@ export class Timeline {
 
   /** Height of the rows' area. */
   get height(): CssPx {
-    return Math.max(0, this.elements.stage.clientHeight - rulerHeight(this.trace));
+    return Math.max(0, this.stageHeight - rulerHeight(this.trace));
   }
 
   get view(): View | null {
@@ -124,7 +128,8 @@ export class Timeline {
 
   /** Shows an answer. The first one sets the window to the whole trace; later ones leave everything as it is. */
   setTrace(answer: Trace): void {
-    const first = this.trace === null;
+    const before = this.trace;
+    const first = before === null;
     const trace = withSteps(answer);
     this.trace = trace;
     this.trackIndex = tracksByKey(trace);
@@ -135,7 +140,8 @@ export class Timeline {
     this.minimap.offer(trace);
     this.painter.colour(trace, commonName(this.selection));
     this.cursorBox = -1;
-    this.relayout();
+    if (before !== null && sameTracks(before, trace)) this.redraw("data");
+    else this.relayout();
     if (first) this.resize();
   }
 
@@ -293,6 +299,7 @@ export class Timeline {
   private resize(): void {
     const { clientWidth, clientHeight } = this.elements.stage;
     if (clientWidth === 0) return;
+    this.stageHeight = clientHeight;
     this.painter.resize(this.trace, clientWidth, clientHeight);
     this.elements.root.style.setProperty("--tl-ruler", `${rulerHeight(this.trace)}px`);
     this.setScale(resized(this.scale, clientWidth));
@@ -336,7 +343,9 @@ export class Timeline {
     this.labels.update(trace, layout, this.placed, this.arrangement!.hiddenTracks);
     this.minimap.draw(this.window);
     const { scroller, spacer } = this.elements;
-    spacer.style.height = `${layout.contentHeight + layout.pinnedHeight + rulerHeight(trace)}px`;
+    const content = layout.contentHeight + layout.pinnedHeight;
+    if (content !== this.spacerHeight) spacer.style.height = `${content}px`;
+    this.spacerHeight = content;
     if (Math.abs(scroller.scrollTop - this.scroll) >= 1) scroller.scrollTop = this.scroll;
   }
 

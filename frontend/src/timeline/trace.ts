@@ -300,3 +300,13 @@ export function firstBeginningAfter(
   }
   return low;
 }
+
+/** Whether two answers have the same sections and tracks, so that the arrangement of one serves the other. */
+export function sameTracks(a: Trace, b: Trace): boolean {
+  return (
+    a.tracks.length === b.tracks.length &&
+    a.sections.length === b.sections.length &&
+    (a.steps === null) === (b.steps === null) &&
+    a.tracks.every((track, t) => track.rows === b.tracks[t]!.rows && trackKey(track) === trackKey(b.tracks[t]!))
+  );
+}

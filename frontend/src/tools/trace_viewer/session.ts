@@ -20,6 +20,8 @@ import type { EventDetails, Query, Source } from "./source";
 import { arrangementOf, readView, sameSet, viewPatch } from "./url";
 
 const URL_DELAY_MS = 300;
+/** While the window moves, what stands around the picture follows at this pace. */
+const MOVE_DELAY_MS = 100;
 /** Resolution of the request that only feeds the strip above. */
 const MINIMAP_RESOLUTION = 512;
 
@@ -48,6 +50,7 @@ export class Session {
   private searchAbort = new AbortController();
   private readonly life = new AbortController();
   private urlTimer = 0;
+  private moveTimer: ReturnType<typeof setTimeout> | 0 = 0;
 
   constructor(
     root: HTMLElement,
@@ -77,6 +80,7 @@ export class Session {
 
   dispose(): void {
     window.clearTimeout(this.urlTimer);
+    if (this.moveTimer !== 0) clearTimeout(this.moveTimer);
     for (const abort of [this.life, this.detailsAbort, this.searchAbort]) abort.abort();
     this.loader.dispose();
     this.unhook();
@@ -156,7 +160,12 @@ export class Session {
       const loaded: Loaded = { range: trace.window, resolution: trace.resolution, filtered: trace.mergedEvents > 0 };
       this.loader.update(loaded, window, trace.full, scale.width * (devicePixelRatio || 1));
     }
-    this.viewChanged();
+    if (this.moveTimer === 0) {
+      this.moveTimer = globalThis.setTimeout(() => {
+        this.moveTimer = 0;
+        this.viewChanged();
+      }, MOVE_DELAY_MS);
+    }
   }
 
   private selectionChanged(): void {
