@@ -27,11 +27,12 @@ _UNSHOWN_LINES = "counters_"
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One plane as a process: `plane` is its index in the profile."""
+    """One plane as a process: `plane` is its index in the profile, `has_lines` whether it had any, be they empty."""
 
     pid: int
     name: str
     plane: int
+    has_lines: bool
 
     @property
     def is_tpu(self) -> bool:
@@ -70,7 +71,8 @@ def sections(space: XSpace) -> tuple[Section, ...]:
 
 
 def _section(pid: int, plane: Plane, space: XSpace) -> Section:
-    return Section(pid, plane.name, next(i for i, other in enumerate(space.planes) if other is plane))
+    index = next(i for i, other in enumerate(space.planes) if other is plane)
+    return Section(pid, plane.name, index, len(plane.lines) > 0)
 
 
 def is_counter_line(name: str) -> bool:

@@ -84,9 +84,14 @@ def legacy(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> bytes:
 
 
 def _metadata(prefix: str, trace: HostTrace, pid_offset: int, *, counted: bool) -> list[dict[str, Any]]:
-    """The events that name and order processes and threads."""
+    """The events that name and order processes and threads.
+
+    The streaming form counts threads and leaves out planes without lines; the older form lists all.
+    """
     events: list[dict[str, Any]] = []
     for section in trace.sections:
+        if counted and not section.has_lines:
+            continue
         tracks = [track for track in trace.tracks if track.pid == section.pid and track.counter is None]
         pid = section.pid + pid_offset
         title = {"name": prefix + section.name}

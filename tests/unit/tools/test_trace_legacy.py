@@ -51,6 +51,11 @@ def test_counters_are_one_line_per_sample():
     ]
 
 
+def test_device_planes_are_listed_even_without_lines():
+    found = legacy('plane 1 "/device:TPU:0"')["traceEvents"]
+    assert [e["args"]["name"] for e in found if e.get("name") == "process_name"] == ["/device:TPU:0"]
+
+
 def test_several_hosts_keep_apart():
     host = 'plane 0 "/host:CPU"\nline 1 "a"\n0us +1us e'
     found = legacy(host, host)["traceEvents"]

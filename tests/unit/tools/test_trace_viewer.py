@@ -45,8 +45,9 @@ def test_several_host_planes_are_numbered_by_name():
     assert processes(planes) == [(1701, "h0 /host:CPU [1]"), (1702, "h0 /host:CPU [2]")]
 
 
-def test_device_planes_are_listed_even_when_empty_and_hosts_are_kept_apart():
-    assert processes(HOST + 'plane 1 "/device:TPU:0"\n', HOST) == [
+def test_planes_with_empty_lines_are_listed_and_hosts_are_kept_apart():
+    devices = 'plane 1 "/device:TPU:0"\nline 1 "empty"\nplane 5 "/device:TPU:1"\n'
+    assert processes(HOST + devices, HOST) == [
         (1002, "h0 /device:TPU:0"),
         (1701, "h0 /host:CPU"),
         (2701, "h1 /host:CPU"),
