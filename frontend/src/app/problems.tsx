@@ -10,8 +10,11 @@ export function Problems({ info }: { info: RunInfo }) {
   if (!first) return null;
   const line = (p: typeof first) => (
     <>
-      {p.where ? <code>{p.where}</code> : null}
-      {p.where ? ": " : ""}
+      {p.where && !p.message.startsWith(p.where) ? (
+        <>
+          <code>{p.where}</code>:{" "}
+        </>
+      ) : null}
       {p.message}
       {p.offset !== null && !new RegExp(`\\b${p.offset}\\b`).test(p.message) ? ` (byte ${formatCount(p.offset)})` : ""}
     </>

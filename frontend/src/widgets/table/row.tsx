@@ -7,6 +7,8 @@ import { cellText } from "./model";
 import { ROW_PX } from "./use_rows";
 
 const PADDING_PX = 16;
+/** Texts full of digits or capitals are wider than the mean. */
+const WIDEST = 1.12;
 
 interface Props {
   id: string;
@@ -59,7 +61,7 @@ function TableCell({ id, column, width, row, index, active }: CellProps) {
   const value = column.values[row];
   const text = cellText(column, value);
   const missing = value === null || value === undefined;
-  const room = Math.max(4, Math.floor((width - PADDING_PX) / charWidth()));
+  const room = Math.max(4, Math.floor((width - PADDING_PX) / (charWidth() * WIDEST)));
   const shown = column.kind === "string" ? cutMiddle(text, room) : text;
   const exact = missing ? "No value in the profile." : shown !== formatExact(value, null) ? formatExact(value, column.unit) : undefined;
   const share = typeof value === "number" ? shareOf(value, column.unit) : null;
