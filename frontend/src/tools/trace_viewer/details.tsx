@@ -78,6 +78,7 @@ function One({ picked, trace, session }: OneProps) {
           {trace.originNs === null ? null : <Fact name="Wall clock" value={wallClock(trace.originNs, picked.begin)} />}
           <Fact name="Section" value={section?.name ?? details?.section ?? String(picked.pid)} />
           <Fact name="Track" value={track?.name || (details?.track ?? String(picked.tid))} />
+          {details?.group_name ? <Fact name="Step or group" value={details.group_name} /> : null}
           {(details?.args ?? []).map((arg, i) => (
             <Fact key={`${arg.key}.${i}`} name={arg.key} value={String(arg.value)} argument />
           ))}

@@ -38,7 +38,7 @@ function useSession(props: PageProps, root: { readonly current: HTMLDivElement |
         });
       }
     };
-    const made = new Session(root.current, new Source(client, { run, tool: tool.id, hosts: chosen }), state, changed);
+    const made = new Session(root.current, new Source(client, { run, hosts: chosen }), state, changed);
     setSession(made);
     const observer = new MutationObserver(() => made.timeline.readTheme());
     observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });

@@ -47,6 +47,7 @@ export interface EventDetails {
   readonly duration_ps: number;
   readonly args: readonly EventArg[];
   readonly group_id?: number | string | null;
+  readonly group_name?: string | null;
   readonly row?: number;
   readonly stack?: readonly string[];
   readonly ancestors?: readonly Ancestor[];
@@ -60,10 +61,12 @@ export interface Query {
   readonly args: boolean;
 }
 
+/** The whole-trace tool has one answer, for other programs; windows come from the streaming one. */
+const TAG = "trace_viewer@";
+
 /** Which trace: a run and one or several of its hosts. */
 export interface Place {
   readonly run: string;
-  readonly tool: string;
   readonly hosts: readonly string[];
 }
 
@@ -75,10 +78,10 @@ export class Source {
 
   /** Parameters that name the trace, host(s) included. */
   params(): Record<string, string> {
-    const { run, tool, hosts } = this.place;
+    const { run, hosts } = this.place;
     const [only] = hosts;
-    if (hosts.length > 1) return { run, tag: tool, hosts: hosts.join(",") };
-    return only === undefined ? { run, tag: tool } : { run, tag: tool, host: only };
+    if (hosts.length > 1) return { run, tag: TAG, hosts: hosts.join(",") };
+    return only === undefined ? { run, tag: TAG } : { run, tag: TAG, host: only };
   }
 
   /** Boxes of a range at a resolution. */
@@ -93,7 +96,8 @@ export class Source {
 
   /** Everything about one event. `host` is the section's, where several are shown. */
   event(ref: EventRef, host: string, signal?: AbortSignal): Promise<EventDetails> {
-    const params = { ...this.params(), ...(host ? { host } : {}), format: "event", pid: ref.pid, tid: ref.tid, event: ref.event };
+    const owner = host || this.place.hosts[0];
+    const params = { run: this.place.run, tag: TAG, host: owner, format: "event", pid: ref.pid, tid: ref.tid, event: ref.event };
     return this.client.json<EventDetails>("data", params, { signal });
   }
 
