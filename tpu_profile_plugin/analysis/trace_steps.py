@@ -68,13 +68,13 @@ def _file_steps(space: XSpace, section: Section) -> Ruler | None:
 
 
 def _disjoint(begin: I64, duration: I64, names: list[str]) -> Ruler:
-    """Sorted; a step that begins before the end of those before it is left out."""
+    """Sorted; a step that still runs when the next begins (pipelining) ends there on the ruler."""
     order = np.lexsort((-duration, begin))
     begin, duration = begin[order], duration[order]
-    latest = np.maximum.accumulate(begin + duration) if len(begin) else begin
-    keep = np.r_[True, begin[1:] >= latest[:-1]] if len(begin) else np.empty(0, np.bool_)
-    kept = [names[i] for i in order[keep].tolist()]
-    return Ruler(begin[keep], duration[keep], tuple(kept))
+    keep = np.r_[True, begin[1:] > begin[:-1]] if len(begin) else np.empty(0, np.bool_)
+    begin, duration = begin[keep], duration[keep]
+    duration[:-1] = np.minimum(duration[:-1], np.diff(begin))
+    return Ruler(begin, duration, tuple(names[i] for i in order[keep].tolist()))
 
 
 def time_origin_ns(space: XSpace) -> int | None:

@@ -10,7 +10,7 @@ import type { CssPx } from "./units";
 export const AXIS_HEIGHT: CssPx = 24;
 export const STEPS_HEIGHT: CssPx = 18;
 /** Least distance of two ticks. */
-export const TICK_GAP: CssPx = 100;
+export const TICK_GAP: CssPx = 112;
 
 /** Height of the ruler of a trace. */
 export function rulerHeight(trace: Trace | null): CssPx {

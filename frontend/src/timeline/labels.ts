@@ -2,7 +2,7 @@
 import type { Layout, PlacedLane } from "./layout";
 import { LaneKind, ROW_HEIGHT } from "./layout";
 import type { Trace } from "./trace";
-import { trackKey } from "./trace";
+import { sectionTitle, trackKey } from "./trace";
 import type { CssPx } from "./units";
 
 export interface LabelEvents {
@@ -75,15 +75,16 @@ export class Labels {
     hidden: ReadonlySet<string>,
   ): void {
     const section = trace.sections[layout.index[lane]!]!;
+    const title = sectionTitle(trace, layout.index[lane]!);
     const collapsed = layout.collapsed[lane] === 1;
     const tracks = trace.tracks.slice(section.trackBegin, section.trackEnd);
     const out = tracks.filter((track) => hidden.has(trackKey(track))).length;
     element.className = "tl-label tl-section";
-    const button = this.triangle(collapsed, section.name, () => this.events.toggleSection(section.pid));
-    const name = span("tl-name", section.name);
+    const button = this.triangle(collapsed, title, () => this.events.toggleSection(section.pid));
+    const name = span("tl-name", title);
     const note = span("tl-note", `${tracks.length} ${tracks.length === 1 ? "track" : "tracks"}${out ? `, ${out} hidden` : ""}`);
     inner.append(button, name, note);
-    if (out > 0) inner.append(this.more({ section: section.pid }, `Actions for ${section.name}`));
+    if (out > 0) inner.append(this.more({ section: section.pid }, `Actions for ${title}`));
     element.title = section.host && !section.name.includes(section.host) ? `${section.name} on ${section.host}` : section.name;
     inner.addEventListener("dblclick", () => this.events.toggleSection(section.pid));
   }
@@ -108,7 +109,7 @@ export class Labels {
       span("tl-name", name),
       this.more({ track: key }, `Actions for track ${name}`),
     );
-    const section = trace.sections[track.section]?.name ?? "";
+    const section = sectionTitle(trace, track.section);
     element.title = `${name}\n${section}\n${track.events.toLocaleString("en-US")} events`;
   }
 

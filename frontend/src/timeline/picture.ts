@@ -1,6 +1,7 @@
 // The timeline as one picture: names left, ruler and boxes right, as they are on the screen.
 import { LaneKind, ROW_HEIGHT } from "./layout";
 import type { Timeline } from "./timeline";
+import { sectionTitle } from "./trace";
 
 /** A new canvas with everything on it, in device pixels. */
 export function composePicture(timeline: Timeline): HTMLCanvasElement {
@@ -33,7 +34,7 @@ function drawNames(ink: CanvasRenderingContext2D, timeline: Timeline, width: num
   for (const { lane, y } of placed) {
     const index = layout.index[lane]!;
     const section = layout.kind[lane] === LaneKind.Section;
-    const name = section ? trace.sections[index]!.name : trace.tracks[index]!.name;
+    const name = section ? sectionTitle(trace, index) : trace.tracks[index]!.name;
     ink.fillStyle = palette.text;
     ink.font = `${section ? "600 " : ""}${12 * ratio}px ${palette.font}`;
     ink.fillText(name, (section ? 8 : 20) * ratio, top + (y + ROW_HEIGHT / 2) * ratio);

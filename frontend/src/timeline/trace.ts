@@ -245,6 +245,14 @@ export function trackKey(track: { readonly pid: number; readonly tid: number }):
   return `${track.pid}.${track.tid}`;
 }
 
+/** Name of a section, with its host where the trace has several. */
+export function sectionTitle(trace: Trace, index: SectionIndex): string {
+  const section = trace.sections[index];
+  if (section === undefined) return "";
+  const several = trace.sections.some((other) => other.host !== section.host);
+  return several && section.host && !section.name.includes(section.host) ? `${section.host} ${section.name}` : section.name;
+}
+
 /** Name of a box; null for a merged block. */
 export function boxName(trace: Trace, box: BoxIndex): string | null {
   const name = trace.name[box]!;

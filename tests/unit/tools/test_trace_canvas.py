@@ -1,8 +1,10 @@
 """What the timeline page gets: boxes of a window, one event, hits of a search."""
 
+import numpy as np
 import pytest
 from builders.timeline import canvas, event
 
+from tpu_profile_plugin.analysis import trace_steps
 from tpu_profile_plugin.errors import BadRequest, NoData
 
 US = 1_000_000
@@ -211,3 +213,11 @@ def test_bad_searches_say_why():
     assert caught.value.details["position"] == 1
     with pytest.raises(BadRequest, match="query"):
         canvas(SEARCHED, format="search")
+
+
+def test_overlapping_steps_end_on_the_ruler_where_the_next_begins():
+    begin, duration = np.array([30, 0, 10, 10]), np.array([5, 15, 50, 3])
+    found = trace_steps._disjoint(begin, duration, ["c", "a", "b", "short"])
+    assert found.names == ("a", "b", "c")
+    assert found.begin_ps.tolist() == [0, 10, 30]
+    assert found.duration_ps.tolist() == [10, 20, 5]

@@ -5,6 +5,7 @@ import { CopyButton } from "../../widgets/copy_button";
 import { mergedCount } from "../../timeline/selection";
 import type { Picked } from "../../timeline/selection";
 import { instant } from "../../timeline/ticks";
+import { sectionTitle } from "../../timeline/trace";
 import type { Trace } from "../../timeline/trace";
 import { explain } from "../../api/explain";
 import type { Session } from "./session";
@@ -64,7 +65,6 @@ interface OneProps {
 function One({ picked, trace, session }: OneProps) {
   const details = session.details;
   const track = trace.tracks[session.timeline.trackIndex.get(`${picked.pid}.${picked.tid}`) ?? -1];
-  const section = trace.sections[track?.section ?? -1];
   const precision = Math.max(picked.duration / 1000, 1);
   const failure = session.detailsError === null ? null : explain(session.detailsError, {});
   return (
@@ -76,7 +76,7 @@ function One({ picked, trace, session }: OneProps) {
           <Fact name="Start" value={instant(picked.begin - trace.full.begin, precision)} exact={`${picked.begin} ps`} />
           <Fact name="Duration" value={picked.duration > 0 ? formatTime(picked.duration) : "0 (an instant)"} exact={`${picked.duration} ps`} />
           {trace.originNs === null ? null : <Fact name="Wall clock" value={wallClock(trace.originNs, picked.begin)} />}
-          <Fact name="Section" value={section?.name ?? details?.section ?? String(picked.pid)} />
+          <Fact name="Section" value={track ? sectionTitle(trace, track.section) : (details?.section ?? String(picked.pid))} />
           <Fact name="Track" value={track?.name || (details?.track ?? String(picked.tid))} />
           {details?.group_name ? <Fact name="Step or group" value={details.group_name} /> : null}
           {(details?.args ?? []).map((arg, i) => (

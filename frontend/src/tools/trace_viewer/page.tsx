@@ -1,5 +1,5 @@
 // The trace viewer: toolbar, timeline, details below it.
-import { createPortal } from "preact/compat";
+import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { explain } from "../../api/explain";
 import type { PageModule, PageProps } from "../../api/page";
@@ -92,6 +92,10 @@ function Page(props: PageProps) {
       ]
     : [];
   const hits = session?.hits;
+  useEffect(() => {
+    // the corner lies in the timeline's own grid, outside of this component's elements
+    if (session && trace) render(<Corner session={session} />, session.timeline.elements.corner);
+  });
   return (
     <div class="tv">
       {session ? (
@@ -148,7 +152,6 @@ function Page(props: PageProps) {
         />
       ) : null}
       {session && trace ? <Status session={session} said={said} /> : null}
-      {session && trace ? createPortal(<Corner session={session} />, session.timeline.elements.corner) : null}
       {session?.menu ? <TrackMenu session={session} menu={session.menu} /> : null}
       {help ? <Help onClose={() => setHelp(false)} /> : null}
     </div>

@@ -11,7 +11,7 @@ import type { Arrangement } from "../../timeline/layout";
 import { reveal } from "../../timeline/reveal";
 import type { Picked } from "../../timeline/selection";
 import { Timeline } from "../../timeline/timeline";
-import { trackKey } from "../../timeline/trace";
+import { sectionTitle, trackKey } from "../../timeline/trace";
 import type { EventRef, Trace } from "../../timeline/trace";
 import { readChromeTrace } from "./chrome_trace";
 import type { ChromeTrace } from "./chrome_trace";
@@ -265,7 +265,7 @@ export class Session {
     const { trace, trackIndex } = this.timeline;
     const found = trace?.tracks[trackIndex.get(trackKey(track)) ?? -1];
     if (!trace || !found) return `${track.pid}.${track.tid}`;
-    return `${trace.sections[found.section]?.name ?? found.pid} / ${found.name || found.tid}`;
+    return `${sectionTitle(trace, found.section)} / ${found.name || found.tid}`;
   }
 
   /** All events of the window on the screen, for files. */
