@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tpu_profile_plugin.tools.registry import TOOLS
+
 PACKAGE = Path(__file__).parents[2] / "tpu_profile_plugin"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -50,6 +52,11 @@ def test_tools_do_not_import_each_other() -> None:
     for name, path in tools.items():
         others = {other for used in imports(path) for other in tools if used == other or used.startswith(other + ".")}
         assert not others, f"{name} imports {others}: shared code belongs into analysis/ or a helper of tools/"
+
+
+def test_every_page_folder_is_named_after_a_tool() -> None:
+    pages = {page.parent.name for page in (PACKAGE.parent / "frontend" / "src" / "tools").glob("*/page.tsx")}
+    assert pages - {tool.id.rstrip("@") for tool in TOOLS} == {"generic"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
