@@ -100,9 +100,26 @@ def stat_values(
 # ---- groups.rs
 
 def gather_stats(
-    start: NDArray[np.uint32], key: NDArray[np.uint32], slot_of_key: NDArray[np.uint8], slots: int
-) -> list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
-    """Per slot the owners with a stat of it, ascending, and where each owner's first is; slot 255: not wanted."""
+    start: NDArray[np.uint32],
+    key: NDArray[np.uint32],
+    kind: NDArray[np.uint8],
+    value: NDArray[np.uint64],
+    slot_of_key: NDArray[np.uint8],
+    slots: int,
+) -> list[tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint64]]]:
+    """Per slot the owners with a stat of it, ascending, and kind and value of each owner's first; 255: not wanted."""
+
+def lookup(rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each of `wanted` stands in `rows`, -1 where it does not; both strictly ascending."""
+
+def merge_rows(first: NDArray[np.int64], second: NDArray[np.int64], replace: bool) -> NDArray[np.int64]:
+    """Merges ascending rows: positions in their concatenation, the first list's before the second's among equals.
+
+    With `replace`, of equal rows only the second list's stays; both lists are then strictly ascending.
+    """
+
+def mix(columns: list[NDArray[np.int64]]) -> NDArray[np.uint64]:
+    """A 64-bit number for each tuple of numbers, one to one in the last column; columns of length 1 are repeated."""
 
 def overlapping(
     ref_begin: NDArray[np.int64], ref_duration: NDArray[np.int64], begin: NDArray[np.int64], duration: NDArray[np.int64]
@@ -137,8 +154,11 @@ def expand_lines(
     line is (begin, duration, code, group, level, first source event).
     """
 
-def walk_order(begin: NDArray[np.int64], duration: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """Indices by begin, shortest first; equal events in the order in which the reference walks them."""
+def walk_order(begin: NDArray[np.int64], duration: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ascending rows `wanted` by begin, shortest first; equal events as the reference's walk over all has them.
+
+    In planes of more than 131072 events equal ones stay in file order.
+    """
 
 def pair_offload(
     begin: NDArray[np.int64],

@@ -66,10 +66,10 @@ impl Builder {
     }
 
     fn close(&mut self, level: usize) {
-        if level < self.open.len() {
+        if level + 1 < self.open.len() {
             self.shrink(level);
-            self.open.truncate(level);
         }
+        self.open.truncate(level);
     }
 
     /// Adds one level; true when a new event began at the first level.

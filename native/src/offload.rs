@@ -1,6 +1,6 @@
 //! Pairs the start and done events of copies to host memory and packs the pairs into rows.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// One paired operation: indices of the two events and the row it is shown in.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
@@ -10,16 +10,17 @@ pub struct Pair {
     pub row: u32,
 }
 
-/// Pairs events first in, first out per `key`; the events are ordered by begin.
+/// Pairs events first in, first out per `key` (small numbers); the events are ordered by begin.
 ///
 /// A pair spans from the begin of its start to the end of its done. It goes to the row whose last pair ended earliest,
 /// among those that ended at or before its begin, the last of equals; without such a row a new one is opened, up to `max_rows`.
 pub fn pair(begin: &[i64], duration: &[i64], key: &[u32], is_start: &[bool], max_rows: usize) -> Vec<Pair> {
-    let mut waiting: HashMap<u32, VecDeque<u32>> = HashMap::new();
+    let kinds = key.iter().max().map_or(0, |&last| last as usize + 1);
+    let mut waiting: Vec<VecDeque<u32>> = vec![VecDeque::new(); kinds];
     let mut frontier: Vec<i64> = Vec::new();
     let mut pairs = Vec::new();
     for at in 0..begin.len() {
-        let queue = waiting.entry(key[at]).or_default();
+        let queue = &mut waiting[key[at] as usize];
         if is_start[at] {
             queue.push_back(at as u32);
             continue;

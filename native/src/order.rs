@@ -21,8 +21,28 @@ impl Item {
     }
 }
 
+/// Planes with more events than this are too large to be compared row by row; their equal events stay in file order.
+pub const EXACT: usize = 1 << 17;
+
+/// The ascending `wanted` rows in the order of the walk over all events; all rows must exist.
+///
+/// The whole walk is only done where it matters: when two of the wanted events are equal.
+pub fn walk_order_of(begin: &[i64], duration: &[i64], wanted: &[i64]) -> Vec<i64> {
+    let mut keyed: Vec<(i64, i64, i64)> =
+        wanted.iter().map(|&row| (begin[row as usize], duration[row as usize], row)).collect();
+    keyed.sort();
+    let ties = keyed.windows(2).any(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1));
+    if ties && begin.len() <= EXACT {
+        let mut is_wanted = vec![false; begin.len()];
+        wanted.iter().for_each(|&row| is_wanted[row as usize] = true);
+        let walk = walk_order(begin, duration);
+        return walk.into_iter().filter(|&row| is_wanted[row as usize]).map(i64::from).collect();
+    }
+    keyed.into_iter().map(|(_, _, row)| row).collect()
+}
+
 /// Indices of the events by begin, shortest first, equal ones as the reference has them. The columns have one length.
-pub fn walk_order(begin: &[i64], duration: &[i64]) -> Vec<u32> {
+fn walk_order(begin: &[i64], duration: &[i64]) -> Vec<u32> {
     let mut items: Vec<Item> = (begin.iter().zip(duration).zip(0u32..))
         .map(|((&begin, &duration), index)| Item { begin, duration, index })
         .collect();
@@ -132,6 +152,13 @@ mod tests {
             seen.sort_unstable();
             assert_eq!(seen, (0..3000).collect::<Vec<u32>>());
         }
+    }
+
+    #[test]
+    fn some_of_the_events_are_in_the_order_of_all() {
+        assert_eq!(walk_order_of(&[5, 1, 5, 5], &[2, 9, 1, 3], &[0, 2, 3]), vec![2, 0, 3]);
+        assert_eq!(walk_order_of(&[0; 20], &[0; 20], &[0, 1, 10, 19]), vec![10, 19, 0, 1]);
+        assert_eq!(walk_order_of(&[0; EXACT + 1], &[0; EXACT + 1], &[0, 1, 10]), vec![0, 1, 10]);
     }
 
     #[test]

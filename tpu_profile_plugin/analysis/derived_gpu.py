@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis import derived as ids
 from tpu_profile_plugin.analysis.derived import ABSENT, Codes, ExtraLine, Ints
-from tpu_profile_plugin.analysis.derived_lines import Levels, Sources, derive, in_walk_order, op_levels
+from tpu_profile_plugin.analysis.derived_lines import Levels, Sources, derive, op_levels
 from tpu_profile_plugin.analysis.hlo import HloPrograms
 from tpu_profile_plugin.analysis.picked import Picked
 
@@ -102,7 +103,8 @@ def _stream_events(plane: Plane) -> Ints:
             keep[plane.lines.event_start[line] : plane.lines.event_start[line + 1]] = False
         events = events[keep]
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
-    return events[in_walk_order(np.arange(len(events)), begin, duration)]
+    walked: Ints = events[_native.walk_order(begin, duration, np.arange(len(events)))]
+    return walked
 
 
 def _sources(plane: Plane, events: Ints, group: Ints | None, scope: Ints) -> Sources:
@@ -151,7 +153,8 @@ class _Kernels:
         rows = plane.lines.events_of(line)
         first, last = np.searchsorted(self.events, [rows.start, rows.stop])
         own = self.events[first:last] - rows.start
-        walked: Ints = in_walk_order(own, plane.events.begin_ps[rows], plane.events.duration_ps[rows]) + rows.start
+        begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
+        walked: Ints = _native.walk_order(begin, duration, own) + rows.start
         return walked
 
     def scopes(self, events: Ints) -> Ints:

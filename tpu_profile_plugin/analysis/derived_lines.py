@@ -86,25 +86,6 @@ class Derived:
         )
 
 
-def in_walk_order(event: Ints, begin_ps: Ints, duration_ps: Ints) -> Ints:
-    """The ascending `event` by begin, shortest first; the columns are those of all events that are walked together.
-
-    Where two of them are equal, the order of the whole walk decides, and only then is it worth finding out.
-    """
-    begin, duration = begin_ps[event], duration_ps[event]
-    ahead, longer = begin[1:] - begin[:-1], duration[1:] - duration[:-1]
-    if bool(((ahead > 0) | ((ahead == 0) & (longer > 0))).all()):
-        return event
-    order = np.lexsort((duration, begin))
-    begin, duration = begin[order], duration[order]
-    if bool(((begin[1:] != begin[:-1]) | (duration[1:] != duration[:-1])).all()):
-        return event[order]
-    walk = _native.walk_order(begin_ps, duration_ps)
-    wanted = np.zeros(len(begin_ps), dtype=np.bool_)
-    wanted[event] = True
-    return walk[wanted[walk]].astype(np.int64)
-
-
 def derive(sources: Sources, lines: Sequence[Levels], *, stream: bool) -> list[Derived]:
     """Walks the sources once and builds all lines.
 

@@ -10,7 +10,7 @@ import numpy as np
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis import derived as ids
 from tpu_profile_plugin.analysis.derived import ABSENT, Codes, ExtraLine, Ints
-from tpu_profile_plugin.analysis.derived_lines import Levels, Sources, derive, in_walk_order, op_levels
+from tpu_profile_plugin.analysis.derived_lines import Levels, Sources, derive, op_levels
 from tpu_profile_plugin.analysis.picked import Picked
 
 if TYPE_CHECKING:
@@ -22,17 +22,16 @@ _NUMBER = re.compile(r"\.(\d+)\Z")
 _HOST_MEMORY = "S(5)"
 
 
-def derive_tpu(space: XSpace, plane: Plane, group: Ints | None) -> list[ExtraLine]:
-    """The derived lines of one TensorCore plane, without empty ones."""
+def derive_tpu(space: XSpace, plane: Plane, on_events: Picked, group: Ints | None) -> list[ExtraLine]:
+    """The derived lines of one TensorCore plane, without empty ones; `on_events` holds the stats of its events."""
     on_rows = Picked(space, plane, plane.event_metadata.stats, _STATS)
-    on_events = Picked(space, plane, plane.events.stats, _STATS)
     ops, op_texts = _texts(plane, on_rows, on_events, "tf_op")
     places, place_texts = _texts(plane, on_rows, on_events, "source")
     shown = _shown(ops, places, plane) & ~_is_async(plane, on_rows, on_events)
     events = np.flatnonzero(shown)
     lines: list[ExtraLine] = []
     if len(events):
-        events = in_walk_order(events, plane.events.begin_ps, plane.events.duration_ps)
+        events = _native.walk_order(plane.events.begin_ps, plane.events.duration_ps, events)
         none = np.full(len(events), -1, dtype=np.int32)
         op_row = ops[events] if ops is not None else none
         scopes, frameworks = op_levels(op_row, op_texts, [1])
@@ -111,7 +110,7 @@ def host_offload(plane: Plane) -> list[ExtraLine]:
     if not key_of:
         return []
     events = np.flatnonzero(key[plane.events.metadata] >= 0)
-    events = in_walk_order(events, plane.events.begin_ps, plane.events.duration_ps)
+    events = _native.walk_order(plane.events.begin_ps, plane.events.duration_ps, events)
     return _offload_rows(plane, events, key, starts, shown)
 
 
@@ -123,21 +122,23 @@ def _offload_rows(
     start, done, line = _native.pair_offload(
         begin, duration, key[rows].astype(np.uint32), starts[rows], ids.HOST_OFFLOAD_ROWS
     )
+    order = np.argsort(line, kind="stable")
+    cuts = np.searchsorted(line[order], np.arange(int(line.max()) + 2 if len(line) else 1))
     lines = []
-    for number in range(int(line.max()) + 1 if len(line) else 0):
-        own = np.flatnonzero(line == number)
+    for number in range(len(cuts) - 1):
+        own = order[cuts[number] : cuts[number + 1]]
         first, last = start[own], done[own]
-        source_row = rows[first].astype(np.int64)
-        distinct, code = np.unique(source_row, return_inverse=True)
+        distinct = np.flatnonzero(np.bincount(rows[first]))
+        code = np.searchsorted(distinct, rows[first])
         lines.append(
             ExtraLine(
                 id=ids.HOST_OFFLOAD_ID + number,
                 name=f"{ids.HOST_OFFLOAD}{number}",
                 begin_ps=begin[first],
                 duration_ps=begin[last] + duration[last] - begin[first],
-                metadata=code.reshape(-1).astype(np.uint32),
+                metadata=code.astype(np.uint32),
                 names=("",) * len(distinct),
-                display_names=tuple(shown[int(key[row])] for row in distinct),
+                display_names=tuple(shown[int(key[row])] for row in distinct.tolist()),
                 metadata_source=distinct,
                 extra_args={"_a": np.ones(len(own), dtype=np.int64)},
             )

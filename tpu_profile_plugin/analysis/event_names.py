@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.derived import Ints
+from tpu_profile_plugin.analysis.derived import Ints, Marks
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane
@@ -80,34 +80,37 @@ class EventsByName:
 
     def __init__(self, plane: Plane, wanted: Iterable[str] = KNOWN_EVENTS) -> None:
         wanted = frozenset(wanted)
-        self._plane = plane
         self._rows: dict[str, list[int]] = {}
         for row, name in enumerate(plane.event_metadata.names):
             if name in wanted:
                 self._rows.setdefault(name, []).append(row)
+        self._count = len(plane.event_metadata.id)
+        self._metadata = plane.events.metadata
+        # All events with any of the names, found in one pass; the rules then look among these few.
+        self._known = np.zeros(0, dtype=np.int64)
+        if self._rows:
+            self._known = np.flatnonzero(self.mask(*self._rows)[self._metadata])
+        self._known_rows = self._metadata[self._known]
 
     def has(self, *names: str) -> bool:
         """True when the plane's metadata knows one of the names, used or not."""
         return any(name in self._rows for name in names)
 
-    def rows(self, *names: str) -> list[int]:
-        """Rows of the event metadata with one of the names."""
-        return [row for name in names for row in self._rows.get(name, ())]
-
-    def mask(self, *names: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def mask(self, *names: str) -> Marks:
         """Per row of the event metadata, whether it has one of the names."""
-        mask = np.zeros(len(self._plane.event_metadata.id), dtype=np.bool_)
-        mask[self.rows(*names)] = True
+        mask = np.zeros(self._count, dtype=np.bool_)
+        mask[[row for name in names for row in self._rows.get(name, ())]] = True
         return mask
 
     def events(self, *names: str) -> Ints:
         """Events with one of the names, ascending."""
         if not self.has(*names):
             return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(self.mask(*names)[self._plane.events.metadata])
+        return self._known[self.mask(*names)[self._known_rows]]
 
-    def among(self, events: Ints, *names: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def among(self, events: Ints, *names: str) -> Marks:
         """Which of the events have one of the names."""
         if len(events) == 0 or not self.has(*names):
             return np.zeros(len(events), dtype=np.bool_)
-        return self.mask(*names)[self._plane.events.metadata[events]]
+        found: Marks = self.mask(*names)[self._metadata[events]]
+        return found

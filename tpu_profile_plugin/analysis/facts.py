@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.derived import ABSENT, Codes, Ints
 from tpu_profile_plugin.analysis.event_names import KNOWN_EVENTS, EventsByName
-from tpu_profile_plugin.analysis.mutators import HOST_STATS, Mutated, Regions, mutate, threadpool_regions
+from tpu_profile_plugin.analysis.mutators import EVENT_STATS, Mutated, Regions, mutate, threadpool_regions
 from tpu_profile_plugin.analysis.op_names import TENSORFLOW, TF_DATA, parse_op
 from tpu_profile_plugin.analysis.picked import Picked
 from tpu_profile_plugin.analysis.plane_roles import HOST_THREADS, TPU_PREFIX, grouping_line
@@ -64,7 +64,7 @@ class PlaneFacts:
 
 def facts_of(space: XSpace, plane: Plane) -> PlaneFacts:
     """Looks everything up that grouping needs of one plane."""
-    picked = Picked(space, plane, plane.events.stats, HOST_STATS)
+    picked = Picked(space, plane, plane.events.stats, EVENT_STATS)
     events = EventsByName(plane)
     own = Picked(space, plane, plane.stats, ["process_id"]).ints("process_id")
     return PlaneFacts(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.derived import Ints, Rows, Words
 from tpu_profile_plugin.analysis.event_names import GPU_LAUNCH, LAST_CONTEXT
 from tpu_profile_plugin.analysis.mutators import Mutated, mix
@@ -40,13 +41,13 @@ def flows(plane: Plane, picked: Picked, mutated: Mutated) -> tuple[Rows, Words]:
     for direction, side in ((OUT, mutated.producers), (IN, mutated.consumers)):
         if len(side):
             parts.append((side.event, flow_values(direction, side.type, side.id)))
-    if not parts:
-        return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64)
-    event = np.concatenate([part[0] for part in parts])
-    value = np.concatenate([part[1] for part in parts])
-    if len(parts) > 1:
-        order = np.argsort(event, kind="stable")
-        event, value = event[order], value[order]
+    event, value = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+    for own_event, own_value in parts:
+        if len(event) == 0:
+            event, value = own_event, own_value
+            continue
+        take = _native.merge_rows(event, own_event, False)
+        event, value = np.concatenate([event, own_event])[take], np.concatenate([value, own_value])[take]
     return event.astype(np.uint32), value
 
 

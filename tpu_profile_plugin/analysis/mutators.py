@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis import event_names as names
 from tpu_profile_plugin.analysis.derived import Ints, Words
 from tpu_profile_plugin.analysis.event_names import EventsByName
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 
 RUN_ID_MASK = (1 << 27) - 1
 
-HOST_STATS = (
+EVENT_STATS = (
     *("_pt", "_p", "_ct", "_c", "_pid", "_r", "_a", "id", "iter_num", "step_num", "graph_type", "is_func"),
     *("run_id", "queue_id", "device_ordinal", "core_type", "request_id", "queue_addr", "correlation_id", "device_id"),
-    *("group_id", "step_name", "is_eager", "flow"),
+    *("group_id", "step_name", "is_eager", "flow", "tf_op", "source"),
 )
-"""Event stats that grouping reads, on any plane."""
+"""Event stats that preprocessing reads on any plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +50,9 @@ class Mutated:
     run_id: Sparse
 
 
-def mix(*columns: Words | Ints | int) -> Words:
+def mix(*columns: Ints | int) -> Words:
     """A 64-bit number for each tuple of numbers; for the last column alone it is one to one."""
-    with np.errstate(over="ignore"):
-        seed = np.uint64(0)
-        out: Words = np.zeros(1, dtype=np.uint64)
-        for column in columns:
-            word = np.asarray(column)
-            out = _scramble(word.astype(np.uint64) + out + seed)
-            seed += np.uint64(0x9E3779B97F4A7C15)
-    return out
-
-
-def _scramble(word: Words) -> Words:
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
-    out: Words = word ^ (word >> np.uint64(31))
-    return out
+    return _native.mix([np.atleast_1d(np.asarray(column, dtype=np.int64)) for column in columns])
 
 
 def mutate(plane: Plane, events: EventsByName, picked: Picked) -> Mutated:
@@ -146,7 +133,7 @@ def _launch_keys(picked: Picked, events: Ints, run_id: Sparse, core: int | None)
     run, has_run = run_id.at(events)
     kind, _ = picked.ints("core_type").at(events)
     keep = has_queue & has_run
-    device = np.full(len(events), core or 0, dtype=np.int64)
+    device: Ints | int = core or 0
     if core is None:
         device, has_device = picked.ints("device_ordinal").at(events)
         keep &= has_device
@@ -160,10 +147,16 @@ def _contexts(picked: Picked, type_stat: str, id_stat: str, later: list[tuple[in
         types, id_at = types.where(has_id), id_at[has_id]
     if not later:
         return Contexts(types.event, types.value, id_at)
-    added = [Sparse(found.event, np.full(len(found), type_, dtype=np.int64)) for type_, found in later]
-    kinds = override(types, *added)
-    numbers = override(Sparse(types.event, id_at), *(found for _, found in later))
-    return Contexts(kinds.event, kinds.value, numbers.value)
+    out = Contexts(types.event, types.value, id_at)
+    for type_, found in later:
+        take = _native.merge_rows(out.event, found.event, True)
+        added = np.full(len(found), type_, dtype=np.int64)
+        out = Contexts(
+            np.concatenate([out.event, found.event])[take],
+            np.concatenate([out.type, added])[take],
+            np.concatenate([out.id, found.value])[take],
+        )
+    return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.derived import Codes, Ints
+from tpu_profile_plugin.analysis.derived import Bytes, Codes, Ints, Marks, Words
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, Stats, XSpace
@@ -18,6 +18,7 @@ _UINT64, _INT64, _STR, _REF = 3, 4, 5, 7
 _MAX_SLOTS = 254
 _NONE = np.zeros(0, dtype=np.int64)
 _NONE.flags.writeable = False
+_Found = tuple[Ints, Bytes, Words]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +31,16 @@ class Sparse:
     def __len__(self) -> int:
         return len(self.event)
 
-    def at(self, events: Ints) -> tuple[Ints, np.ndarray[Any, np.dtype[np.bool_]]]:
+    def at(self, events: Ints) -> tuple[Ints, Marks]:
         """Value at each of the ascending `events` (0 where there is none), and where there is one."""
         if self.event is events or np.array_equal(self.event, events):
             return self.value, np.ones(len(events), dtype=np.bool_)
         if len(self.event) == 0:
             return np.zeros(len(events), dtype=np.int64), np.zeros(len(events), dtype=np.bool_)
-        place = np.minimum(np.searchsorted(self.event, events), len(self.event) - 1)
-        present = self.event[place] == events
+        place = _native.lookup(self.event, events)
+        present: Marks = place >= 0
+        if bool(present.all()):
+            return self.value[place], present
         return np.where(present, self.value[place], 0), present
 
     def where(self, keep: np.ndarray[Any, Any]) -> Sparse:
@@ -50,15 +53,15 @@ EMPTY = Sparse(_NONE, _NONE)
 
 def override(base: Sparse, *later: Sparse) -> Sparse:
     """One column out of several: where events repeat, the last column's value stands."""
-    columns = [column for column in (base, *later) if len(column)]
-    if len(columns) <= 1:
-        return columns[0] if columns else EMPTY
-    event = np.concatenate([column.event for column in columns])
-    value = np.concatenate([column.value for column in columns])
-    order = np.argsort(event, kind="stable")
-    event, value = event[order], value[order]
-    last = np.append(event[1:] != event[:-1], True)
-    return Sparse(event[last], value[last])
+    out = base
+    for column in later:
+        if len(out) == 0 or len(column) == 0:
+            out = column if len(column) else out
+            continue
+        take = _native.merge_rows(out.event, column.event, True)
+        event, value = np.concatenate([out.event, column.event]), np.concatenate([out.value, column.value])
+        out = Sparse(event[take], value[take])
+    return out
 
 
 class Picked:
@@ -69,22 +72,27 @@ class Picked:
       plane: the plane that the stats belong to.
       stats: stats of its events or of its event metadata.
       names: the wanted names; those the plane does not know cost nothing.
+      owners: only these owners, all by default.
     """
 
-    def __init__(self, space: XSpace, plane: Plane, stats: Stats, names: Iterable[str]) -> None:
-        self._space, self._plane, self._stats = space, plane, stats
+    def __init__(
+        self, space: XSpace, plane: Plane, stats: Stats, names: Iterable[str], owners: slice | None = None
+    ) -> None:
+        self._space, self._plane = space, plane
         known = plane.stat_metadata.names
         slots = {name: slot for slot, name in enumerate(dict.fromkeys(names))}
         assert len(slots) < _MAX_SLOTS
-        self._found: dict[str, tuple[Ints, Ints]] = {}
+        self._found: dict[str, _Found] = {}
+        self._ints: dict[str, Sparse] = {}
         table = np.fromiter((slots.get(name, 255) for name in known), dtype=np.uint8, count=len(known))
         if len(stats.key) == 0 or not bool(np.any(table != 255)):
             return
-        found = _native.gather_stats(stats.start, stats.key, table, len(slots))
-        for name, slot in slots.items():
-            owner, stat = found[slot]
-            if len(owner):
-                self._found[name] = (owner.astype(np.int64), stat.astype(np.int64))
+        first = owners.start if owners else 0
+        start = stats.start[first : owners.stop + 1] if owners else stats.start
+        found = _native.gather_stats(start, stats.key, stats.kind, stats.value, table, len(slots))
+        if first:
+            found = [(owner + first, kind, value) for owner, kind, value in found]
+        self._found = {name: found[slot] for name, slot in slots.items() if len(found[slot][0])}
 
     def has(self, name: str) -> bool:
         """True when at least one owner carries the stat."""
@@ -98,27 +106,26 @@ class Picked:
         """Values written as int64 or uint64 (two's complement); other types read as 0."""
         if name not in self._found:
             return EMPTY
-        owner, stat = self._found[name]
-        kind = self._stats.kind[stat]
-        value = self._stats.value[stat].view(np.int64)
-        number = (kind == _UINT64) | (kind == _INT64)
-        return Sparse(owner, value if bool(number.all()) else np.where(number, value, 0))
+        if name not in self._ints:
+            owner, kind, value = self._found[name]
+            number = (kind == _UINT64) | (kind == _INT64)
+            signed = value.view(np.int64)
+            self._ints[name] = Sparse(owner, signed if bool(number.all()) else np.where(number, signed, 0))
+        return self._ints[name]
 
     def signed(self, name: str) -> Sparse:
         """Values written as int64; all other types, uint64 among them, read as 0, as the reference reads some stats."""
         if name not in self._found:
             return EMPTY
-        owner, stat = self._found[name]
-        value = self._stats.value[stat].view(np.int64)
-        number = self._stats.kind[stat] == _INT64
-        return Sparse(owner, value if bool(number.all()) else np.where(number, value, 0))
+        owner, kind, value = self._found[name]
+        number, signed = kind == _INT64, value.view(np.int64)
+        return Sparse(owner, signed if bool(number.all()) else np.where(number, signed, 0))
 
     def texts(self, name: str) -> tuple[Ints, Codes, list[str]]:
         """Owners with a non-empty text, the code of each, and the distinct texts in order of appearance."""
         if name not in self._found:
             return _NONE, np.zeros(0, dtype=np.int32), []
-        owner, stat = self._found[name]
-        kind, value = self._stats.kind[stat], self._stats.value[stat]
+        owner, kind, value = self._found[name]
         code_of: dict[str, int] = {}
         code = np.full(len(owner), -1, dtype=np.int32)
         plain, ref = kind == _STR, kind == _REF

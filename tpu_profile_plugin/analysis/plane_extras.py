@@ -76,7 +76,7 @@ def plane_extras(host: HostContext, index: int) -> PlaneExtras:
     if facts.regions is not None:
         draft.lines += _region_lines(facts, grouped.region_group[index])
     if host.derive and tensor_core(facts.plane.name) is not None:
-        draft.lines += derive_tpu(host.space, facts.plane, draft.group_id)
+        draft.lines += derive_tpu(host.space, facts.plane, facts.picked, draft.group_id)
     if facts.plane.name.startswith(GPU_PREFIX):
         _gpu(host, facts, draft, names)
     roots, group_id = grouped.step_roots[index], draft.group_id

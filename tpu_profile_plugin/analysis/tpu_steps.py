@@ -52,7 +52,7 @@ def merge_steps(space: XSpace, plane: Plane, line: int, group: Ints) -> Steps | 
         return None
     begin = plane.events.begin_ps[event]
     end = begin + plane.events.duration_ps[event]
-    picked = Picked(space, plane, plane.events.stats, _STATS)
+    picked = Picked(space, plane, plane.events.stats, _STATS, plane.lines.events_of(line))
     idle, _ = picked.ints("step_idle_time_ps").at(event)
     offset, has_offset = picked.ints("device_offset_ps").at(event)
     length, has_length = picked.ints("device_duration_ps").at(event)

@@ -10,7 +10,7 @@ use crate::cover::{self, Spans};
 use crate::error::Error;
 use crate::expand::{Events, Source, expand};
 use crate::forest;
-use crate::gather::gather;
+use crate::gather::{self, Stats, gather};
 use crate::hlo;
 use crate::offload::pair;
 use crate::order;
@@ -36,18 +36,55 @@ fn zip<T: Copy>(nodes: &[u32], values: &[T], count: usize) -> PyResult<Vec<(u32,
     Ok(nodes.iter().copied().zip(values.iter().copied()).collect())
 }
 
+type FoundColumns<'py> = (Array<'py, i64>, Array<'py, u8>, Array<'py, u64>);
+
 #[pyfunction]
 fn gather_stats<'py>(
     py: Python<'py>,
     start: Column<'py, u32>,
     key: Column<'py, u32>,
+    kind: Column<'py, u8>,
+    value: Column<'py, u64>,
     slot_of_key: Column<'py, u8>,
     slots: usize,
-) -> PyResult<Vec<(Array<'py, u32>, Array<'py, u32>)>> {
-    let (start, key, slot_of_key) = (start.as_slice()?, key.as_slice()?, slot_of_key.as_slice()?);
-    check(key.len() <= u32::MAX as usize && slots < 255, "too many stats")?;
-    let found = without_gil(py, || Ok(gather(start, key, slot_of_key, slots)))?;
-    Ok(found.into_iter().map(|found| (found.owner.into_pyarray(py), found.stat.into_pyarray(py))).collect())
+) -> PyResult<Vec<FoundColumns<'py>>> {
+    let stats =
+        Stats { start: start.as_slice()?, key: key.as_slice()?, kind: kind.as_slice()?, value: value.as_slice()? };
+    let slot_of_key = slot_of_key.as_slice()?;
+    check(slots < 255, "too many names")?;
+    let found = without_gil(py, || Ok(gather(stats, slot_of_key, slots)))?;
+    Ok(found
+        .into_iter()
+        .map(|found| (found.owner.into_pyarray(py), found.kind.into_pyarray(py), found.value.into_pyarray(py)))
+        .collect())
+}
+
+#[pyfunction]
+fn lookup<'py>(py: Python<'py>, rows: Column<'py, i64>, wanted: Column<'py, i64>) -> PyResult<Array<'py, i64>> {
+    let (rows, wanted) = (rows.as_slice()?, wanted.as_slice()?);
+    Ok(without_gil(py, || Ok(gather::lookup(rows, wanted)))?.into_pyarray(py))
+}
+
+#[pyfunction]
+fn merge_rows<'py>(
+    py: Python<'py>,
+    first: Column<'py, i64>,
+    second: Column<'py, i64>,
+    replace: bool,
+) -> PyResult<Array<'py, i64>> {
+    let (first, second) = (first.as_slice()?, second.as_slice()?);
+    Ok(without_gil(py, || Ok(gather::merge(first, second, replace)))?.into_pyarray(py))
+}
+
+#[pyfunction]
+fn mix<'py>(py: Python<'py>, columns: Vec<Column<'py, i64>>) -> PyResult<Array<'py, u64>> {
+    let mut slices = Vec::with_capacity(columns.len());
+    for column in &columns {
+        slices.push(column.as_slice()?);
+    }
+    let longest = slices.iter().map(|column| column.len()).max().unwrap_or(0);
+    check(slices.iter().all(|column| column.len() == longest || column.len() == 1), "columns of different length")?;
+    Ok(without_gil(py, || Ok(gather::mix(&slices)))?.into_pyarray(py))
 }
 
 fn walk<'py>(
@@ -135,10 +172,16 @@ fn expand_lines<'py>(
 }
 
 #[pyfunction]
-fn walk_order<'py>(py: Python<'py>, begin: Column<'py, i64>, duration: Column<'py, i64>) -> PyResult<Array<'py, u32>> {
-    let (begin, duration) = (begin.as_slice()?, duration.as_slice()?);
+fn walk_order<'py>(
+    py: Python<'py>,
+    begin: Column<'py, i64>,
+    duration: Column<'py, i64>,
+    wanted: Column<'py, i64>,
+) -> PyResult<Array<'py, i64>> {
+    let (begin, duration, wanted) = (begin.as_slice()?, duration.as_slice()?, wanted.as_slice()?);
     check(begin.len() == duration.len() && begin.len() < u32::MAX as usize, "columns of different length")?;
-    Ok(without_gil(py, || Ok(order::walk_order(begin, duration)))?.into_pyarray(py))
+    check(wanted.iter().all(|&row| row >= 0 && (row as usize) < begin.len()), "row number")?;
+    Ok(without_gil(py, || Ok(order::walk_order_of(begin, duration, wanted)))?.into_pyarray(py))
 }
 
 #[pyfunction]
@@ -154,6 +197,7 @@ fn pair_offload<'py>(
         (begin.as_slice()?, duration.as_slice()?, key.as_slice()?, is_start.as_slice()?);
     let count = begin.len();
     check(duration.len() == count && key.len() == count && is_start.len() == count, "columns of different length")?;
+    check(key.iter().all(|&key| (key as usize) <= (1 << 24)), "key")?;
     let (start, (done, row)): (Vec<u32>, (Vec<u32>, Vec<u32>)) = without_gil(py, || {
         let pairs = pair(begin, duration, key, is_start, max_rows);
         Ok(pairs.into_iter().map(|pair| (pair.start, (pair.done, pair.row))).unzip())
@@ -314,6 +358,9 @@ impl Forest {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gather_stats, module)?)?;
+    module.add_function(wrap_pyfunction!(merge_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(mix, module)?)?;
+    module.add_function(wrap_pyfunction!(lookup, module)?)?;
     module.add_function(wrap_pyfunction!(overlapping, module)?)?;
     module.add_function(wrap_pyfunction!(enclosing, module)?)?;
     module.add_function(wrap_pyfunction!(expand_lines, module)?)?;

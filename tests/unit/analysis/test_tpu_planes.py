@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from builders.shown import groups, profile
 
+from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.derived import ExtraLine
 from tpu_profile_plugin.analysis.preprocess import preprocess
 
@@ -275,10 +276,8 @@ def test_equal_spans_are_walked_as_the_reference_walks_them() -> None:
 
 @pytest.mark.parametrize("count", [17, 40, 100])
 def test_the_walk_is_sorted_whatever_the_ties(count: int) -> None:
-    from tpu_profile_plugin.analysis.derived_lines import in_walk_order
-
     begin, duration = np.arange(count, dtype=np.int64) // 7, np.arange(count, dtype=np.int64) % 2
-    order = in_walk_order(np.arange(count), begin, duration)
+    order = _native.walk_order(begin, duration, np.arange(count))
     keys = list(zip(begin[order].tolist(), duration[order].tolist(), strict=True))
     assert keys == sorted(keys)
     assert sorted(order.tolist()) == list(range(count))
