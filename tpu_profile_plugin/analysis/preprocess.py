@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -18,6 +21,11 @@ from tpu_profile_plugin.analysis.plane_roles import is_device, is_host
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
 
+S = TypeVar("S")
+T = TypeVar("T")
+_WORTH_THREADS = 200_000
+"""Events from which on threads pay."""
+
 
 def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:
     """Groups one host's events and derives what no profiler writes.
@@ -28,11 +36,23 @@ def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:
     """
     if already_grouped(space.planes):
         return _as_in_file(space)
-    planes = [facts_of(space, plane) for plane in space.planes]
-    grouped = group(planes)
-    host = HostContext(space, planes, grouped, hlo_programs(space), derive)
-    extras = tuple(plane_extras(host, index) for index in range(len(planes)))
-    return Preprocessed(extras, grouped.names, grouped.links)
+    with _workers(space) as each:
+        planes = each(lambda plane: facts_of(space, plane), space.planes)
+        grouped = group(planes)
+        host = HostContext(space, planes, grouped, hlo_programs(space), derive)
+        extras = each(lambda index: plane_extras(host, index), range(len(planes)))
+    return Preprocessed(tuple(extras), grouped.names, grouped.links)
+
+
+@contextmanager
+def _workers(space: XSpace) -> Iterator[Callable[[Callable[[S], T], Iterable[S]], list[T]]]:
+    """A `map` over planes; with threads where there is enough to do, for the heavy parts run without the GIL."""
+    threads = min(len(space.planes), os.cpu_count() or 1)
+    if threads < 2 or sum(len(plane.events) for plane in space.planes) < _WORTH_THREADS:
+        yield lambda fn, items: [fn(item) for item in items]
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield lambda fn, items: list(pool.map(fn, items))
 
 
 def already_grouped(planes: Sequence[Plane]) -> bool:
