@@ -1,6 +1,6 @@
 // The frame around every page: the tab in TensorBoard, sessions, tools, hosts, the address bar.
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import * as h from "./harness.js";
@@ -9,15 +9,31 @@ const SESSIONS = readdirSync(h.DEMO)
   .map((run) => ({ run, sessions: path.join(h.DEMO, run, "plugins", "profile") }))
   .flatMap(({ run, sessions }) => readdirSync(sessions).map((session) => `${run}/${session}`));
 
+/** A run of two hosts, made of one profile of the demo. */
+const TWO = "two/2026_01_01_00_00_00";
+
 let server;
 let prefixed;
+let pair;
+let paired;
 before(async () => {
+  pair = h.temporaryDirectory();
+  const [run, session] = SESSIONS.find((name) => name.startsWith("jax_scan")).split("/");
+  for (const host of ["host-a", "host-b"]) {
+    const from = path.join(h.DEMO, run, "plugins", "profile", session, "demo-host.xplane.pb");
+    const to = path.join(pair.directory, "two", "plugins", "profile", "2026_01_01_00_00_00", `${host}.xplane.pb`);
+    mkdirSync(path.dirname(to), { recursive: true });
+    copyFileSync(from, to);
+  }
+  paired = await h.startTensorBoard(pair.directory);
   server = await h.startTensorBoard(h.DEMO);
   prefixed = await h.startTensorBoard(h.DEMO, { pathPrefix: "/some/prefix" });
 });
 after(async () => {
   await server?.stop();
   await prefixed?.stop();
+  await paired?.stop();
+  pair?.remove();
 });
 
 h.inEveryBrowser("shell", ({ name, browser }) => {
@@ -51,6 +67,26 @@ h.inEveryBrowser("shell", ({ name, browser }) => {
     await tab.page.goBack();
     await h.until("the step back", () => h.query(tab).get("tool") !== "profile_contents");
     assert.equal(h.query(tab).get("run"), wanted);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("choosing a host changes the page and the address", async () => {
+    const tab = await h.openProfile(browser(), paired, { query: `run=${TWO}&tool=profile_contents` });
+    await h.shows(tab, "All hosts");
+    await h.click(tab, '[aria-label="Host"] button.picker');
+    const choices = await h.until("the list of hosts", async () => {
+      const found = await tab.frame().$$('[role="radiogroup"] label');
+      return found.length === 3 && found;
+    });
+    await choices[2].click();
+    await h.until("the host in the address", () => h.query(tab).get("host") === "host-b");
+    await h.until("rows of that host only", () =>
+      tab.frame().evaluate(() => {
+        const cells = [...document.querySelectorAll(".table-tr .first")];
+        return cells.length > 0 && cells.every((cell) => cell.textContent === "host-b");
+      }),
+    );
     h.assertClean(tab);
     await tab.page.close();
   });
