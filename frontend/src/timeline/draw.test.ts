@@ -105,6 +105,14 @@ describe("data canvas", () => {
     expect(calls(log, "fillText")).toEqual([]);
   });
 
+  it("draws a collapsed section as one line, a stripe per track", () => {
+    const box = [{ begin: 10, duration: 20, name: "a" }];
+    const two = made({ sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "t", boxes: box }, { tid: 2, name: "u", boxes: box }] }], full: [0, 100] });
+    const { ink, log } = recordingInk();
+    drawData(ink, sceneOf(two, { collapsedSections: new Set([1]) }), new Frame(COLOURS), text);
+    expect(calls(log, "fillRect").filter((c) => c[1] === palette.accent).map((c) => c.slice(2))).toEqual([[30, 3, 59, 7], [30, 11, 59, 7]]);
+  });
+
   it("fills counters as one area each", () => {
     const counter = made({ sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "HBM", kind: "counter", samples: [[0, 1], [50, 2]] }] }], full: [0, 100] });
     const { ink, log } = recordingInk();

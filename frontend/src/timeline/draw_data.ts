@@ -71,6 +71,8 @@ const LABEL_PADDING: CssPx = 4;
 const HATCH_WIDTH = 4;
 /** A row is drawn one pixel lower than high, so rows stay apart. */
 const ROW_LINE: CssPx = 1;
+/** Above and below the line of a collapsed section. */
+const SECTION_PADDING: CssPx = 3;
 
 /** Draws one frame; `frame` is scratch space that also tells how much was drawn. */
 export function drawData(ink: Ink, scene: Scene, frame: Frame, text: TextFit): void {
@@ -93,7 +95,10 @@ function collect(scene: Scene, frame: Frame, shapes: CounterShapes): void {
   const { trace, layout, ratio } = scene;
   const top = layout.pinnedHeight;
   for (const { lane, y, pinned } of scene.placed) {
-    if (layout.kind[lane] !== LaneKind.Track) continue;
+    if (layout.kind[lane] === LaneKind.Section) {
+      if (layout.collapsed[lane] === 1) collectSection(scene, frame, lane, y, top);
+      continue;
+    }
     const track = layout.index[lane]!;
     const clipTop = pinned ? 0 : top;
     if (trace.tracks[track]!.kind === "counter") {
@@ -122,6 +127,21 @@ function collectTrack(scene: Scene, frame: Frame, lane: number, y: CssPx, clipTo
       labelWidth,
     };
     addRow(frame, trace, trace.rowBase[track]! + row, scene.scale, ratio, place, scene.colours);
+  }
+}
+
+/** A collapsed section as one line: the outermost events of its tracks, thinly, one track below the other. */
+function collectSection(scene: Scene, frame: Frame, lane: number, y: CssPx, clipTop: CssPx): void {
+  const { trace, layout, ratio } = scene;
+  const { trackBegin, trackEnd } = trace.sections[layout.index[lane]!]!;
+  const room = layout.height[lane]! - 2 * SECTION_PADDING;
+  const step = room / Math.max(trackEnd - trackBegin, 1);
+  for (let track = trackBegin; track < trackEnd; track++) {
+    const top = y + SECTION_PADDING + (track - trackBegin) * step;
+    if (top < clipTop) continue;
+    // more tracks than pixels: several share one, the later on top
+    const place = { y: Math.round(top * ratio), height: Math.max(1, Math.round(step * ratio) - (step > 3 ? 1 : 0)), labelWidth: Infinity };
+    addRow(frame, trace, trace.rowBase[track]!, scene.scale, ratio, place, scene.colours);
   }
 }
 

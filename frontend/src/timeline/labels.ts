@@ -81,8 +81,9 @@ export class Labels {
     const out = tracks.filter((track) => hidden.has(trackKey(track))).length;
     element.className = "tl-label tl-section";
     const button = this.triangle(collapsed, title, () => this.events.toggleSection(section.pid));
-    const name = span("tl-name", title);
-    const note = span("tl-note", `${tracks.length} ${tracks.length === 1 ? "track" : "tracks"}${out ? `, ${out} hidden` : ""}`);
+    const name = span("tl-name", section.name);
+    const host = title === section.name ? "" : `${section.host}, `;
+    const note = span("tl-note", `${host}${tracks.length} ${tracks.length === 1 ? "track" : "tracks"}${out ? `, ${out} hidden` : ""}`);
     inner.append(button, name, note);
     if (out > 0) inner.append(this.more({ section: section.pid }, `Actions for ${title}`));
     element.title = section.host && !section.name.includes(section.host) ? `${section.name} on ${section.host}` : section.name;

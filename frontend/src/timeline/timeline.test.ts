@@ -88,7 +88,8 @@ describe("timeline", () => {
     const { timeline, root } = open();
     expect([timeline.scale.begin, timeline.scale.end, timeline.scale.width]).toEqual([0, 1e6, WIDTH]);
     expect([...root.querySelectorAll(".tl-name")].map((e) => e.textContent)).toEqual(["/device:TPU:0", "XLA Ops", "/host:CPU"]);
-    expect(timeline.boxesDrawn).toBe(10);
+    // ten boxes, and a stripe for each of the 25 tracks of the collapsed section
+    expect(timeline.boxesDrawn).toBe(10 + 25);
     root.querySelectorAll<HTMLElement>(".tl-section button.tl-triangle")[1]?.click();
     settle();
     expect(root.querySelectorAll(".tl-track").length).toBeGreaterThan(10);

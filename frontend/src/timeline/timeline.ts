@@ -24,6 +24,7 @@ import { commonName, pick, samePick, toggled } from "./selection";
 import type { Picked } from "./selection";
 import { withSteps } from "./steps";
 import { Tooltip } from "./tooltip";
+import { inWords, summaryInWords } from "./words";
 import { sameTracks } from "./trace";
 import type { Trace } from "./trace";
 import type { BoxIndex, CssPx, Span } from "./units";
@@ -138,6 +139,7 @@ export class Timeline {
       if (this.scale.span === 1) this.scale = wholeWindow(trace.full, Math.max(this.elements.stage.clientWidth, 1));
     }
     this.minimap.offer(trace);
+    this.elements.stage.setAttribute("aria-label", summaryInWords(trace));
     this.painter.colour(trace, commonName(this.selection));
     this.cursorBox = -1;
     if (before !== null && sameTracks(before, trace)) this.redraw("data");
@@ -199,6 +201,7 @@ export class Timeline {
       this.redraw("data");
     }
     this.redraw("overlay");
+    if (this.trace) this.elements.status.textContent = inWords(this.trace, picks);
     this.events.selection();
   }
 

@@ -9,6 +9,7 @@ import { encodeContainer, encodeTrace } from "./testing/synthetic";
 import { withSteps } from "./steps";
 import { instant, ticks } from "./ticks";
 import { describe as describeBox } from "./tooltip";
+import { inWords, summaryInWords } from "./words";
 import { boxName, decodeTrace, trackOfBox } from "./trace";
 import { between, clampWindow, framing, sameWindow } from "./window";
 
@@ -75,6 +76,16 @@ describe("selection", () => {
     expect(toggled([a, b], [a])).toEqual([b]);
     expect(commonName(picks.filter((p) => p.name === "inner"))).toBe("inner");
     expect(commonName([a, b])).toBeNull();
+  });
+});
+
+describe("words", () => {
+  it("say what is selected", () => {
+    const picks = boxesIn(view, 0, 0, 100, 400).map((box) => pick(trace, box));
+    expect(inWords(trace, picks.slice(0, 1))).toBe("outer, starts at 10 ps, lasts 0.040 ns, Ops, TPU");
+    expect(inWords(trace, picks)).toBe("4 events selected and 5 merged");
+    expect(inWords(trace, [])).toBe("Nothing selected");
+    expect(summaryInWords(trace)).toContain("9 events on 3 tracks of 2 processes");
   });
 });
 

@@ -1,0 +1,156 @@
+// @vitest-environment jsdom
+// The page on a made-up server: boxes, details, summary, search, errors, address.
+import { render } from "preact";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ApiError } from "../../api/error";
+import type { Client, Params } from "../../api/client";
+import type { PageProps } from "../../api/page";
+import { recordingInk } from "../../timeline/testing/ink";
+import { encodeContainer, encodeTrace } from "../../timeline/testing/synthetic";
+import page from "./page";
+import { sorted } from "./summary_table";
+
+const boxes = Array.from({ length: 10 }, (_, i) => ({ begin: i * 100_000, duration: 80_000, name: i % 2 ? "copy" : "fusion.1", event: i }));
+const trace = encodeTrace({ sections: [{ pid: 3, name: "/device:TPU:0", host: "vm", tracks: [{ tid: 1, name: "XLA Ops", boxes }] }], full: [0, 1_000_000] });
+const details = { name: "fusion.1", long_name: "%fusion.1 = f32[8]", section: "/device:TPU:0", track: "XLA Ops", pid: 3, tid: 1, row: 0, begin_ps: 200_000, duration_ps: 80_000, args: [{ key: "flops", value: 123 }], stack: ["a.py:1"], ancestors: [{ name: "jit_step", row: 0, event: 0, begin_ps: 0, duration_ps: 900_000 }] };
+const hits = encodeContainer(
+  { total_hits: 1, strings: ["fusion.1"] },
+  { track: Uint32Array.of(0), row: Uint16Array.of(0), begin_ps: Float64Array.of(200_000), duration_ps: Float64Array.of(80_000), name: Uint32Array.of(0), event: Uint32Array.of(2) },
+);
+
+const asked: Params[] = [];
+let answer: (params: Params) => Promise<unknown>;
+const ask = <T,>(params: Params | undefined): Promise<T> => {
+  asked.push(params ?? {});
+  return answer(params ?? {}) as Promise<T>;
+};
+const client: Client = { url: () => "", json: (_, params) => ask(params), bytes: (_, params) => ask(params), text: (_, params) => ask(params) };
+const serve = (params: Params): Promise<unknown> => {
+  if (params["format"] === "event") return Promise.resolve(details);
+  return Promise.resolve(params["format"] === "search" ? hits : trace);
+};
+
+let root: HTMLElement;
+let address: Map<string, string>;
+/** Waits until a check holds: effects and frames come when they come. */
+const eventually = (check: () => void) => vi.waitFor(check, { timeout: 8000, interval: 20 });
+const shown = (text: string) => eventually(() => expect(words()).toContain(text));
+
+beforeEach(() => {
+  answer = serve;
+  asked.length = 0;
+  address = new Map();
+  vi.stubGlobal("matchMedia", () => ({ matches: true, addEventListener: () => undefined, removeEventListener: () => undefined }));
+  vi.stubGlobal("ResizeObserver", class { observe() {} disconnect() {} });
+  vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(1000);
+  vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(300);
+  vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockImplementation(() => recordingInk().ink);
+  HTMLElement.prototype.setPointerCapture = () => undefined;
+  root = document.createElement("div");
+  document.body.append(root);
+});
+afterEach(async () => {
+  render(null, root);
+  root.remove();
+  await new Promise((r) => setTimeout(r, 120));
+  vi.unstubAllGlobals();
+});
+
+async function open(query: Record<string, string> = {}) {
+  for (const [key, value] of Object.entries(query)) address.set(key, value);
+  const state: PageProps["state"] = {
+    get: (key) => address.get(key) ?? null,
+    set: (patch) => {
+      for (const [key, value] of Object.entries(patch)) {
+        if (value === null) address.delete(key);
+        else address.set(key, value);
+      }
+    },
+    subscribe: () => () => undefined,
+  };
+  const tool = { id: "trace_viewer@", title: "Trace viewer", group: "Time", summary: "", hosts: "several" as const, host_names: ["vm"], available: true, reason: null, params: [] };
+  render(<page.Page run="r" tool={tool} host={null} hosts={["vm"]} client={client} state={state} />, root);
+  await eventually(() => expect(asked.length).toBeGreaterThan(0));
+}
+const words = () => root.textContent ?? "";
+const stage = () => root.querySelector<HTMLElement>(".tl-stage");
+function click(x: number, y: number): void {
+  for (const type of ["pointermove", "pointerdown", "pointerup"]) stage()?.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y + 24, bubbles: true }));
+}
+const drawn = () => eventually(() => expect(window.__timeline?.boxesDrawn).toBe(10));
+
+describe("trace viewer page", () => {
+  it("asks for the whole trace and says what it shows", async () => {
+    await open();
+    expect(asked[0]).toMatchObject({ run: "r", tag: "trace_viewer@", host: "vm", format: "columns", resolution: 2000 });
+    await shown("10 events in the trace");
+    await shown("every event is drawn");
+  });
+
+  it("shows all that is known of a selected event and names it in the address", async () => {
+    await open();
+    await drawn();
+    click(240, 30);
+    expect(asked.at(-1)).toMatchObject({ format: "event", pid: 3, tid: 1, event: 2, host: "vm" });
+    for (const text of ["%fusion.1 = f32[8]", "Shown as", "flops", "123", "a.py:1", "jit_step"]) await shown(text);
+    await eventually(() => expect(address.get("selected")).toBe("3.1.2"));
+  });
+
+  it("restores a link: window, selection, tool", async () => {
+    await open({ window: "100000,500000", selected: "3.1.2", mode: "timing" });
+    expect(asked[0]).toMatchObject({ start_time_ms: 0, end_time_ms: 0.0009 });
+    await eventually(() => expect(window.__timeline?.selection).toMatchObject([{ event: 2, name: "fusion.1" }]));
+    expect(window.__timeline?.window).toEqual([100_000, 500_000]);
+    expect(root.querySelector('.tv-tools [aria-pressed="true"]')?.getAttribute("aria-label")).toBe("Timing (4)");
+  });
+
+  it("searches, counts, and visits a match", async () => {
+    await open();
+    await drawn();
+    const field = root.querySelector<HTMLInputElement>("#tv-search");
+    if (!field) throw new Error("no search box");
+    const enter = () => field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+    field.value = "fusion";
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    await eventually(() => expect(asked.at(-1)).toMatchObject({ format: "search", query: "fusion" }));
+    await shown("1 match");
+    enter();
+    await shown("1 of 1");
+    expect(window.__timeline?.selection).toMatchObject([{ event: 2 }]);
+  });
+
+  it("explains a failure and tries again", async () => {
+    answer = () => Promise.reject(new ApiError(422, "corrupt_profile", "The file ends inside a message.", { file: "vm.xplane.pb", offset: 77 }));
+    await open();
+    await shown("vm.xplane.pb");
+    answer = serve;
+    [...root.querySelectorAll("button")].find((b) => b.textContent === "Try again")?.click();
+    await shown("10 events in the trace");
+  });
+
+  it("says so when the trace is empty", async () => {
+    answer = () => Promise.resolve(encodeTrace({ sections: [], full: [0, 0] }));
+    await open();
+    await shown("The trace has no events");
+  });
+
+  it("lists the visible events for those who do not see the canvas", async () => {
+    await open();
+    await drawn();
+    [...root.querySelectorAll<HTMLElement>(".tv-tab")].find((tab) => tab.textContent === "Visible events")?.click();
+    await shown("10 boxes on the screen");
+    expect(root.querySelectorAll(".tv-table tbody tr")).toHaveLength(10);
+  });
+});
+
+describe("summary table", () => {
+  const row = (name: string, count: number, total: number) => ({ name, count, total, average: total / count, min: 1, max: 2 });
+
+  it("sorts by any column, numbers falling, names rising", () => {
+    const rows = [row("b", 2, 10), row("a", 5, 4)];
+    expect(sorted(rows, "total", false).map((r) => r.name)).toEqual(["b", "a"]);
+    expect(sorted(rows, "count", false).map((r) => r.name)).toEqual(["a", "b"]);
+    expect(sorted(rows, "name", false).map((r) => r.name)).toEqual(["a", "b"]);
+    expect(sorted(rows, "name", true).map((r) => r.name)).toEqual(["b", "a"]);
+  });
+});
