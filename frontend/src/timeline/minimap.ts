@@ -67,10 +67,9 @@ export class Minimap {
     this.picture = null;
   }
 
-  /** Draws the strip with the visible window framed. */
-  draw(window: Span): void {
+  /** Draws the strip, `width` wide, with the visible window framed. */
+  draw(window: Span, width: CssPx): void {
     const { palette, full, ratio } = this;
-    const width = this.canvas.parentElement ? this.canvas.clientWidth : 0;
     const ink = this.canvas.getContext("2d");
     if (!palette || !full || width === 0 || ink === null) return;
     sizeCanvas(this.canvas, width, MINIMAP_HEIGHT, ratio);

@@ -344,7 +344,7 @@ export class Timeline {
     const hits = placesOfColumns(new Places(trace, layout, this.placed, this.scale), this.hits, this.scale.end);
     this.painter.drawData(trace, layout, this.placed, this.scale, this.height, hits);
     this.labels.update(trace, layout, this.placed, this.arrangement!.hiddenTracks);
-    this.minimap.draw(this.window);
+    this.minimap.draw(this.window, this.scale.width);
     const { scroller, spacer } = this.elements;
     const content = layout.contentHeight + layout.pinnedHeight;
     if (content !== this.spacerHeight) spacer.style.height = `${content}px`;
