@@ -209,10 +209,13 @@ class Forest:
         With `levels` (nodes, their root levels) roots that are grouped or below a root of their level are passed over.
         """
 
-    def group_as(
-        self, roots: NDArray[np.uint32], ids: NDArray[np.int64], group: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Goes on from `group` with given numbers: (group per node, parent groups, child groups)."""
+    def count_cores(
+        self, cores: list[tuple[int, int]], first: int, group: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+        """Goes on from `group`: ungrouped nodes of each core (a range) open groups, numbered from `first` on each.
+
+        The answer is that of `group`; of the roots that share a number the last core's.
+        """
 
     def nearest(self, nodes: NDArray[np.uint32], marked: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """For each node the nearest marked node among itself and its ancestors, breadth first; 2**32-1 for none."""

@@ -169,12 +169,24 @@ impl Forest {
         out
     }
 
-    /// Goes on from the groups in `group`, giving each root's reach the number that comes with it.
-    pub fn group_as(&self, roots: &[u32], ids: &[i64], group: Vec<i64>) -> Grouping {
+    /// Goes on from the groups in `group`: the nodes of each core (a range) open groups `first`, `first + 1`, ... on their
+    /// own, every core anew; nodes that are grouped by then are passed over. Of the roots of a number the last is told.
+    pub fn count_cores(&self, cores: &[(u32, u32)], first: i64, group: Vec<i64>) -> Grouping {
         let mut out = Grouping { group, ..Grouping::default() };
         let mut queue = Vec::new();
-        for (&root, &id) in roots.iter().zip(ids) {
-            self.spread(root, id, &mut out, &mut queue);
+        for &(from, to) in cores {
+            let mut counted = 0;
+            for node in from..to {
+                if out.group[node as usize] >= 0 {
+                    continue;
+                }
+                match out.root.get_mut(counted) {
+                    Some(root) => *root = node,
+                    None => out.root.push(node),
+                }
+                self.spread(node, first + counted as i64, &mut out, &mut queue);
+                counted += 1;
+            }
         }
         out.relation.sort_unstable();
         out.relation.dedup();
@@ -260,7 +272,8 @@ impl<'a> LevelSearch<'a> {
         while at < self.visited.len() {
             let node = self.visited[at];
             at += 1;
-            if node != root && self.levels.get(&node).copied() == level {
+            // A root that leads back to itself is its own ancestor.
+            if self.levels.get(&node).copied() == level {
                 self.visited.drain(first..).for_each(|node| self.seen[node as usize] = false);
                 return true;
             }
@@ -345,11 +358,13 @@ mod tests {
     }
 
     #[test]
-    fn given_numbers_may_repeat() {
-        let forest = two_lines();
-        let grouping = forest.group_as(&[2, 5, 1], &[7, 7, 8], vec![-1, -1, -1, 4, -1, -1, -1]);
-        assert_eq!(grouping.group, vec![-1, 8, 7, 4, -1, 7, 7]);
-        assert_eq!(grouping.relation, vec![(7, 4)]);
+    fn cores_count_from_the_same_number() {
+        let mut forest = Forest::default();
+        forest.add_points(6);
+        forest.link(&[(1, 4), (0, 2)]);
+        let grouping = forest.count_cores(&[(0, 2), (3, 6)], 7, vec![-1, -1, 5, -1, -1, -1]);
+        assert_eq!(grouping.group, vec![7, 8, 5, 7, 8, 8]);
+        assert_eq!((grouping.root, grouping.relation), (vec![3, 5], vec![(7, 5)]));
     }
 
     #[test]
@@ -357,8 +372,10 @@ mod tests {
         let mut forest = two_lines();
         forest.link(&[(3, 5), (6, 0)]);
         assert_eq!(forest.group(&[5], None).group, vec![0, 0, 0, 0, -1, 0, 0]);
-        let levels = HashMap::from([(5, 1), (3, 1)]);
-        assert!(forest.group(&[5, 3], Some(&levels)).root.is_empty());
+        for root in [3, 5] {
+            let levels = HashMap::from([(root, 1)]);
+            assert!(forest.group(&[root], Some(&levels)).root.is_empty());
+        }
         assert_eq!(forest.nearest(&[6], &[0, 2]), vec![2]);
     }
 }

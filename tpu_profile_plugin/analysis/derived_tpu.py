@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis import derived as ids
-from tpu_profile_plugin.analysis.derived import ABSENT, Codes, ExtraLine, Ints
+from tpu_profile_plugin.analysis.derived import ABSENT, Codes, ExtraLine, Ints, Marks
 from tpu_profile_plugin.analysis.derived_lines import Levels, Sources, derive, op_levels
 from tpu_profile_plugin.analysis.picked import Picked
 
@@ -27,8 +27,8 @@ def derive_tpu(space: XSpace, plane: Plane, on_events: Picked, group: Ints | Non
     on_rows = Picked(space, plane, plane.event_metadata.stats, _STATS)
     ops, op_texts = _texts(plane, on_rows, on_events, "tf_op")
     places, place_texts = _texts(plane, on_rows, on_events, "source")
-    shown = _shown(ops, places, plane) & ~_is_async(plane, on_rows, on_events)
-    events = np.flatnonzero(shown)
+    in_turn = ~_is_async(plane, on_rows, on_events)
+    events = np.flatnonzero(_shown(ops, places, plane) & in_turn)
     lines: list[ExtraLine] = []
     if len(events):
         events = _native.walk_order(plane.events.begin_ps, plane.events.duration_ps, events)
@@ -44,7 +44,7 @@ def derive_tpu(space: XSpace, plane: Plane, on_events: Picked, group: Ints | Non
             (ids.SOURCE_ID, ids.SOURCE),
         )
         lines += [line.line(id_, name) for line, (id_, name) in zip(found, kinds, strict=True) if len(line)]
-    return lines + host_offload(plane)
+    return lines + host_offload(plane, in_turn)
 
 
 def _sources(plane: Plane, events: Ints, group: Ints | None) -> Sources:
@@ -71,7 +71,7 @@ def _texts(plane: Plane, on_rows: Picked, on_events: Picked, stat: str) -> tuple
     return code, texts + event_texts
 
 
-def _shown(ops: Codes | None, places: Codes | None, plane: Plane) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _shown(ops: Codes | None, places: Codes | None, plane: Plane) -> Marks:
     shown = np.zeros(len(plane.events.metadata), dtype=np.bool_)
     for column in (ops, places):
         if column is not None:
@@ -79,7 +79,7 @@ def _shown(ops: Codes | None, places: Codes | None, plane: Plane) -> np.ndarray[
     return shown
 
 
-def _is_async(plane: Plane, on_rows: Picked, on_events: Picked) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _is_async(plane: Plane, on_rows: Picked, on_events: Picked) -> Marks:
     """Events that say of themselves, or whose metadata says, that they run beside the others."""
     row, event = on_rows.ints("_a"), on_events.ints("_a")
     marks = np.zeros(len(plane.event_metadata.id), dtype=np.bool_)
@@ -89,8 +89,8 @@ def _is_async(plane: Plane, on_rows: Picked, on_events: Picked) -> np.ndarray[tu
     return out
 
 
-def host_offload(plane: Plane) -> list[ExtraLine]:
-    """Rows of copies between device and host memory, each from its start to its done event."""
+def host_offload(plane: Plane, in_turn: Marks) -> list[ExtraLine]:
+    """Rows of copies between device and host memory, each from its start to its done event; of events `in_turn`."""
     key_of: dict[tuple[str, str], int] = {}
     key = np.full(len(plane.event_metadata.id), -1, dtype=np.int64)
     starts = np.zeros(len(key), dtype=np.bool_)
@@ -109,14 +109,12 @@ def host_offload(plane: Plane) -> list[ExtraLine]:
             shown.append(f"offload-{pair[0]}.{pair[1]}")
     if not key_of:
         return []
-    events = np.flatnonzero(key[plane.events.metadata] >= 0)
+    events = np.flatnonzero((key >= 0)[plane.events.metadata] & in_turn)
     events = _native.walk_order(plane.events.begin_ps, plane.events.duration_ps, events)
     return _offload_rows(plane, events, key, starts, shown)
 
 
-def _offload_rows(
-    plane: Plane, events: Ints, key: Ints, starts: np.ndarray[tuple[int], np.dtype[np.bool_]], shown: list[str]
-) -> list[ExtraLine]:
+def _offload_rows(plane: Plane, events: Ints, key: Ints, starts: Marks, shown: list[str]) -> list[ExtraLine]:
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
     rows = plane.events.metadata[events]
     start, done, line = _native.pair_offload(

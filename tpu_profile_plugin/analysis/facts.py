@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.derived import ABSENT, Codes, Ints
+from tpu_profile_plugin.analysis.derived import Codes, Ints
 from tpu_profile_plugin.analysis.event_names import KNOWN_EVENTS, EventsByName
 from tpu_profile_plugin.analysis.mutators import EVENT_STATS, Mutated, Regions, mutate, threadpool_regions
 from tpu_profile_plugin.analysis.op_names import TENSORFLOW, TF_DATA, parse_op
@@ -29,7 +29,7 @@ class PlaneFacts:
     picked: Picked
     mutated: Mutated
     regions: Regions | None
-    process_id: int
+    process_id: int | None
     grouping_line: int | None
 
     @property
@@ -73,6 +73,6 @@ def facts_of(space: XSpace, plane: Plane) -> PlaneFacts:
         picked,
         mutate(plane, events, picked),
         threadpool_regions(plane, events, picked),
-        int(own.value[0]) if len(own) else ABSENT,
+        int(own.value[0]) if len(own) else None,
         grouping_line(plane),
     )

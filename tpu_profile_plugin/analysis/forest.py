@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis import event_names as names
-from tpu_profile_plugin.analysis.derived import Ints, Rows, Words
+from tpu_profile_plugin.analysis.derived import ABSENT, Ints, Rows, Words
 from tpu_profile_plugin.analysis.facts import PlaneFacts
 from tpu_profile_plugin.analysis.mutators import Contexts, mix
 
@@ -117,8 +117,7 @@ class HostForest:
         """Node and key of each context; contexts inside a step or module run of a core count as its own."""
         if len(side) == 0 or nodes.count == 0:
             return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64)
-        own_pid, has_pid = facts.picked.ints("_pid").at(side.event)
-        key = mix(side.type, np.where(has_pid, own_pid, facts.process_id), side.id)
+        key = mix(side.type, _processes(facts, side), side.id)
         if not facts.is_tpu:
             return nodes.nodes(side.event).astype(np.uint32), key
         node = _enclosing_nodes(nodes, facts, side.event)
@@ -150,6 +149,18 @@ class HostForest:
             key, _ = facts.picked.ints("correlation_id").at(events)
             (parents if facts.launches else children).append((nodes.nodes(events), key))
         return _last_parent(parents, children)
+
+
+def _processes(facts: PlaneFacts, side: Contexts) -> Ints:
+    """The process that each context belongs to, ABSENT where unknown; launches on a TPU belong to none.
+
+    Consumers may name it themselves; producers only where the plane does not.
+    """
+    own, named = facts.picked.ints("_pid").at(side.event)
+    if side is facts.mutated.producers and facts.process_id is not None:
+        named = np.zeros_like(named)
+    process = np.where(named, own, ABSENT if facts.process_id is None else facts.process_id)
+    return np.where(side.type == names.TPU_LAUNCH, ABSENT, process)
 
 
 def _enclosing_nodes(nodes: PlaneNodes, facts: PlaneFacts, events: Ints) -> Ints:

@@ -120,17 +120,12 @@ def _count_cores(
 ) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
     """Where no root reached any core, the cores count on in lock step: the same numbers on each of them."""
     cores = [forest.nodes[index] for index in _cores(forest.planes)]
-    counted = [np.arange(nodes.base, nodes.base + nodes.count, dtype=np.int64) for nodes in cores]
-    if not counted or any(bool((node_group[nodes] >= 0).any()) for nodes in counted):
+    ranges = [(nodes.base, nodes.base + nodes.count) for nodes in cores]
+    if not cores or any(bool((node_group[first:last] >= 0).any()) for first, last in ranges):
         return node_group, heads, links
-    first, nodes = len(heads), np.concatenate(counted)
-    ids = np.concatenate([np.arange(len(own), dtype=np.int64) + first for own in counted])
-    node_group, above, below = forest.native.group_as(nodes.astype(np.uint32), ids, node_group)
+    node_group, opened, above, below = forest.native.count_cores(ranges, len(heads), node_group)
     pairs = np.unique(np.stack([np.append(links[0], above), np.append(links[1], below)]), axis=1)
-    # Of the cores that share a number the last one names the group.
-    named = np.append(heads, np.zeros(max(len(own) for own in counted), dtype=np.int64))
-    named[ids] = nodes
-    return node_group, named, (pairs[0], pairs[1])
+    return node_group, np.append(heads, opened.astype(np.int64)), (pairs[0], pairs[1])
 
 
 def _per_event(nodes: PlaneNodes, facts: PlaneFacts, node_group: Ints) -> tuple[Ints | None, Ints | None]:

@@ -42,7 +42,10 @@ class Steps:
 
 
 def merge_steps(space: XSpace, plane: Plane, line: int, group: Ints) -> Steps | None:
-    """Merges neighbouring steps of one group and drops those without; None when `line` holds no grouped steps."""
+    """Merges neighbouring steps of one group and drops those without; None when `line` holds no grouped steps.
+
+    A merged step ends where its last part ends.
+    """
     if not is_step_line(plane.lines.name[line]):
         return None
     start = plane.lines.event_start
@@ -60,7 +63,7 @@ def merge_steps(space: XSpace, plane: Plane, line: int, group: Ints) -> Steps | 
     first = (own >= 0) & np.append(True, own[1:] != own[:-1])
     kept = np.flatnonzero(own >= 0)
     head = np.searchsorted(kept, np.flatnonzero(first))
-    source = kept[head]
+    source, last = kept[head], kept[np.append(head[1:], len(kept)) - 1]
     device_end = np.where(timed, offset + length, np.iinfo(np.int64).min)
     device_begin = np.where(timed, offset, np.iinfo(np.int64).max)
     low, high = np.minimum.reduceat(device_begin[kept], head), np.maximum.reduceat(device_end[kept], head)
@@ -69,7 +72,7 @@ def merge_steps(space: XSpace, plane: Plane, line: int, group: Ints) -> Steps | 
         line,
         event[source],
         begin[source],
-        np.maximum.reduceat(end[kept], head) - begin[source],
+        end[last] - begin[source],
         own[source],
         np.add.reduceat(idle[kept], head),
         np.where(whole, low, ABSENT),
@@ -80,23 +83,36 @@ def merge_steps(space: XSpace, plane: Plane, line: int, group: Ints) -> Steps | 
 def group_lines(plane: Plane, line: int, group: Ints, steps: Steps | None) -> None:
     """Gives every event the group of the first step (or module run) it overlaps; changes `group`.
 
-    Steps keep their own. Module runs, where they cut the time, do not: one that begins as another ends joins that one.
+    Steps keep their own. Module runs, where they cut the time, do not: one that begins as another ends joins that one,
+    yet hands on its own group, if it has one, to what it overlaps.
     """
     start, events = plane.lines.event_start, plane.events
+    cut = slice(int(start[line]), int(start[line + 1]))
     if steps is not None:
         begin, duration, own = steps.begin_ps, steps.duration_ps, steps.group_id
     else:
-        reference = slice(int(start[line]), int(start[line + 1]))
-        begin, duration, own = events.begin_ps[reference], events.duration_ps[reference], group[reference].copy()
+        begin, duration, own = events.begin_ps[cut], events.duration_ps[cut], group[cut].copy()
     begin, duration = np.ascontiguousarray(begin), np.ascontiguousarray(duration)
-    with_none = np.append(own, ABSENT)
     for other in range(len(start) - 1):
         rows = slice(int(start[other]), int(start[other + 1]))
         if (steps is not None and other == line) or rows.start == rows.stop:
             continue
         at = _native.overlapping(begin, duration, events.begin_ps[rows], events.duration_ps[rows])
+        if other == line:
+            own = _handed_on(own, at.astype(np.int64))
+        with_none = np.append(own, ABSENT)
         found = with_none[np.where(at == _NONE, len(own), at)]
         np.copyto(group[rows], found, where=found >= 0)
+
+
+def _handed_on(own: Ints, at: Ints) -> Ints:
+    """Own groups, and where there is none that of the run it joins (`at`, never a later one), and so on."""
+    source = np.where(own >= 0, np.arange(len(own)), at)
+    while True:
+        further = source[source]
+        if np.array_equal(further, source):
+            return own[source]
+        source = further
 
 
 def removed_steps(plane: Plane, steps: Steps) -> Marks:

@@ -240,6 +240,11 @@ struct Forest {
 
 type GroupColumns<'py> = (Array<'py, i64>, Array<'py, u32>, Array<'py, i64>, Array<'py, i64>);
 
+fn group_columns<'py>(py: Python<'py>, found: forest::Grouping) -> GroupColumns<'py> {
+    let (above, below): (Vec<i64>, Vec<i64>) = found.relation.into_iter().unzip();
+    (found.group.into_pyarray(py), found.root.into_pyarray(py), above.into_pyarray(py), below.into_pyarray(py))
+}
+
 #[pymethods]
 impl Forest {
     #[new]
@@ -316,30 +321,21 @@ impl Forest {
             None => None,
         };
         let forest = &self.forest;
-        let grouping = without_gil(py, || Ok(forest.group(roots, levels.as_ref())))?;
-        let (above, below): (Vec<i64>, Vec<i64>) = grouping.relation.into_iter().unzip();
-        Ok((
-            grouping.group.into_pyarray(py),
-            grouping.root.into_pyarray(py),
-            above.into_pyarray(py),
-            below.into_pyarray(py),
-        ))
+        Ok(group_columns(py, without_gil(py, || Ok(forest.group(roots, levels.as_ref())))?))
     }
 
-    fn group_as<'py>(
+    fn count_cores<'py>(
         &self,
         py: Python<'py>,
-        roots: Column<'py, u32>,
-        ids: Column<'py, i64>,
+        cores: Vec<(u32, u32)>,
+        first: i64,
         group: Column<'py, i64>,
-    ) -> PyResult<(Array<'py, i64>, Array<'py, i64>, Array<'py, i64>)> {
-        let (roots, ids, group) = (roots.as_slice()?, ids.as_slice()?, group.as_slice()?);
-        check_nodes(roots, self.forest.nodes())?;
-        check(ids.len() == roots.len() && group.len() == self.forest.nodes(), "columns of different length")?;
-        let forest = &self.forest;
-        let grouping = without_gil(py, || Ok(forest.group_as(roots, ids, group.to_vec())))?;
-        let (above, below): (Vec<i64>, Vec<i64>) = grouping.relation.into_iter().unzip();
-        Ok((grouping.group.into_pyarray(py), above.into_pyarray(py), below.into_pyarray(py)))
+    ) -> PyResult<GroupColumns<'py>> {
+        let (forest, group) = (&self.forest, group.as_slice()?);
+        check(cores.iter().all(|&(from, to)| from <= to && to as usize <= forest.nodes()), "node number")?;
+        check(group.len() == forest.nodes(), "columns of different length")?;
+        let grouping = without_gil(py, || Ok(forest.count_cores(&cores, first, group.to_vec())))?;
+        Ok(group_columns(py, grouping))
     }
 
     fn nearest<'py>(

@@ -35,18 +35,21 @@ def reached(sender: str, receiver: str) -> bool:
         # Contexts are those of one process.
         ("p {_pt=3, _p=77, _pid=5}", "c {_ct=3, _c=77}", False),
         ("p {_pt=3, _p=77, _pid=5}", "c {_ct=3, _c=77, _pid=5}", True),
+        ("p {_pt=3, _p=77}", "c {_ct=3, _c=77, _pid=5}", False),
+        # Launches on a TPU have no process.
+        ("p {_pt=12, _p=77, _pid=5}", "c {_ct=12, _c=77, _pid=6}", True),
     ],
 )
 def test_contexts(sender: str, receiver: str, linked: bool) -> None:
     assert reached(sender, receiver) is linked
 
 
-def test_the_process_of_the_plane_is_that_of_its_events() -> None:
+def test_the_process_of_the_plane_is_that_of_its_producers_and_of_consumers_that_name_none() -> None:
     text = """
     plane 1 "/host:CPU" {process_id=5}
     line 1 a
     0us +100us train {_r=1}
-    5us +1us p {_pt=3, _p=8}
+    5us +1us p {_pt=3, _p=8, _pid=6}
     plane 2 "/host:CPU [77]" {process_id=6}
     line 1 a
     5us +1us c {_ct=3, _c=8}
