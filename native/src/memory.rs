@@ -15,14 +15,18 @@ impl Integer for i64 {}
 /// `count` zeros; memory is taken when they are first written to.
 pub fn zeros<T: Integer>(count: usize) -> Vec<T> {
     let column = vec![T::default(); count];
-    #[cfg(target_os = "linux")]
     ask_for_huge_pages(&column);
     column
 }
 
+/// Nothing to ask for here.
+#[cfg(not(target_os = "linux"))]
+pub fn ask_for_huge_pages<T: Integer>(_: &[T]) {}
+
+/// Asks for huge pages under memory that is about to be written to for the first time.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-fn ask_for_huge_pages<T: Integer>(column: &[T]) {
+pub fn ask_for_huge_pages<T: Integer>(column: &[T]) {
     const PAGE: usize = 4096;
     const MADV_HUGEPAGE: i32 = 14;
     unsafe extern "C" {

@@ -127,7 +127,7 @@ def event(host: Host, args: TraceArgs, pid: int, tid: int, index: int) -> dict[s
         "group_name": trace.extras.group_names.get(group),
         "stack": _stack(values),
         "ancestors": _ancestors(trace, track, index),
-        "flows": _flows(trace, source, pid - place.pid),
+        "flows": _flows(trace, track, index, pid - place.pid),
     }
 
 
@@ -163,22 +163,22 @@ def _ancestors(trace: HostTrace, track: int, index: int) -> list[dict[str, Any]]
     return found
 
 
-def _flows(trace: HostTrace, source: int, pid_offset: int) -> list[dict[str, Any]]:
-    flow = trace.native.flow(source)
+def _flows(trace: HostTrace, track: int, index: int, pid_offset: int) -> list[dict[str, Any]]:
+    flow = trace.native.flow(track, index)
     if flow is None:
         return []
     number, category, direction = flow
     ends = []
-    for track, index, other in trace.native.flow_ends(number, MOST_FLOW_ENDS, THREADS):
-        facts, towards = trace.native.event(track, index), trace.native.flow(other)
+    for end in trace.native.flow_ends(number, MOST_FLOW_ENDS, THREADS):
+        facts, towards = trace.native.event(*end), trace.native.flow(*end)
         if facts is None or towards is None:
             continue
-        place = trace.tracks[track]
+        place = trace.tracks[end[0]]
         ends.append(
             {
                 "pid": place.pid + pid_offset,
                 "tid": place.tid,
-                "event": index,
+                "event": end[1],
                 "row": facts[5],
                 "begin_ps": facts[1],
                 "duration_ps": facts[2],

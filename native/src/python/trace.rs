@@ -184,14 +184,15 @@ impl Trace {
         self.inner.ancestors(track, index)
     }
 
-    /// (id, category, direction) of the flow of a source event.
-    fn flow(&self, source: usize) -> Option<(u64, &'static str, &'static str)> {
-        let flow = decode_flow(self.inner.flow.get(source)?);
+    /// (id, category, direction) of the flow of an event of a track.
+    fn flow(&self, track: usize, index: u32) -> Option<(u64, &'static str, &'static str)> {
+        let event = self.inner.track_events.get(track)?.checked_add(index)?;
+        let flow = decode_flow(self.inner.flow.get(event as usize)?);
         Some((flow.id, json::category(&flow), args::direction(&flow)))
     }
 
-    /// All events of a flow by time: (track, index within the track, source number); at most `limit`.
-    fn flow_ends(&self, py: Python<'_>, id: u64, limit: usize, threads: usize) -> PyResult<Vec<(u32, u32, u32)>> {
+    /// All events of a flow by time: (track, index within the track); at most `limit`.
+    fn flow_ends(&self, py: Python<'_>, id: u64, limit: usize, threads: usize) -> PyResult<Vec<(u32, u32)>> {
         without_gil(py, || Ok(self.inner.flow_ends(id, limit, threads)))
     }
 

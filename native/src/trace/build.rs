@@ -2,6 +2,7 @@
 
 use super::sparse::Sparse;
 use super::{HIDDEN, NO_GROUP, Names, Row, Trace, TrackId, rows};
+use crate::memory::zeros;
 use crate::parallel;
 
 /// Events as a plane or a derived line has them; all slices of events have the same length.
@@ -86,11 +87,21 @@ pub fn build<'n>(
     let grouped = tables.iter().any(|t| !t.group.is_empty());
     let inputs = Inputs { tables, base, renamed, grouped };
     let mut trace = fill(&inputs, pieces, tracks, threads);
-    trace.flow = flow;
-    trace.asynchronous = asynchronous;
+    trace.flow = by_position(&trace, &flow);
+    trace.asynchronous = by_position(&trace, &asynchronous);
     trace.names = Names::new(names);
     trace.span = span(&trace);
     trace
+}
+
+/// The values of a map by source number, for the positions of a trace.
+fn by_position<T: Copy + Default>(trace: &Trace, of_source: &Sparse<T>) -> Sparse<T> {
+    if of_source.is_empty() {
+        return Sparse::default();
+    }
+    let values =
+        trace.source.iter().enumerate().filter_map(|(at, &source)| Some((at, of_source.get(source as usize)?)));
+    Sparse::new(trace.len(), values)
 }
 
 fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize) -> Trace {
@@ -104,11 +115,11 @@ fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize)
     }
     let total: usize = counts.iter().sum();
     let mut trace = Trace {
-        begin: vec![0; total],
-        duration: vec![0; total],
-        name: vec![0; total],
-        source: vec![0; total],
-        group: vec![NO_GROUP; if inputs.grouped { total } else { 0 }],
+        begin: zeros(total),
+        duration: zeros(total),
+        name: zeros(total),
+        source: zeros(total),
+        group: zeros(if inputs.grouped { total } else { 0 }),
         track_events: vec![0],
         track_rows: vec![0],
         ..Trace::default()

@@ -6,6 +6,7 @@ use super::args::{self, Args};
 use super::order::{FLOW_IN, FLOW_OUT, Flow, Kind, Order};
 use super::text::{Meter, Page, Sink};
 use super::{NO_GROUP, Trace};
+use crate::memory::ask_for_huge_pages;
 use crate::parallel;
 
 /// Names of the flow categories; generic and legacy flows have none.
@@ -106,6 +107,7 @@ impl<'a> Plan<'a> {
         if memory.len() != self.size(head, tail) {
             return;
         }
+        ask_for_huge_pages(memory);
         let (front, mut rest) = memory.split_at_mut(head.len());
         front.copy_from_slice(head);
         let mut parts = Vec::with_capacity(self.jobs.len());

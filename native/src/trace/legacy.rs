@@ -44,7 +44,7 @@ fn one<'a>(
     if trace.group_of(event) != NO_GROUP {
         list.push((args.group_id, Value::Int(trace.group_of(event))));
     }
-    if let Some(flow) = trace.flow.get(source) {
+    if let Some(flow) = trace.flow.get(event) {
         list.push((args.flow, Value::Uint(flow)));
     }
     list.sort_unstable_by_key(|(key, _)| *key);

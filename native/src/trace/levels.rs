@@ -153,9 +153,8 @@ impl Levels {
         let limit = resolution(level);
         let mut state = Visibility::new(limit, trace.tracks.len(), 0);
         for (k, known) in self.level.iter_mut().enumerate() {
-            let event = order.event[k] as usize;
-            let seen =
-                Seen { track: order.track[k] as usize, begin: trace.begin[event], end: trace.end(event), flow: None };
+            let (begin, end) = (order.begin[k], order.end[k]);
+            let seen = Seen { track: order.track[k] as usize, begin, end, flow: None };
             match order.kind[k] {
                 Kind::Async | Kind::Dropped => {}
                 _ if *known < level => state.mark(seen),
@@ -184,13 +183,8 @@ impl Levels {
             if order.kind[k] != Kind::Flow {
                 continue;
             }
-            let event = order.event[k] as usize;
-            let seen = Seen {
-                track: order.track[k] as usize,
-                begin: trace.begin[event],
-                end: trace.end(event),
-                flow: Some(flow),
-            };
+            let seen =
+                Seen { track: order.track[k] as usize, begin: order.begin[k], end: order.end[k], flow: Some(flow) };
             let shown = if *known < level {
                 state.mark(seen);
                 true

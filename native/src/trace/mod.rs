@@ -60,7 +60,7 @@ pub struct Trace {
     pub source: Vec<u32>,
     /// Empty when no event has a group.
     pub group: Vec<i64>,
-    /// Flow values and asynchronous events by source number.
+    /// Flow values and asynchronous events by position.
     pub flow: Sparse<u64>,
     pub asynchronous: Sparse<()>,
     /// Names in ascending order, as text and as JSON strings.
@@ -155,9 +155,8 @@ impl Trace {
         if self.asynchronous.is_empty() || track >= self.tracks.len() {
             return false;
         }
-        let sources = &self.source[self.track_events[track] as usize..self.track_events[track + 1] as usize];
-        let both = |&s: &u32| self.asynchronous.index(s as usize).is_some() && self.flow.index(s as usize).is_some();
-        !sources.is_empty() && sources.iter().all(both)
+        let mut events = self.track_events[track] as usize..self.track_events[track + 1] as usize;
+        !events.is_empty() && events.all(|e| self.asynchronous.index(e).is_some() && self.flow.index(e).is_some())
     }
 
     /// Enclosing events of an event of a track, outermost first: (index within the track, row).
@@ -182,15 +181,15 @@ impl Trace {
         found
     }
 
-    /// All events of a flow by time: (track, index within the track, source number); at most `limit`.
-    pub fn flow_ends(&self, id: u64, limit: usize, threads: usize) -> Vec<(u32, u32, u32)> {
+    /// All events of a flow by time: (track, index within the track); at most `limit`.
+    pub fn flow_ends(&self, id: u64, limit: usize, threads: usize) -> Vec<(u32, u32)> {
         let order = self.order(threads);
         let of_flow = order.flow_place.iter().zip(order.flow.values()).filter(|(_, flow)| flow.id == id);
         of_flow
             .take(limit)
             .map(|(&place, _)| {
                 let (event, track) = (order.event[place as usize], order.track[place as usize]);
-                (track, event - self.track_events[track as usize], self.source[event as usize])
+                (track, event - self.track_events[track as usize])
             })
             .collect()
     }

@@ -8,6 +8,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::sparse::Sparse;
 use super::{Row, Trace};
+use crate::memory::zeros;
+use crate::parallel;
 
 /// Events per slice, about.
 const SLICE: usize = 1 << 14;
@@ -46,8 +48,11 @@ pub struct Flow {
 
 /// Events of a trace in time order.
 pub struct Order {
+    /// Position in the trace.
     pub event: Vec<u32>,
     pub track: Vec<u32>,
+    pub begin: Vec<i64>,
+    pub end: Vec<i64>,
     pub serial: Vec<u8>,
     pub kind: Vec<Kind>,
     /// Flow events by place in the order.
@@ -62,7 +67,7 @@ pub struct Order {
 
 impl Order {
     pub fn bytes(&self) -> usize {
-        self.event.len() * 10 + self.flow.bytes() + self.flow_place.len() * 4 + self.latest_end.len() * 8
+        self.event.len() * 26 + self.flow.bytes() + self.flow_place.len() * 4 + self.latest_end.len() * 8
     }
 }
 
@@ -81,64 +86,54 @@ struct Slices {
 pub fn order(trace: &Trace, threads: usize) -> Order {
     let n = trace.len();
     let slices = cut(trace);
-    let mut event = vec![0u32; n];
-    let mut track = vec![0u32; n];
-    let mut serial = vec![0u8; n];
-    let mut kind = vec![Kind::Plain; n];
-    {
-        let share = slices.sizes.len().div_ceil(threads.max(1)).max(1);
-        let (mut e, mut t, mut s, mut k) = (&mut event[..], &mut track[..], &mut serial[..], &mut kind[..]);
-        std::thread::scope(|scope| {
-            for (part, sizes) in slices.sizes.chunks(share).enumerate() {
-                let count = sizes.iter().sum();
-                let (e1, e2) = std::mem::take(&mut e).split_at_mut(count);
-                let (t1, t2) = std::mem::take(&mut t).split_at_mut(count);
-                let (s1, s2) = std::mem::take(&mut s).split_at_mut(count);
-                let (k1, k2) = std::mem::take(&mut k).split_at_mut(count);
-                (e, t, s, k) = (e2, t2, s2, k2);
-                let range = part * share..part * share + sizes.len();
-                let slices = &slices;
-                let work =
-                    move || sort_slices(trace, slices, range, Part { event: e1, track: t1, serial: s1, kind: k1 });
-                if (part + 1) * share >= slices.sizes.len() {
-                    work();
-                } else {
-                    scope.spawn(work);
-                }
-            }
-        });
+    let mut order = Order {
+        event: zeros(n),
+        track: zeros(n),
+        begin: zeros(n),
+        end: zeros(n),
+        serial: zeros(n),
+        kind: vec![Kind::Plain; n],
+        flow: Sparse::default(),
+        flow_place: Vec::new(),
+        flow_count: 0,
+        latest_end: Vec::new(),
+        on_tracks: 0,
+    };
+    // A few parts per thread, so that one slow part does not hold up the rest.
+    let share = slices.sizes.len().div_ceil(4 * threads.max(1)).max(1);
+    let mut jobs = Vec::new();
+    let mut rest = order.part();
+    for (i, sizes) in slices.sizes.chunks(share).enumerate() {
+        let (part, left) = rest.split(sizes.iter().sum());
+        jobs.push((i * share..i * share + sizes.len(), part));
+        rest = left;
     }
-    finish(trace, event, track, serial, kind)
+    // Jobs cannot fail.
+    let _ = parallel::run(threads, jobs, |(range, part)| {
+        sort_slices(trace, &slices, range, part);
+        Ok(())
+    });
+    finish(trace, order)
 }
 
-fn finish(trace: &Trace, event: Vec<u32>, track: Vec<u32>, serial: Vec<u8>, kind: Vec<Kind>) -> Order {
-    let mut keys: HashMap<u64, u32, BuildHasherDefault<Mix>> = HashMap::default();
-    keys.reserve(trace.flow.values().len() / 2);
-    let mut flow_place = Vec::new();
-    let flow = if trace.flow.is_empty() {
-        Sparse::default()
-    } else {
-        flow_place = (0..event.len())
-            .filter(|&k| trace.flow.index(trace.source[event[k] as usize] as usize).is_some())
-            .map(|k| k as u32)
-            .collect();
-        Sparse::new(
-            event.len(),
-            flow_place.iter().map(|&k| {
-                let value = trace.flow.get(trace.source[event[k as usize] as usize] as usize).unwrap_or(0);
-                let mut flow = decode_flow(value);
-                let next = keys.len() as u32;
-                flow.key = *keys.entry(flow.id).or_insert(next);
-                (k as usize, flow)
-            }),
-        )
-    };
-    let latest_end = event
-        .chunks(BLOCK)
-        .map(|block| block.iter().map(|&e| trace.end(e as usize)).max().unwrap_or(i64::MIN))
-        .collect();
-    let on_tracks = kind.iter().filter(|&&k| matches!(k, Kind::Plain | Kind::Flow)).count();
-    Order { event, track, serial, kind, flow_count: keys.len(), flow, flow_place, latest_end, on_tracks }
+fn finish(trace: &Trace, mut order: Order) -> Order {
+    if !trace.flow.is_empty() {
+        let mut keys: HashMap<u64, u32, BuildHasherDefault<Mix>> = HashMap::default();
+        keys.reserve(trace.flow.values().len() / 2);
+        let flows = order.kind.iter().enumerate().filter(|(_, kind)| matches!(kind, Kind::Flow | Kind::Async));
+        order.flow_place = flows.map(|(k, _)| k as u32).collect();
+        let numbered = order.flow_place.iter().map(|&k| {
+            let mut flow = decode_flow(trace.flow.get(order.event[k as usize] as usize).unwrap_or(0));
+            let next = keys.len() as u32;
+            flow.key = *keys.entry(flow.id).or_insert(next);
+            (k as usize, flow)
+        });
+        order.flow = Sparse::new(trace.len(), numbered);
+        order.flow_count = keys.len();
+    }
+    order.latest_end = order.end.chunks(BLOCK).map(|block| block.iter().copied().max().unwrap_or(i64::MIN)).collect();
+    order.on_tracks = order.kind.iter().filter(|&&k| matches!(k, Kind::Plain | Kind::Flow)).count();
+    order
 }
 
 fn cut(trace: &Trace) -> Slices {
@@ -176,45 +171,158 @@ fn lower_bound(begin: &[i64], from: u32, last: u32, bound: i64) -> u32 {
     from + (low + slice[low..high].partition_point(|&b| b < bound)) as u32
 }
 
+/// Columns of some slices, to be filled.
+#[derive(Default)]
 struct Part<'a> {
     event: &'a mut [u32],
     track: &'a mut [u32],
+    begin: &'a mut [i64],
+    end: &'a mut [i64],
     serial: &'a mut [u8],
     kind: &'a mut [Kind],
 }
 
-fn sort_slices(trace: &Trace, slices: &Slices, range: std::ops::Range<usize>, part: Part) {
-    let mut events: Vec<(u32, u32)> = Vec::new();
-    let mut keys: Vec<u64> = Vec::new();
-    let mut at = 0;
-    let mut run = Vec::new();
-    for s in range {
-        events.clear();
-        for ((row, &first), &last) in trace.rows.iter().zip(&slices.starts[s]).zip(&slices.starts[s + 1]) {
-            events.extend((first..last).map(|e| (e, row.track)));
+impl Order {
+    fn part(&mut self) -> Part<'_> {
+        Part {
+            event: &mut self.event,
+            track: &mut self.track,
+            begin: &mut self.begin,
+            end: &mut self.end,
+            serial: &mut self.serial,
+            kind: &mut self.kind,
         }
-        let places = sorted(trace, &events, &mut keys);
+    }
+}
+
+impl<'a> Part<'a> {
+    fn split(self, count: usize) -> (Part<'a>, Part<'a>) {
+        let (event, event_left) = self.event.split_at_mut(count);
+        let (track, track_left) = self.track.split_at_mut(count);
+        let (begin, begin_left) = self.begin.split_at_mut(count);
+        let (end, end_left) = self.end.split_at_mut(count);
+        let (serial, serial_left) = self.serial.split_at_mut(count);
+        let (kind, kind_left) = self.kind.split_at_mut(count);
+        let left = Part {
+            event: event_left,
+            track: track_left,
+            begin: begin_left,
+            end: end_left,
+            serial: serial_left,
+            kind: kind_left,
+        };
+        (Part { event, track, begin, end, serial, kind }, left)
+    }
+
+    #[inline]
+    fn put(&mut self, trace: &Trace, at: usize, (event, track): (u32, u32), begin: i64, serial: usize) {
+        self.event[at] = event;
+        self.track[at] = track;
+        self.begin[at] = begin;
+        self.end[at] = begin.saturating_add(trace.duration[event as usize].max(0));
+        self.serial[at] = serial.min(MAX_SERIAL as usize) as u8;
+        self.kind[at] = if serial > MAX_SERIAL as usize { Kind::Dropped } else { kind_of(trace, event) };
+    }
+}
+
+fn sort_slices(trace: &Trace, slices: &Slices, range: std::ops::Range<usize>, mut part: Part) {
+    let mut work = Work::default();
+    let mut at = 0;
+    for s in range {
+        work.gather(trace, &slices.starts[s], &slices.starts[s + 1]);
+        work.sort();
         let mut i = 0;
-        while i < places.len() {
-            let begin = trace.begin[events[places[i] as usize].0 as usize];
+        while i < work.keys.len() {
+            let begin = work.begin(i);
             let mut j = i + 1;
-            while j < places.len() && trace.begin[events[places[j] as usize].0 as usize] == begin {
+            while j < work.keys.len() && work.begin(j) == begin {
                 j += 1;
             }
-            run.clear();
-            run.extend(places[i..j].iter().map(|&p| events[p as usize]));
-            if j - i > 1 {
-                run.sort_by_cached_key(|&(e, t)| tie(trace, e, t));
-            }
-            for (serial, &(e, t)) in run.iter().enumerate() {
-                part.event[at] = e;
-                part.track[at] = t;
-                part.serial[at] = serial.min(MAX_SERIAL as usize) as u8;
-                part.kind[at] = if serial > MAX_SERIAL as usize { Kind::Dropped } else { kind_of(trace, e) };
+            if j - i == 1 {
+                part.put(trace, at, work.event(i), begin, 0);
                 at += 1;
+            } else {
+                work.run.clear();
+                for k in i..j {
+                    let event = work.event(k);
+                    work.run.push(event);
+                }
+                work.run.sort_by_cached_key(|&(e, t)| tie(trace, e, t));
+                for (serial, &event) in work.run.iter().enumerate() {
+                    part.put(trace, at, event, begin, serial);
+                    at += 1;
+                }
             }
             i = j;
         }
+    }
+}
+
+/// The events of one slice.
+#[derive(Default)]
+struct Work {
+    /// (position, track) as gathered.
+    events: Vec<(u32, u32)>,
+    /// Begin since `low`, then the place in `events`: in one word when both fit, else with the begin in `wide`.
+    keys: Vec<u64>,
+    wide: Vec<i64>,
+    run: Vec<(u32, u32)>,
+    low: i64,
+    bits: u32,
+}
+
+impl Work {
+    fn gather(&mut self, trace: &Trace, starts: &[u32], ends: &[u32]) {
+        self.events.clear();
+        self.keys.clear();
+        self.wide.clear();
+        let (mut low, mut high, mut count) = (i64::MAX, i64::MIN, 0);
+        for (&first, &last) in starts.iter().zip(ends).filter(|(first, last)| first < last) {
+            low = low.min(trace.begin[first as usize]);
+            high = high.max(trace.begin[last as usize - 1]);
+            count += (last - first) as usize;
+        }
+        self.low = low;
+        self.bits = usize::BITS - count.leading_zeros();
+        let packs = count == 0 || (high.wrapping_sub(low) as u64).leading_zeros() >= self.bits;
+        for ((row, &first), &last) in trace.rows.iter().zip(starts).zip(ends) {
+            for event in first..last {
+                let place = self.events.len() as u64;
+                let begin = trace.begin[event as usize];
+                self.events.push((event, row.track));
+                if packs {
+                    self.keys.push((begin.wrapping_sub(low) as u64) << self.bits | place);
+                } else {
+                    self.keys.push(place);
+                    self.wide.push(begin);
+                }
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        if self.wide.is_empty() {
+            // The rows are runs already; a merging sort makes use of that.
+            self.keys.sort();
+        } else {
+            let wide = &self.wide;
+            self.keys.sort_by_key(|&place| wide[place as usize]);
+        }
+    }
+
+    #[inline]
+    fn begin(&self, i: usize) -> i64 {
+        if self.wide.is_empty() {
+            self.low.wrapping_add((self.keys[i] >> self.bits) as i64)
+        } else {
+            self.wide[self.keys[i] as usize]
+        }
+    }
+
+    #[inline]
+    fn event(&self, i: usize) -> (u32, u32) {
+        let mask = if self.wide.is_empty() { (1 << self.bits) - 1 } else { u64::MAX };
+        self.events[(self.keys[i] & mask) as usize]
     }
 }
 
@@ -222,8 +330,8 @@ fn kind_of(trace: &Trace, event: u32) -> Kind {
     if trace.flow.is_empty() {
         return Kind::Plain;
     }
-    let source = trace.source[event as usize] as usize;
-    match (trace.flow.index(source), trace.asynchronous.index(source)) {
+    let event = event as usize;
+    match (trace.flow.index(event), trace.asynchronous.index(event)) {
         (Some(_), Some(_)) => Kind::Async,
         (Some(_), None) => Kind::Flow,
         _ => Kind::Plain,
@@ -235,28 +343,6 @@ fn tie(trace: &Trace, event: u32, track: u32) -> (std::cmp::Reverse<i64>, u32, b
     let e = event as usize;
     let id = trace.tracks[track as usize];
     (std::cmp::Reverse(trace.duration[e]), id.pid, kind_of(trace, event) != Kind::Async, id.tid, trace.name[e])
-}
-
-/// Places of `events` by begin, packed into one word each where the span allows.
-fn sorted(trace: &Trace, events: &[(u32, u32)], keys: &mut Vec<u64>) -> Vec<u32> {
-    let begin = |i: usize| trace.begin[events[i].0 as usize];
-    let (mut low, mut high) = (i64::MAX, i64::MIN);
-    for i in 0..events.len() {
-        low = low.min(begin(i));
-        high = high.max(begin(i));
-    }
-    let bits = usize::BITS - events.len().leading_zeros();
-    let span = high.wrapping_sub(low) as u64;
-    if events.is_empty() || span.leading_zeros() < bits || high < low {
-        let mut places: Vec<u32> = (0..events.len() as u32).collect();
-        places.sort_by_key(|&i| begin(i as usize));
-        return places;
-    }
-    keys.clear();
-    keys.extend((0..events.len()).map(|i| (begin(i).wrapping_sub(low) as u64) << bits | i as u64));
-    keys.sort_unstable();
-    let mask = (1u64 << bits) - 1;
-    keys.iter().map(|&k| (k & mask) as u32).collect()
 }
 
 /// Spreads flow ids, which are well mixed already.

@@ -24,11 +24,8 @@ pub struct Selection {
 
 pub fn select(trace: &Trace, query: &Query) -> Selection {
     let order = trace.order(query.threads);
-    let (from, to) = places(trace, order, query);
-    let inside = |k: usize| {
-        let event = order.event[k] as usize;
-        trace.end(event) >= query.begin
-    };
+    let (from, to) = places(order, query);
+    let inside = |k: usize| order.end[k] >= query.begin;
     let mut kept: Vec<u32> = if query.resolution <= 0 {
         from.into_iter()
             .chain(to)
@@ -38,7 +35,7 @@ pub fn select(trace: &Trace, query: &Query) -> Selection {
         visible(trace, order, query, from.into_iter().chain(to))
     };
     if query.asynchronous {
-        let (from, to) = places(trace, order, query);
+        let (from, to) = places(order, query);
         kept.extend(
             from.into_iter().chain(to).filter(|&k| order.kind[k as usize] == Kind::Async && inside(k as usize)),
         );
@@ -60,25 +57,24 @@ pub fn named(trace: &Trace, wanted: &[u8], threads: usize) -> Selection {
 /// The event with exactly this name, time, length and serial.
 pub fn exactly(trace: &Trace, name: u32, begin: i64, duration: i64, serial: u8, threads: usize) -> Selection {
     let order = trace.order(threads);
-    let first = order.event.partition_point(|&e| trace.begin[e as usize] < begin);
+    let first = order.begin.partition_point(|&b| b < begin);
     let fits = |k: &usize| {
         let event = order.event[*k] as usize;
         trace.name[event] == name && trace.duration[event].max(1) == duration && order.serial[*k] == serial
     };
-    let run = (first..order.event.len()).take_while(|&k| trace.begin[order.event[k] as usize] == begin);
+    let run = (first..order.event.len()).take_while(|&k| order.begin[k] == begin);
     Selection { places: run.filter(fits).take(1).map(|k| k as u32).collect() }
 }
 
 /// Candidates: a few long events that begin before the window, and the run of those that begin in it.
-fn places(trace: &Trace, order: &Order, query: &Query) -> (Vec<u32>, std::ops::Range<u32>) {
-    let at = |&e: &u32| trace.begin[e as usize];
-    let first = order.event.partition_point(|e| at(e) < query.begin);
-    let last = order.event.partition_point(|e| at(e) <= query.end).max(first);
+fn places(order: &Order, query: &Query) -> (Vec<u32>, std::ops::Range<u32>) {
+    let first = order.begin.partition_point(|&b| b < query.begin);
+    let last = order.begin.partition_point(|&b| b <= query.end).max(first);
     let mut before = Vec::new();
     for (b, &latest) in order.latest_end.iter().enumerate().take(first.div_ceil(BLOCK)) {
         if latest >= query.begin {
             let block = b * BLOCK..((b + 1) * BLOCK).min(first);
-            before.extend(block.filter(|&k| trace.end(order.event[k] as usize) >= query.begin).map(|k| k as u32));
+            before.extend(block.filter(|&k| order.end[k] >= query.begin).map(|k| k as u32));
         }
     }
     (before, first as u32..last as u32)
@@ -96,16 +92,13 @@ fn visible(trace: &Trace, order: &Order, query: &Query, candidates: impl Iterato
         if level[place] > deepest && !everything {
             continue;
         }
-        let event = order.event[place] as usize;
         let flow = match order.kind[place] {
             Kind::Plain => None,
             Kind::Flow => order.flow.index(place).map(|i| &order.flow.values()[i]),
             _ => continue,
         };
-        let end = trace.end(event);
-        if end >= query.begin
-            && state.test(Seen { track: order.track[place] as usize, begin: trace.begin[event], end, flow })
-        {
+        let (begin, end) = (order.begin[place], order.end[place]);
+        if end >= query.begin && state.test(Seen { track: order.track[place] as usize, begin, end, flow }) {
             kept.push(k);
         }
     }
