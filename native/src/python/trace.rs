@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::parallel;
 use crate::trace::args::{self, Args, Extra, Sheet, Stats, Values};
 use crate::trace::build::{Piece, Table, build};
+use crate::trace::deflate::{self, Packed};
 use crate::trace::order::decode_flow;
 use crate::trace::payload::{self, Container, Strings};
 use crate::trace::select::{self, Query, Selection};
@@ -237,16 +238,11 @@ impl Trace {
     }
 }
 
-/// JSON of selected events between `head` and `tail`; hosts are (trace, selection, number added to process ids).
-#[pyfunction]
-fn trace_json<'py>(
-    py: Python<'py>,
-    hosts: Vec<(Py<Trace>, Py<TraceSelection>, u32)>,
-    head: &[u8],
-    tail: &[u8],
-    threads: usize,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let hosts: Vec<json::Host> = hosts
+/// Hosts are (trace, selection, number added to process ids).
+type Hosts = Vec<(Py<Trace>, Py<TraceSelection>, u32)>;
+
+fn json_hosts(hosts: &Hosts, threads: usize) -> Vec<json::Host<'_>> {
+    hosts
         .iter()
         .map(|(trace, chosen, offset)| json::Host {
             trace: &trace.get().inner,
@@ -254,13 +250,52 @@ fn trace_json<'py>(
             pid_offset: *offset,
             threads,
         })
-        .collect();
-    let plan = without_gil(py, || Ok(json::Plan::new(&hosts)))?;
-    PyBytes::new_with(py, plan.size(head, tail), |memory| {
+        .collect()
+}
+
+/// JSON of selected events between `head` and `tail`.
+#[pyfunction]
+fn trace_json<'py>(
+    py: Python<'py>,
+    hosts: Hosts,
+    head: &[u8],
+    tail: &[u8],
+    threads: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let hosts = json_hosts(&hosts, threads);
+    let (plan, sizes) = without_gil(py, || {
+        let plan = json::Plan::new(&hosts);
+        let sizes = plan.measure();
+        Ok((plan, sizes))
+    })?;
+    let size = head.len() + sizes.iter().sum::<usize>() + tail.len();
+    PyBytes::new_with(py, size, |memory| {
         without_gil(py, || {
-            plan.write(memory, head, tail);
+            plan.write(&sizes, memory, head, tail);
             Ok(())
         })
+    })
+}
+
+/// The same as a gzip file; texts before and after the events are (plain, raw deflate of it that ends at a byte, or None).
+#[pyfunction]
+fn trace_json_packed<'py>(
+    py: Python<'py>,
+    hosts: Hosts,
+    head: Vec<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)>,
+    tail: Vec<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let hosts = json_hosts(&hosts, threads);
+    let texts = |list: &[(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)]| -> Vec<Packed> {
+        list.iter().map(|(text, packed)| json::part(text.as_bytes(), packed.as_ref().map(|p| p.as_bytes()))).collect()
+    };
+    let (mut parts, after) = (texts(&head), texts(&tail));
+    parts.extend(without_gil(py, || Ok(json::Plan::new(&hosts).pack()))?);
+    parts.extend(after);
+    PyBytes::new_with(py, deflate::file_size(&parts), |memory| {
+        deflate::write_file(&parts, memory);
+        Ok(())
     })
 }
 
@@ -505,6 +540,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<TraceNames>()?;
     module.add_function(wrap_pyfunction!(build_trace, module)?)?;
     module.add_function(wrap_pyfunction!(trace_json, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_json_packed, module)?)?;
     module.add_function(wrap_pyfunction!(trace_typed, module)?)?;
     module.add_function(wrap_pyfunction!(trace_args, module)?)?;
     module.add_function(wrap_pyfunction!(trace_legacy, module)?)?;

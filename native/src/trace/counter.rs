@@ -63,15 +63,15 @@ mod tests {
         };
         assert_eq!(
             text("a", false),
-            ",{\"pid\":3,\"name\":\"a\",\"ph\":\"C\",\"event_stats\":\"v\",\"entries\":[[0,1],[1.5,2.125]]}"
+            ",{\"pid\":3,\"name\":\"a\",\"ph\":\"C\",\"event_stats\":\"v\",\"entries\":[[0,1],[1.500,2.125]]}"
         );
         assert!(
-            text("x (util %)", false).ends_with("[[0,1.00],[1.5,2.13]]}")
-                || text("x (util %)", false).ends_with("[[0,1.00],[1.5,2.12]]}")
+            text("x (util %)", false).ends_with("[[0,1.00],[1.500,2.13]]}")
+                || text("x (util %)", false).ends_with("[[0,1.00],[1.500,2.12]]}")
         );
         assert_eq!(
             text("a", true).lines().next_back(),
-            Some("{\"args\": {\"v\": 2.125}, \"name\": \"a\", \"ph\": \"C\", \"pid\": 3, \"ts\": 1.5},")
+            Some("{\"args\": {\"v\": 2.125}, \"name\": \"a\", \"ph\": \"C\", \"pid\": 3, \"ts\": 1.500},")
         );
     }
 }

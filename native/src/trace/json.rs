@@ -1,9 +1,9 @@
-//! The events of a trace viewer as JSON, written without a detour: measured, allocated once, written in parallel.
-
-use std::sync::Arc;
+//! The events of a trace viewer as JSON, written without a detour: plain into memory of the exact size, or compressed.
 
 use super::args::{self, Args};
+use super::deflate::{self, Packed, Packer};
 use super::order::{FLOW_IN, FLOW_OUT, Flow, Kind, Order};
+use super::pieces::{Pieces, Writer};
 use super::text::{Meter, Page, Sink};
 use super::{NO_GROUP, Trace};
 use crate::memory::ask_for_huge_pages;
@@ -49,234 +49,365 @@ pub struct Host<'a> {
     pub threads: usize,
 }
 
-/// Bytes that an event needs before its name, per track.
-struct Prefixes {
-    tracks: Vec<Vec<u8>>,
-    processes: Vec<Vec<u8>>,
+/// The texts that all events have in common.
+#[derive(Default)]
+struct Words {
+    duration: u32,
+    z: u32,
+    phase: u32,
+    tail: u32,
+    with_group: u32,
+    group: u32,
+    group_tail: u32,
+    more: u32,
+    serial: u32,
+    next_serial: u32,
+    close: u32,
+    flow: u32,
+    quote: u32,
+    minus: u32,
+    flow_in: u32,
+    flow_out: u32,
+    categories: Vec<u32>,
+    id: u32,
+    pair_begin: u32,
+    pair_end: u32,
+    pair_category: Vec<u32>,
 }
 
-impl Prefixes {
+/// All texts of one host's events.
+struct Script {
+    pieces: Pieces,
+    words: Words,
+    /// By track: what stands before a name; by name: the name and what follows it.
+    tracks: Vec<u32>,
+    processes: Vec<u32>,
+    names: Vec<u32>,
+    /// By track: the end of a plain event and the beginning of the next one on the same track, without and with a group.
+    links: Vec<[u32; 2]>,
+}
+
+const UNUSED: u32 = u32::MAX;
+const TAIL: &[u8] = b",\"ph\":\"X\",\"args\":{\"uid\":0}}";
+const GROUP_TAIL: &[u8] = b",\"uid\":0}}";
+
+impl Script {
     fn new(host: &Host) -> Self {
-        let pid = |id: u32| id.wrapping_add(host.pid_offset);
-        let tracks = host
-            .trace
-            .tracks
-            .iter()
-            .map(|t| format!(",{{\"pid\":{},\"tid\":{},\"name\":", pid(t.pid), t.tid).into_bytes())
-            .collect();
-        let processes =
-            host.trace.tracks.iter().map(|t| format!(",{{\"pid\":{},\"name\":", pid(t.pid)).into_bytes()).collect();
-        Prefixes { tracks, processes }
-    }
-}
-
-/// A body that is measured and waits for its memory.
-pub struct Plan<'a> {
-    jobs: Vec<Job<'a>>,
-    sizes: Vec<usize>,
-    threads: usize,
-}
-
-impl<'a> Plan<'a> {
-    pub fn new(hosts: &[Host<'a>]) -> Self {
-        let mut jobs = Vec::new();
-        for host in hosts {
-            let prefixes = Arc::new(Prefixes::new(host));
-            let share = host.places.len().div_ceil(4 * host.threads.max(1)).max(4096);
-            for places in host.places.chunks(share) {
-                jobs.push(Job {
-                    trace: host.trace,
-                    order: host.trace.order(host.threads),
-                    places,
-                    prefixes: prefixes.clone(),
-                });
+        let (trace, order) = (host.trace, host.trace.order(host.threads));
+        let mut pieces = Pieces::default();
+        let words = Words::new(&mut pieces);
+        let mut script = Script {
+            pieces,
+            words,
+            tracks: vec![UNUSED; trace.tracks.len()],
+            processes: vec![UNUSED; trace.tracks.len()],
+            names: vec![UNUSED; trace.names.len()],
+            links: vec![[UNUSED; 2]; trace.tracks.len()],
+        };
+        for &place in host.places {
+            let (name, track) =
+                (trace.name[order.event[place as usize] as usize] as usize, order.track[place as usize] as usize);
+            if script.tracks[track] == UNUSED {
+                script.add_track(host, track);
+            }
+            if script.names.get(name) == Some(&UNUSED) {
+                script.names[name] = script.pieces.add(&[trace.names.quoted(name as u32), b",\"ts\":"].concat());
             }
         }
-        let threads = hosts.iter().map(|h| h.threads).max().unwrap_or(1);
-        let sizes = parallel::run(threads, jobs.iter().collect(), |job: &Job| Ok(job.measure())).unwrap_or_default();
-        Plan { jobs, sizes, threads }
+        script
     }
 
-    /// Bytes of the whole body.
-    pub fn size(&self, head: &[u8], tail: &[u8]) -> usize {
-        head.len() + self.sizes.iter().sum::<usize>() + tail.len()
+    fn add_track(&mut self, host: &Host, track: usize) {
+        let id = host.trace.tracks[track];
+        let pid = id.pid.wrapping_add(host.pid_offset);
+        let prefix = format!(",{{\"pid\":{pid},\"tid\":{},\"name\":", id.tid);
+        self.tracks[track] = self.pieces.add(prefix.as_bytes());
+        self.processes[track] = self.pieces.add(format!(",{{\"pid\":{pid},\"name\":").as_bytes());
+        self.links[track] = [TAIL, GROUP_TAIL].map(|tail| self.pieces.add(&[tail, prefix.as_bytes()].concat()));
     }
+}
 
-    /// Writes `head`, every event behind a comma, and `tail` into memory of exactly that size.
-    pub fn write(&self, memory: &mut [u8], head: &[u8], tail: &[u8]) {
-        if memory.len() != self.size(head, tail) {
-            return;
+impl Words {
+    fn new(pieces: &mut Pieces) -> Self {
+        let named = |pieces: &mut Pieces, always: bool| -> Vec<u32> {
+            let text = |name: &&str| {
+                if name.is_empty() && !always { String::new() } else { format!(",\"cat\":\"{name}\"") }
+            };
+            CATEGORIES.iter().map(|name| pieces.add(text(name).as_bytes())).collect()
+        };
+        Words {
+            duration: pieces.add(b",\"dur\":"),
+            z: pieces.add(b"\"z\":"),
+            phase: pieces.add(b",\"ph\":\"X\",\"args\":{"),
+            tail: pieces.add(TAIL),
+            with_group: pieces.add(b",\"ph\":\"X\",\"args\":{\"group_id\":"),
+            group: pieces.add(b"\"group_id\":"),
+            group_tail: pieces.add(GROUP_TAIL),
+            more: pieces.add(b","),
+            serial: pieces.add(b"\"uid\":"),
+            next_serial: pieces.add(b"},\"z\":"),
+            close: pieces.add(b"}"),
+            flow: pieces.add(b",\"bind_id\":"),
+            quote: pieces.add(b"\""),
+            minus: pieces.add(b"-"),
+            flow_in: pieces.add(b",\"flow_in\":true"),
+            flow_out: pieces.add(b",\"flow_out\":true"),
+            categories: named(pieces, false),
+            id: pieces.add(b",\"id\":"),
+            pair_begin: pieces.add(b",\"ph\":\"b\",\"args\":{"),
+            pair_end: pieces.add(b",\"ph\":\"e\",\"args\":{"),
+            pair_category: named(pieces, true),
         }
-        ask_for_huge_pages(memory);
-        let (front, mut rest) = memory.split_at_mut(head.len());
-        front.copy_from_slice(head);
-        let mut parts = Vec::with_capacity(self.jobs.len());
-        for (job, &size) in self.jobs.iter().zip(&self.sizes) {
-            let (part, left) = std::mem::take(&mut rest).split_at_mut(size);
-            parts.push((job, part));
-            rest = left;
-        }
-        rest.copy_from_slice(tail);
-        // Jobs cannot fail.
-        let _ = parallel::run(self.threads, parts, |(job, part): (&Job, &mut [u8])| {
-            job.write(part);
-            Ok(())
-        });
     }
+}
+
+/// A body in parts that can be written independently.
+pub struct Plan<'a> {
+    scripts: Vec<Script>,
+    jobs: Vec<Job<'a>>,
+    threads: usize,
 }
 
 struct Job<'a> {
     trace: &'a Trace,
     order: &'a Order,
     places: &'a [u32],
-    prefixes: Arc<Prefixes>,
+    script: usize,
+}
+
+impl<'a> Plan<'a> {
+    pub fn new(hosts: &[Host<'a>]) -> Self {
+        let threads = hosts.iter().map(|h| h.threads).max().unwrap_or(1);
+        let scripts = hosts.iter().map(Script::new).collect();
+        let mut jobs = Vec::new();
+        for (script, host) in hosts.iter().enumerate() {
+            let share = host.places.len().div_ceil(4 * host.threads.max(1)).max(8192);
+            for places in host.places.chunks(share) {
+                jobs.push(Job { trace: host.trace, order: host.trace.order(host.threads), places, script });
+            }
+        }
+        Plan { scripts, jobs, threads }
+    }
+
+    /// Bytes of every part when written plainly.
+    pub fn measure(&self) -> Vec<usize> {
+        let work = |job: &Job| {
+            let mut meter = Meter::default();
+            job.emit(&self.scripts[job.script], &mut Plain { out: &mut meter });
+            Ok(meter.len)
+        };
+        // Jobs cannot fail, here and below.
+        parallel::run(self.threads, self.jobs.iter().collect(), work).unwrap_or_default()
+    }
+
+    /// Writes `head`, every event behind a comma, and `tail` into memory that has room for exactly them.
+    pub fn write(&self, sizes: &[usize], memory: &mut [u8], head: &[u8], tail: &[u8]) {
+        if memory.len() != head.len() + sizes.iter().sum::<usize>() + tail.len() {
+            return;
+        }
+        ask_for_huge_pages(memory);
+        let (front, mut rest) = memory.split_at_mut(head.len());
+        front.copy_from_slice(head);
+        let mut parts = Vec::with_capacity(self.jobs.len());
+        for (job, &size) in self.jobs.iter().zip(sizes) {
+            let (part, left) = std::mem::take(&mut rest).split_at_mut(size);
+            parts.push((job, part));
+            rest = left;
+        }
+        rest.copy_from_slice(tail);
+        let _ = parallel::run(self.threads, parts, |(job, part): (&Job, &mut [u8])| {
+            job.emit(&self.scripts[job.script], &mut Plain { out: &mut Page::new(part) });
+            Ok(())
+        });
+    }
+
+    /// The events as parts of a compressed stream.
+    pub fn pack(&self) -> Vec<Packed> {
+        let work = |job: &Job| {
+            let script = &self.scripts[job.script];
+            let mut packer = Packer::new(&script.pieces);
+            job.emit(script, &mut packer);
+            Ok(packer.finish())
+        };
+        parallel::run(self.threads, self.jobs.iter().collect(), work).unwrap_or_default()
+    }
+}
+
+/// A text as a part of a compressed stream, as it is or (`packed`) compressed already, ending at a byte.
+pub fn part(text: &[u8], packed: Option<&[u8]>) -> Packed {
+    Packed {
+        bytes: packed.map_or_else(|| deflate::stored(text), <[u8]>::to_vec),
+        length: text.len() as u64,
+        register: super::checksum::update(0, text),
+    }
 }
 
 impl Job<'_> {
-    fn measure(&self) -> usize {
-        let mut meter = Meter::default();
-        self.emit(&mut meter);
-        meter.len
-    }
-
-    fn write(&self, memory: &mut [u8]) {
-        self.emit(&mut Page::new(memory));
-    }
-
-    fn emit(&self, out: &mut impl Sink) {
+    fn emit(&self, script: &Script, out: &mut impl Writer) {
+        let (pieces, words) = (&script.pieces, &script.words);
+        // The end of a plain event is held back: with the beginning of its neighbour it is one piece.
+        let mut held: Option<usize> = None;
+        let mut last_track = usize::MAX;
         for &place in self.places {
-            self.event(place as usize, out);
+            let track = self.order.track[place as usize] as usize;
+            let asynchronous = self.order.kind[place as usize] == Kind::Async;
+            match held {
+                Some(kind) if track == last_track && !asynchronous => out.piece(pieces, script.links[track][kind]),
+                _ => {
+                    if let Some(kind) = held {
+                        out.piece(pieces, [words.tail, words.group_tail][kind]);
+                    }
+                    if !asynchronous {
+                        out.piece(pieces, script.tracks[track]);
+                    }
+                }
+            }
+            last_track = track;
+            held = if asynchronous {
+                self.pair(script, place as usize, out);
+                None
+            } else {
+                self.event(script, place as usize, out)
+            };
+        }
+        if let Some(kind) = held {
+            out.piece(pieces, [words.tail, words.group_tail][kind]);
         }
     }
 
-    fn event(&self, place: usize, out: &mut impl Sink) {
-        let (trace, order) = (self.trace, self.order);
+    /// Writes an event from its name on; gives the end that is still to be written, if it is a plain one.
+    #[inline]
+    fn event(&self, script: &Script, place: usize, out: &mut impl Writer) -> Option<usize> {
+        let (trace, order, pieces, words) = (self.trace, self.order, &script.pieces, &script.words);
         let event = order.event[place] as usize;
-        let track = order.track[place] as usize;
-        let flow = match order.kind[place] {
-            Kind::Plain => None,
-            Kind::Async => {
-                if let Some(flow) = order.flow.get(place) {
-                    self.pair(place, event, &flow, out);
-                }
-                return;
+        out.piece(pieces, script.names[trace.name[event] as usize]);
+        out.micro(order.begin[place]);
+        out.piece(pieces, words.duration);
+        out.micro(trace.duration[event].max(1));
+        if order.kind[place] == Kind::Flow {
+            if let Some(flow) = order.flow.get(place) {
+                flow_fields(script, &flow, out);
             }
-            _ => order.flow.get(place),
-        };
-        out.put(&self.prefixes.tracks[track]);
-        out.put(trace.names.quoted(trace.name[event]));
-        times(out, trace.begin[event], trace.duration[event]);
-        if let Some(flow) = flow {
-            flow_fields(out, &flow);
         }
-        out.put(b",\"ph\":\"X\",\"args\":{");
-        group(out, trace.group_of(event), true);
-        serial(out, order.serial[place]);
+        let (group, serial) = (trace.group_of(event), order.serial[place]);
+        match (group == NO_GROUP, serial) {
+            (true, 0) => return Some(0),
+            (true, _) => out.piece(pieces, words.phase),
+            (false, _) => {
+                out.piece(pieces, words.with_group);
+                signed(script, group, out);
+                if serial == 0 {
+                    return Some(1);
+                }
+                out.piece(pieces, words.more);
+            }
+        }
+        serials(script, serial, out);
+        None
     }
 
     /// An asynchronous event as a begin and an end.
-    fn pair(&self, place: usize, event: usize, flow: &Flow, out: &mut impl Sink) {
-        let (trace, order) = (self.trace, self.order);
-        let track = order.track[place] as usize;
-        let group_id = trace.group_of(event);
-        for (phase, time) in [(b'b', trace.begin[event]), (b'e', trace.end(event))] {
-            out.put(&self.prefixes.processes[track]);
-            out.put(trace.names.quoted(trace.name[event]));
-            out.put(b",\"ts\":");
+    fn pair(&self, script: &Script, place: usize, out: &mut impl Writer) {
+        let (trace, order, pieces, words) = (self.trace, self.order, &script.pieces, &script.words);
+        let event = order.event[place] as usize;
+        let (group, serial) = (trace.group_of(event), order.serial[place]);
+        let flow = order.flow.get(place).unwrap_or_default();
+        for (phase, time) in [(words.pair_begin, order.begin[place]), (words.pair_end, order.end[place])] {
+            out.piece(pieces, script.processes[order.track[place] as usize]);
+            out.piece(pieces, script.names[trace.name[event] as usize]);
             out.micro(time);
-            out.put(b",\"id\":");
-            exact(out, flow.id);
-            out.put(b",\"cat\":\"");
-            out.put(category(flow).as_bytes());
-            out.put(b"\",\"ph\":\"");
-            out.put(&[phase]);
-            out.put(b"\",\"args\":{");
-            if phase == b'b' {
-                group(out, group_id, true);
-                serial(out, order.serial[place]);
-            } else {
-                group(out, group_id, false);
-                out.put(b"}");
-                if order.serial[place] > 0 {
-                    out.put(b",\"z\":");
-                    out.uint(u64::from(order.serial[place]));
+            out.piece(pieces, words.id);
+            exact(script, flow.id, out);
+            out.piece(
+                pieces,
+                words.pair_category.get(flow.category as usize).copied().unwrap_or(words.pair_category[0]),
+            );
+            out.piece(pieces, phase);
+            if group != NO_GROUP {
+                out.piece(pieces, words.group);
+                signed(script, group, out);
+            }
+            if phase == words.pair_begin {
+                if group != NO_GROUP {
+                    out.piece(pieces, words.more);
                 }
-                out.put(b"}");
+                serials(script, serial, out);
+            } else {
+                out.piece(pieces, words.close);
+                if serial > 0 {
+                    out.piece(pieces, words.more);
+                    out.piece(pieces, words.z);
+                    out.uint(u64::from(serial));
+                }
+                out.piece(pieces, words.close);
             }
         }
     }
 }
 
-fn times(out: &mut impl Sink, begin: i64, duration: i64) {
-    out.put(b",\"ts\":");
-    out.micro(begin);
-    out.put(b",\"dur\":");
-    out.micro(duration.max(1));
-}
-
-fn flow_fields(out: &mut impl Sink, flow: &Flow) {
-    out.put(b",\"bind_id\":");
-    exact(out, flow.id);
-    let name = category(flow);
-    if !name.is_empty() {
-        out.put(b",\"cat\":\"");
-        out.put(name.as_bytes());
-        out.put(b"\"");
-    }
+fn flow_fields(script: &Script, flow: &Flow, out: &mut impl Writer) {
+    let (pieces, words) = (&script.pieces, &script.words);
+    out.piece(pieces, words.flow);
+    exact(script, flow.id, out);
+    out.piece(pieces, words.categories.get(flow.category as usize).copied().unwrap_or(words.categories[0]));
     if flow.direction & FLOW_IN != 0 {
-        out.put(b",\"flow_in\":true");
+        out.piece(pieces, words.flow_in);
     }
     if flow.direction & FLOW_OUT != 0 {
-        out.put(b",\"flow_out\":true");
-    }
-}
-
-fn group(out: &mut impl Sink, group: i64, more: bool) {
-    if group != NO_GROUP {
-        out.put(b"\"group_id\":");
-        out.int(group);
-        if more {
-            out.put(b",");
-        }
+        out.piece(pieces, words.flow_out);
     }
 }
 
 /// The serial as `uid`, the end of the args, and as `z` when there is one.
-fn serial(out: &mut impl Sink, serial: u8) {
-    out.put(b"\"uid\":");
+fn serials(script: &Script, serial: u8, out: &mut impl Writer) {
+    let (pieces, words) = (&script.pieces, &script.words);
+    out.piece(pieces, words.serial);
     out.uint(u64::from(serial));
     if serial > 0 {
-        out.put(b"},\"z\":");
+        out.piece(pieces, words.next_serial);
         out.uint(u64::from(serial));
-        out.put(b"}");
     } else {
-        out.put(b"}}");
+        out.piece(pieces, words.close);
     }
+    out.piece(pieces, words.close);
 }
 
-fn exact(out: &mut impl Sink, value: u64) {
-    if value > EXACT {
-        out.put(b"\"");
-        out.uint(value);
-        out.put(b"\"");
-    } else {
-        out.uint(value);
+fn signed(script: &Script, value: i64, out: &mut impl Writer) {
+    if value < 0 {
+        out.piece(&script.pieces, script.words.minus);
+    }
+    out.uint(value.unsigned_abs());
+}
+
+fn exact(script: &Script, value: u64, out: &mut impl Writer) {
+    let quoted = value > EXACT;
+    if quoted {
+        out.piece(&script.pieces, script.words.quote);
+    }
+    out.uint(value);
+    if quoted {
+        out.piece(&script.pieces, script.words.quote);
     }
 }
 
 /// Events with all their arguments, each behind a comma; `frames` is the stack frame per text.
 pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
     let (trace, order) = (host.trace, host.trace.order(host.threads));
-    let prefixes = Prefixes::new(host);
+    let words = Script::new(&Host { places: &[], ..*host });
     let write = |places: &[u32]| {
         let (mut out, mut list) = (Vec::new(), Vec::new());
         for &place in places {
             let (place, event) = (place as usize, order.event[place as usize] as usize);
-            out.put(&prefixes.tracks[order.track[place] as usize]);
+            let id = trace.tracks[order.track[place] as usize];
+            let pid = id.pid.wrapping_add(host.pid_offset);
+            out.put(format!(",{{\"pid\":{pid},\"tid\":{},\"name\":", id.tid).as_bytes());
             out.put(trace.names.quoted(trace.name[event]));
-            times(&mut out, trace.begin[event], trace.duration[event]);
+            out.put(b",\"ts\":");
+            out.micro(trace.begin[event]);
+            out.put(b",\"dur\":");
+            out.micro(trace.duration[event].max(1));
             if let Some(flow) = order.flow.get(place) {
-                flow_fields(&mut out, &flow);
+                flow_fields(&words, &flow, &mut Plain { out: &mut out });
             }
             out.put(b",\"ph\":\"X\",");
             args.collect(trace.source[event] as usize, &mut list);
@@ -292,9 +423,29 @@ pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
     parallel::run(host.threads, host.places.chunks(4096).collect(), write).unwrap_or_default().concat()
 }
 
+/// Writes pieces and numbers as plain text.
+struct Plain<'a, S: Sink> {
+    out: &'a mut S,
+}
+
+impl<S: Sink> Writer for Plain<'_, S> {
+    fn piece(&mut self, pieces: &Pieces, number: u32) {
+        self.out.put(pieces.text(number));
+    }
+
+    fn uint(&mut self, value: u64) {
+        self.out.uint(value);
+    }
+
+    fn micro(&mut self, value: i64) {
+        self.out.micro(value);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::build::tests::{trace_of, trace_with};
+    use super::super::checksum;
     use super::super::select::{Query, select};
     use super::*;
 
@@ -303,8 +454,16 @@ mod tests {
         let places = select(trace, &query).places;
         let hosts = [Host { trace, places: &places, pid_offset: 1000, threads }];
         let plan = Plan::new(&hosts);
-        let mut memory = vec![b'?'; plan.size(b"[0", b"]")];
-        plan.write(&mut memory, b"[0", b"]");
+        let sizes = plan.measure();
+        let mut memory = vec![b'?'; sizes.iter().sum::<usize>() + 3];
+        plan.write(&sizes, &mut memory, b"[0", b"]");
+        let packed = plan.pack();
+        assert_eq!(
+            packed.iter().map(|part| part.length).collect::<Vec<_>>(),
+            sizes.iter().map(|&s| s as u64).collect::<Vec<_>>()
+        );
+        let register = packed.iter().fold(0, |r, part| checksum::join(r, part.register, part.length));
+        assert_eq!(register, checksum::update(0, &memory[2..memory.len() - 1]));
         String::from_utf8(memory).expect("UTF-8")
     }
 
@@ -313,8 +472,8 @@ mod tests {
         let trace = trace_of(&[(0, 1_500_000, 2_000_000, 0), (0, 1_500_000, 0, 1)]);
         assert_eq!(
             text(&trace, false, 2),
-            "[0,{\"pid\":1001,\"tid\":1,\"name\":\"n0\",\"ts\":1.5,\"dur\":2,\"ph\":\"X\",\"args\":{\"uid\":0}}\
-             ,{\"pid\":1001,\"tid\":1,\"name\":\"n1\",\"ts\":1.5,\"dur\":0.000001,\"ph\":\"X\",\"args\":{\"uid\":1},\"z\":1}]"
+            "[0,{\"pid\":1001,\"tid\":1,\"name\":\"n0\",\"ts\":1.500,\"dur\":2,\"ph\":\"X\",\"args\":{\"uid\":0}}\
+             ,{\"pid\":1001,\"tid\":1,\"name\":\"n1\",\"ts\":1.500,\"dur\":0.000001,\"ph\":\"X\",\"args\":{\"uid\":1},\"z\":1}]"
         );
     }
 

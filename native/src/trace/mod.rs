@@ -5,13 +5,16 @@
 
 pub mod args;
 pub mod build;
+pub mod checksum;
 pub mod counter;
+pub mod deflate;
 pub mod json;
 pub mod legacy;
 pub mod levels;
 pub mod lod;
 pub mod order;
 pub mod payload;
+pub mod pieces;
 pub mod rows;
 pub mod search;
 pub mod select;

@@ -14,7 +14,7 @@ pub trait Sink {
         self.uint(value.unsigned_abs());
     }
 
-    /// `value` / 10^6 exactly, without trailing zeros (picoseconds as microseconds).
+    /// `value` / 10^6 exactly (picoseconds as microseconds): no, three or six digits behind the point.
     fn micro(&mut self, value: i64);
 }
 
@@ -35,16 +35,14 @@ impl Sink for Meter {
 
     fn micro(&mut self, value: i64) {
         let (whole, rest) = split(value);
-        self.len += usize::from(value < 0) + digits(whole);
-        if rest > 0 {
-            let mut kept = 6;
-            let mut left = rest;
-            while left % 10 == 0 {
-                left /= 10;
-                kept -= 1;
-            }
-            self.len += 1 + kept;
-        }
+        let places = if rest == 0 {
+            0
+        } else if rest % 1000 == 0 {
+            4
+        } else {
+            7
+        };
+        self.len += usize::from(value < 0) + digits(whole) + places;
     }
 }
 
@@ -79,31 +77,9 @@ impl Sink for Page<'_> {
 
     #[inline]
     fn micro(&mut self, value: i64) {
-        let (whole, rest) = split(value);
         let mut scratch = [0u8; 28];
-        let mut end = 28;
-        let mut from = 28;
-        if rest > 0 {
-            let mut left = rest;
-            from = 22;
-            for place in (0..3).rev() {
-                let pair = PAIRS[(left % 100) as usize];
-                left /= 100;
-                scratch[22 + 2 * place] = pair[0];
-                scratch[23 + 2 * place] = pair[1];
-            }
-            while scratch[end - 1] == b'0' {
-                end -= 1;
-            }
-            from -= 1;
-            scratch[from] = b'.';
-        }
-        from = format_uint(&mut scratch[..from], whole);
-        if value < 0 {
-            from -= 1;
-            scratch[from] = b'-';
-        }
-        self.put(&scratch[from..end]);
+        let range = format_micro(&mut scratch, value);
+        self.put(&scratch[range]);
     }
 }
 
@@ -120,10 +96,8 @@ impl Sink for Vec<u8> {
 
     fn micro(&mut self, value: i64) {
         let mut scratch = [0u8; 28];
-        let mut page = Page::new(&mut scratch);
-        page.micro(value);
-        let len = page.len;
-        self.put(&scratch[..len]);
+        let range = format_micro(&mut scratch, value);
+        self.put(&scratch[range]);
     }
 }
 
@@ -150,7 +124,7 @@ const fn pairs() -> [[u8; 2]; 100] {
 
 /// Writes the digits at the end of `scratch` and returns where they begin.
 #[inline]
-fn format_uint(scratch: &mut [u8], mut value: u64) -> usize {
+pub fn format_uint(scratch: &mut [u8], mut value: u64) -> usize {
     let mut at = scratch.len();
     while value >= 100 {
         let pair = PAIRS[(value % 100) as usize];
@@ -169,6 +143,40 @@ fn format_uint(scratch: &mut [u8], mut value: u64) -> usize {
         scratch[at] = b'0' + value as u8;
     }
     at
+}
+
+/// Writes a `micro` number into `scratch` and returns where.
+#[inline]
+pub fn format_micro(scratch: &mut [u8; 28], value: i64) -> std::ops::Range<usize> {
+    let (whole, rest) = split(value);
+    let mut from = 28;
+    if rest > 0 {
+        let mut left = rest as u32;
+        if left % 1000 == 0 {
+            left /= 1000;
+        } else {
+            from = three(scratch, from, left % 1000);
+            left /= 1000;
+        }
+        from = three(scratch, from, left) - 1;
+        scratch[from] = b'.';
+    }
+    from = format_uint(&mut scratch[..from], whole);
+    if value < 0 {
+        from -= 1;
+        scratch[from] = b'-';
+    }
+    from..28
+}
+
+/// Writes three digits before `end`.
+#[inline]
+fn three(scratch: &mut [u8; 28], end: usize, value: u32) -> usize {
+    let pair = PAIRS[(value % 100) as usize];
+    scratch[end - 3] = b'0' + (value / 100) as u8;
+    scratch[end - 2] = pair[0];
+    scratch[end - 1] = pair[1];
+    end - 3
 }
 
 /// Appends `text` as a JSON string; bytes that are not UTF-8 become U+FFFD.
@@ -233,14 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn microseconds_are_exact_and_short() {
+    fn microseconds_are_exact() {
         for (value, text) in [
             (0, "0"),
             (1, "0.000001"),
             (1_000_000, "1"),
             (556_381_000, "556.381"),
-            (19_500_542_949_500, "19500542.9495"),
-            (-1_500_000, "-1.5"),
+            (19_500_542_949_500, "19500542.949500"),
+            (-1_500_000, "-1.500"),
             (i64::MAX, "9223372036854.775807"),
             (i64::MIN, "-9223372036854.775808"),
         ] {
