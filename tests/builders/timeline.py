@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
@@ -32,7 +33,8 @@ def inputs_of(*texts: str, tool=trace_viewer.TOOL, **params: Any) -> Inputs:
 
 def streaming(*texts: str, **params: Any) -> dict[str, Any]:
     """The streaming answer."""
-    return json.loads(trace_viewer.TOOL.build(inputs_of(*texts, **params)).body)
+    raw = trace_viewer.TOOL.build(inputs_of(*texts, **params))
+    return json.loads(gzip.decompress(raw.body) if raw.encoding else raw.body)
 
 
 def events(*texts: str, **params: Any) -> list[dict[str, Any]]:

@@ -90,6 +90,16 @@ def streaming_body(chosen: Sequence[Chosen], head: bytes, tail: bytes) -> bytes:
     return _native.trace_json(hosts, head, tail, THREADS)
 
 
+Text = tuple[bytes, bytes | None]
+"""A text, and its raw deflate form that ends at a byte (None: it is stored as it is)."""
+
+
+def streaming_packed(chosen: Sequence[Chosen], head: Sequence[Text], tail: Sequence[Text]) -> bytes:
+    """The same as a gzip file, which is made faster than the plain text."""
+    hosts = [(part.trace.native, part.events, part.pid_offset) for part in chosen]
+    return _native.trace_json_packed(hosts, head, tail, THREADS)
+
+
 def typed_events(chosen: Chosen, args: TraceArgs) -> bytes:
     """JSON of the chosen events with all arguments, each behind a comma."""
     return _native.trace_typed(chosen.trace.native, chosen.events, chosen.pid_offset, args, args.frames, THREADS)

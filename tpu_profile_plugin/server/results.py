@@ -98,6 +98,8 @@ class Results:
         hosts = tuple(profile(index, file) for index, file in enumerate(order.hosts))
         raw = encode(order.tool.build(Inputs(order.located.run.name, hosts, order.params)))
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
+        if raw.encoding == "gzip":
+            return Body(None, raw.content_type, raw.headers, packed=raw.body), durable
         return Body(raw.body, raw.content_type, raw.headers), durable
 
     def _csv(self, order: Order, fresh: bool) -> tuple[Body, bool]:

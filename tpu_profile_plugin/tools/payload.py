@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from tpu_profile_plugin.tools.table import Table
 
@@ -28,6 +28,7 @@ class Raw:
       content_type: e.g. "application/json" or "application/octet-stream".
       disk: whether the answer may be kept in the cache on disk; None: yes, unless it is binary (windows of the
         timeline are many, and cheap to make again).
+      encoding: "gzip" when the bytes are compressed already; "" when they are plain.
       headers: further headers of the answer, e.g. Content-Disposition.
     """
 
@@ -35,6 +36,7 @@ class Raw:
     content_type: str = JSON_TYPE
     disk: bool | None = None
     headers: tuple[tuple[str, str], ...] = ()
+    encoding: Literal["", "gzip"] = ""
 
 
 Payload = Table | tuple[Table, ...] | Json | Raw

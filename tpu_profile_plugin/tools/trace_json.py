@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.trace_args import TraceArgs
 from tpu_profile_plugin.analysis.trace_host import HostTrace
 from tpu_profile_plugin.analysis.trace_sections import HOST_STRIDE
-from tpu_profile_plugin.analysis.trace_window import Chosen, Window, counter_events, legacy_events, streaming_body
+from tpu_profile_plugin.analysis.trace_window import (
+    Chosen,
+    Text,
+    Window,
+    counter_events,
+    legacy_events,
+    streaming_packed,
+)
 from tpu_profile_plugin.units import PS_PER_MS
 
 LEGACY_CAP = 5_000_000
@@ -27,43 +35,53 @@ def offset(index: int) -> int:
     return HOST_STRIDE * (index + 1)
 
 
-def streaming(
-    hosts: Sequence[Host], chosen: Sequence[Chosen], args: Sequence[TraceArgs], window: Window, *, full_dma: bool
-) -> bytes:
-    """The streaming form without arguments; `window` is the extent of the whole trace."""
-    head = _streaming_head(hosts, sum(map(len, chosen)), args, window, full_dma=full_dma)
+def streaming(hosts: Sequence[Host], chosen: Sequence[Chosen], fixed: Text, window: Window, *, full_dma: bool) -> bytes:
+    """The streaming form without arguments as a gzip file.
+
+    Args:
+      fixed: see `fixed_head`. window: the extent of the whole trace.
+    """
+    head: list[Text] = [(_facts(hosts, sum(map(len, chosen)), window, full_dma=full_dma), None), fixed]
     samples = sum(len(counter.value) for _, trace in hosts for counter in trace.counters)
     if samples > MOST_SAMPLES:
-        return streaming_body(chosen, head, _tail(samples, _TOO_MANY_SAMPLES))
-    values = [counter_events(trace, offset(i), legacy=False) for i, (_, trace) in enumerate(hosts)]
-    return streaming_body(chosen, head + b"".join(values), _tail(samples))
+        return streaming_packed(chosen, head, [(_tail(samples, _TOO_MANY_SAMPLES), None)])
+    values = b"".join(counter_events(trace, offset(i), legacy=False) for i, (_, trace) in enumerate(hosts))
+    if values:
+        head.append(_deflated(values))
+    return streaming_packed(chosen, head, [(_tail(samples), None)])
 
 
-def streaming_with(
-    hosts: Sequence[Host], events: Sequence[bytes], count: int, args: Sequence[TraceArgs], window: Window
-) -> bytes:
-    """The streaming form around events that are JSON already, each behind a comma."""
-    return b"".join([_streaming_head(hosts, count, args, window, full_dma=False), *events, _tail(0)])
+def streaming_with(hosts: Sequence[Host], events: Sequence[bytes], count: int, fixed: Text, window: Window) -> bytes:
+    """The streaming form around events that are JSON already, each behind a comma; plain."""
+    return b"".join([_facts(hosts, count, window, full_dma=False), fixed[0], *events, _tail(0)])
+
+
+def fixed_head(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> Text:
+    """What is the same for every window of the streaming form: stack frames, names of processes and threads."""
+    frames = {str(i + 1): {"name": text} for part in args for i, text in enumerate(part.stack)}
+    named = [_metadata(f"{name} ", trace, offset(i), counted=True) for i, (name, trace) in enumerate(hosts)]
+    events = ",".join(_dump(event) for part in named for event in part)
+    return _deflated(f'{_dump(frames)},"traceEvents":[{events}'.encode())
+
+
+def _deflated(text: bytes) -> Text:
+    packer = zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return text, packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH)
+
+
+def _facts(hosts: Sequence[Host], count: int, window: Window, *, full_dma: bool) -> bytes:
+    details: list[dict[str, Any]] = [{"name": "mpmd_pipeline_view", "value": False}]
+    if any(trace.has_tpu for _, trace in hosts):
+        details.append({"name": "full_dma", "value": full_dma})
+    return (
+        '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"codeLink":"","useNewBackend":false,'
+        f'"details":{_dump(details)},"returnedEventsSize":{count},"filteredByVisibility":true,'
+        f'"fullTimespan":[{_milli(window[0])},{_milli(window[1])}],"stackFrames":'
+    ).encode()
 
 
 def _tail(samples: int, message: str = "") -> bytes:
     return f'],"showCounterMessage":{_dump(message)},"totalCounterEvents":{samples}}}'.encode()
-
-
-def _streaming_head(
-    hosts: Sequence[Host], count: int, args: Sequence[TraceArgs], window: Window, *, full_dma: bool
-) -> bytes:
-    details: list[dict[str, Any]] = [{"name": "mpmd_pipeline_view", "value": False}]
-    if any(trace.has_tpu for _, trace in hosts):
-        details.append({"name": "full_dma", "value": full_dma})
-    frames = {str(i + 1): {"name": text} for part in args for i, text in enumerate(part.stack)}
-    facts = (
-        '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"codeLink":"","useNewBackend":false,'
-        f'"details":{_dump(details)},"returnedEventsSize":{count},"filteredByVisibility":true,'
-        f'"fullTimespan":[{_milli(window[0])},{_milli(window[1])}],"stackFrames":{_dump(frames)},"traceEvents":['
-    )
-    named = [_metadata(f"{name} ", trace, offset(i), counted=True) for i, (name, trace) in enumerate(hosts)]
-    return (facts + ",".join(_dump(event) for events in named for event in events)).encode()
 
 
 def legacy(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> bytes:

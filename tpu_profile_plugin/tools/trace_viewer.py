@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tpu_profile_plugin.analysis.preprocess import preprocess
 from tpu_profile_plugin.analysis.trace_args import TraceArgs, trace_args
 from tpu_profile_plugin.analysis.trace_host import HostTrace, host_trace
-from tpu_profile_plugin.analysis.trace_window import Window, exactly, named, typed_events, visible, whole
+from tpu_profile_plugin.analysis.trace_window import Text, Window, exactly, named, typed_events, visible, whole
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.tools import trace_canvas, trace_json
@@ -53,16 +53,15 @@ def build(inputs: Inputs) -> Payload:
         return _search(inputs)
     if form == "event":
         return _event(inputs)
-    return Raw(_streaming(inputs), disk=False)
+    return _streaming(inputs)
 
 
-def _streaming(inputs: Inputs) -> bytes:
+def _streaming(inputs: Inputs) -> Raw:
     hosts = _hosts(inputs)
     traces = [trace for _, trace in hosts]
-    args = [_args(host, folded=True) for host in inputs.hosts]
-    full = whole(traces)
+    full, fixed = whole(traces), _fixed_head(inputs, hosts)
     if inputs.text("event_name"):
-        return _details(inputs, hosts, args, full)
+        return _details(inputs, hosts, fixed, full)
     prefix = inputs.text("search_prefix")
     if prefix:
         chosen = [
@@ -75,12 +74,14 @@ def _streaming(inputs: Inputs) -> bytes:
             for i, trace in enumerate(traces)
         ]
     if _is_on(inputs, "full_args") or (prefix and inputs.flag("search_metadata")):
+        args = [_args(host, folded=True) for host in inputs.hosts]
         events = [typed_events(part, of_host) for part, of_host in zip(chosen, args, strict=True)]
-        return trace_json.streaming_with(hosts, events, sum(map(len, chosen)), args, full)
-    return trace_json.streaming(hosts, chosen, args, full, full_dma=inputs.flag("full_dma"))
+        return Raw(trace_json.streaming_with(hosts, events, sum(map(len, chosen)), fixed, full), disk=False)
+    body = trace_json.streaming(hosts, chosen, fixed, full, full_dma=inputs.flag("full_dma"))
+    return Raw(body, disk=False, encoding="gzip")
 
 
-def _details(inputs: Inputs, hosts: Sequence[trace_json.Host], args: Sequence[TraceArgs], full: Window) -> bytes:
+def _details(inputs: Inputs, hosts: Sequence[trace_json.Host], fixed: Text, full: Window) -> Raw:
     name = inputs.text("event_name")
     begin = round(_milliseconds(inputs, "start_time_ms") * PS_PER_MS)
     duration = round(inputs.number("duration_ms") * PS_PER_MS)
@@ -88,10 +89,10 @@ def _details(inputs: Inputs, hosts: Sequence[trace_json.Host], args: Sequence[Tr
     for i, (_, trace) in enumerate(hosts):
         found = exactly(trace, name, begin, duration, inputs.integer("unique_id"), trace_json.offset(i))
         if found is not None:
-            events.append(typed_events(found, args[i]))
+            events.append(typed_events(found, _args(inputs.hosts[i], folded=True)))
     if not events:
         raise NoData(f"There is no event {name[:200]!r} with this begin, duration and number.")
-    return trace_json.streaming_with(hosts, events, len(events), args, full)
+    return Raw(trace_json.streaming_with(hosts, events, len(events), fixed, full), disk=False)
 
 
 def _columns(inputs: Inputs) -> Raw:
@@ -141,6 +142,15 @@ def _args(host: HostProfile, *, folded: bool) -> TraceArgs:
         return trace_args(space, trace, folded=folded)
 
     return host.derive(("trace_args", folded), make)
+
+
+def _fixed_head(inputs: Inputs, hosts: Sequence[trace_json.Host]) -> Text:
+    """The unchanging part of the streaming form; kept for one host, made anew for a set of hosts."""
+
+    def make(_: XSpace | None = None) -> Text:
+        return trace_json.fixed_head(hosts, [_args(host, folded=True) for host in inputs.hosts])
+
+    return inputs.host.derive("trace_fixed_head", make) if len(hosts) == 1 else make()
 
 
 def _fixed(inputs: Inputs) -> list[bytes]:
