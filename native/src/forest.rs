@@ -150,7 +150,8 @@ impl Forest {
     /// Opens a group for each root in turn and spreads it over all descendants that have none yet.
     ///
     /// With `levels` (root level of every root node, whether it may open a group or not) a root is passed over when it is
-    /// grouped already or an ancestor has its level; without, every root opens a group. Numbers start at 0.
+    /// grouped already or an ancestor has its level; without, every root opens a group. A root is its own ancestor only
+    /// if it is its own parent, not around a longer circle. Numbers start at 0.
     pub fn group(&self, roots: &[u32], levels: Option<&HashMap<u32, i64>>) -> Grouping {
         let mut out = Grouping { group: vec![-1; self.nodes()], ..Grouping::default() };
         let mut search = levels.map(|levels| LevelSearch::new(self, levels));
@@ -267,12 +268,20 @@ impl<'a> LevelSearch<'a> {
         // Nodes seen by an earlier fruitless search of this level need no second look: none of them has an ancestor
         // of the level. After a fruitful search nothing is known, so its nodes are forgotten.
         let first = self.visited.len();
+        let mut own_parent = false;
+        self.forest.for_each_parent(root, |parent| own_parent |= parent == root);
+        if own_parent {
+            return true;
+        }
+        if !self.seen[root as usize] {
+            self.seen[root as usize] = true;
+            self.visited.push(root);
+        }
+        let mut at = self.visited.len();
         self.push_parents(root);
-        let mut at = first;
         while at < self.visited.len() {
             let node = self.visited[at];
             at += 1;
-            // A root that leads back to itself is its own ancestor.
             if self.levels.get(&node).copied() == level {
                 self.visited.drain(first..).for_each(|node| self.seen[node as usize] = false);
                 return true;
@@ -372,10 +381,13 @@ mod tests {
         let mut forest = two_lines();
         forest.link(&[(3, 5), (6, 0)]);
         assert_eq!(forest.group(&[5], None).group, vec![0, 0, 0, 0, -1, 0, 0]);
-        for root in [3, 5] {
-            let levels = HashMap::from([(root, 1)]);
-            assert!(forest.group(&[root], Some(&levels)).root.is_empty());
-        }
+        let lone = |forest: &Forest, root| forest.group(&[root], Some(&HashMap::from([(root, 1)]))).root;
+        assert_eq!(lone(&forest, 3), vec![3]);
+        forest.link(&[(3, 3)]);
+        assert!(lone(&forest, 3).is_empty());
+        forest.link(&[(3, 5), (6, 0)]);
+        let levels = HashMap::from([(5, 1), (3, 1)]);
+        assert!(forest.group(&[5, 3], Some(&levels)).root.is_empty());
         assert_eq!(forest.nearest(&[6], &[0, 2]), vec![2]);
     }
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,8 +62,6 @@ KNOWN_EVENTS = frozenset(
         ENQUEUE_PROGRAM,
         ENQUEUE_CONTINUATION,
         COMPLETE,
-        REGION_START,
-        REGION_STOP,
         *CAPTURED_FUNCTIONS,
         *GET_NEXT,
         *HOST_LOOPS,
@@ -75,11 +72,13 @@ KNOWN_EVENTS = frozenset(
 )
 
 
+_WANTED = KNOWN_EVENTS | {REGION_START, REGION_STOP}
+
+
 class EventsByName:
     """Finds a plane's events by exact metadata name."""
 
-    def __init__(self, plane: Plane, wanted: Iterable[str] = KNOWN_EVENTS) -> None:
-        wanted = frozenset(wanted)
+    def __init__(self, plane: Plane, wanted: frozenset[str] = _WANTED) -> None:
         self._rows: dict[str, list[int]] = {}
         for row, name in enumerate(plane.event_metadata.names):
             if name in wanted:

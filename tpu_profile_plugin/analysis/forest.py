@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis import event_names as names
 from tpu_profile_plugin.analysis.derived import ABSENT, Ints, Rows, Words
 from tpu_profile_plugin.analysis.facts import PlaneFacts
 from tpu_profile_plugin.analysis.mutators import Contexts, mix
+from tpu_profile_plugin.analysis.picked import Sparse
 
 NO_NODE = 2**32 - 1
 
@@ -152,15 +153,22 @@ class HostForest:
 
 
 def _processes(facts: PlaneFacts, side: Contexts) -> Ints:
-    """The process that each context belongs to, ABSENT where unknown; launches on a TPU belong to none.
+    """The process of each context's event, ABSENT where unknown; events of launches on a TPU belong to none.
 
-    Consumers may name it themselves; producers only where the plane does not.
+    An event may name its process itself. For producers that only counts where the plane names none.
     """
-    own, named = facts.picked.ints("_pid").at(side.event)
-    if side is facts.mutated.producers and facts.process_id is not None:
-        named = np.zeros_like(named)
-    process = np.where(named, own, ABSENT if facts.process_id is None else facts.process_id)
-    return np.where(side.type == names.TPU_LAUNCH, ABSENT, process)
+    if facts.process_id is None and not facts.picked.has("_pid"):
+        return np.full(len(side), ABSENT, dtype=np.int64)
+    process, named = facts.picked.ints("_pid").at(side.event)
+    of_plane = ABSENT if facts.process_id is None else facts.process_id
+    process = np.where(named, process, of_plane)
+    launch = np.zeros(len(side), dtype=np.bool_)
+    for other in (facts.mutated.producers, facts.mutated.consumers):
+        kind, present = Sparse(other.event, other.type).at(side.event)
+        launch |= present & (kind == names.TPU_LAUNCH)
+        if other is facts.mutated.producers and facts.process_id is not None:
+            process = np.where(present, of_plane, process)
+    return np.where(launch, ABSENT, process)
 
 
 def _enclosing_nodes(nodes: PlaneNodes, facts: PlaneFacts, events: Ints) -> Ints:

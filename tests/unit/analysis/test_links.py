@@ -38,6 +38,7 @@ def reached(sender: str, receiver: str) -> bool:
         ("p {_pt=3, _p=77}", "c {_ct=3, _c=77, _pid=5}", False),
         # Launches on a TPU have no process.
         ("p {_pt=12, _p=77, _pid=5}", "c {_ct=12, _c=77, _pid=6}", True),
+        ("p {_pt=3, _p=77, _ct=12, _c=1, _pid=5}", "c {_ct=3, _c=77}", True),
     ],
 )
 def test_contexts(sender: str, receiver: str, linked: bool) -> None:
