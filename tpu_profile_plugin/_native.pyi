@@ -354,3 +354,54 @@ def trace_columns(
 def trace_counter(pid: int, name: str, series: str, begin: _I64, value: _F64, legacy: bool) -> bytes: ...
 def trace_search(traces: Sequence[tuple[Trace, _U8, _U8]], limit: int, head: bytes) -> bytes: ...
 def trace_args_matching(trace: Trace, args: _ArgsLike, text: str, fold: bool) -> _U8: ...
+
+# ---- steps.rs
+
+def self_times(begin: NDArray[np.int64], duration: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Time of each event without its direct children; an event includes later ones (closed) until one leaves it."""
+
+def activity_self_times(
+    start: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Per line (start has one more): own times (-2**63 where an activity is lost), first and last time of each line."""
+
+def totals_by_key(
+    key: NDArray[np.uint32],
+    time: NDArray[np.int64],
+    own: NDArray[np.int64],
+    clock: NDArray[np.int64],
+    keys: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Per key: occurrences, sums of time and own, least clock (0 without events); keys beyond `keys` do not count."""
+
+def core_ops(
+    begin: NDArray[np.int64],
+    duration: NDArray[np.int64],
+    row: NDArray[np.uint32],
+    resting: NDArray[np.bool_],
+    start: NDArray[np.uint32],
+    key: NDArray[np.uint32],
+    kind: NDArray[np.uint8],
+    value: NDArray[np.uint64],
+    clock_keys: tuple[int, int],
+) -> tuple[
+    tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    tuple[int, int] | None,
+    tuple[int, int] | None,
+    NDArray[np.int64],
+    NDArray[np.int64],
+]:
+    """One op line: sums per row (occurrences, time, own, least), spans on both clocks, begins and ends of work."""
+
+def covered(begin: NDArray[np.int64], duration: NDArray[np.int64]) -> int:
+    """Time covered by at least one interval."""
+
+def priority_times(
+    start: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    priority: NDArray[np.uint8],
+    window_begin: NDArray[np.int64],
+    window_end: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Per group (start has one more) 256 times each: how long a priority was the highest, in all and in the window."""

@@ -7,6 +7,7 @@
 const _: () = assert!(usize::BITS >= 64);
 
 pub mod columns;
+pub mod core_ops;
 pub mod cover;
 pub mod error;
 pub mod expand;
@@ -22,7 +23,9 @@ pub mod order;
 mod parallel;
 #[cfg(feature = "python")]
 mod python;
+pub mod self_time;
 pub mod stats;
+pub mod sweep;
 pub mod text;
 pub mod trace;
 pub mod wire;

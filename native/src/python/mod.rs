@@ -2,6 +2,7 @@
 
 mod decode;
 mod groups;
+mod steps;
 mod trace;
 
 use pyo3::create_exception;
@@ -43,6 +44,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // One line per file of this folder: `FILE::register(module)?;`
     decode::register(module)?;
     groups::register(module)?;
+    steps::register(module)?;
     trace::register(module)?;
     // PyO3 collects `__all__`; a private module needs none, and the stub would have to repeat it.
     module.delattr("__all__")

@@ -1,0 +1,176 @@
+//! Self times, sums by key and priority sweeps for the op and step analyses.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::core_ops::{ClockStats, OpLine};
+use crate::error::{Error, Result};
+use crate::{self_time, sweep};
+
+use super::without_gil;
+
+type Ints<'py> = PyReadonlyArray1<'py, i64>;
+type OutInts<'py> = Bound<'py, PyArray1<i64>>;
+
+fn same_length(lengths: &[usize]) -> Result<()> {
+    if lengths.windows(2).all(|pair| pair[0] == pair[1]) {
+        Ok(())
+    } else {
+        Err(Error::argument("columns of different length"))
+    }
+}
+
+/// Lines or groups as ranges: ascending, inside `length`.
+fn ranges(start: &[i64], length: usize) -> Result<()> {
+    let ascending = start.windows(2).all(|pair| pair[0] <= pair[1]);
+    let inside = start.first().is_none_or(|&s| s >= 0) && start.last().is_none_or(|&s| s as usize <= length);
+    if ascending && inside { Ok(()) } else { Err(Error::argument("starts that are not ascending ranges")) }
+}
+
+#[pyfunction]
+fn self_times<'py>(py: Python<'py>, begin: Ints<'py>, duration: Ints<'py>) -> PyResult<OutInts<'py>> {
+    let (begin, duration) = (begin.as_slice()?, duration.as_slice()?);
+    let own = without_gil(py, || {
+        same_length(&[begin.len(), duration.len()])?;
+        let mut own = vec![0; begin.len()];
+        self_time::self_times(begin, duration, &mut own);
+        Ok(own)
+    })?;
+    Ok(own.into_pyarray(py))
+}
+
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+fn activity_self_times<'py>(
+    py: Python<'py>,
+    start: Ints<'py>,
+    begin: Ints<'py>,
+    end: Ints<'py>,
+) -> PyResult<(OutInts<'py>, OutInts<'py>, OutInts<'py>)> {
+    let (start, begin, end) = (start.as_slice()?, begin.as_slice()?, end.as_slice()?);
+    let (own, first, last) = without_gil(py, || {
+        same_length(&[begin.len(), end.len()])?;
+        ranges(start, begin.len())?;
+        let mut own = vec![self_time::LOST; begin.len()];
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        for line in start.windows(2) {
+            let range = line[0] as usize..line[1] as usize;
+            let (b, e) = (&begin[range.clone()], &end[range.clone()]);
+            let span = self_time::activity_self_times(b, e, &mut own[range]).unwrap_or((0, 0));
+            first.push(span.0);
+            last.push(span.1);
+        }
+        Ok((own, first, last))
+    })?;
+    Ok((own.into_pyarray(py), first.into_pyarray(py), last.into_pyarray(py)))
+}
+
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+fn totals_by_key<'py>(
+    py: Python<'py>,
+    key: PyReadonlyArray1<'py, u32>,
+    time: Ints<'py>,
+    own: Ints<'py>,
+    clock: Ints<'py>,
+    keys: usize,
+) -> PyResult<(OutInts<'py>, OutInts<'py>, OutInts<'py>, OutInts<'py>)> {
+    let (key, time, own, clock) = (key.as_slice()?, time.as_slice()?, own.as_slice()?, clock.as_slice()?);
+    let sums = without_gil(py, || {
+        same_length(&[key.len(), time.len(), own.len(), clock.len()])?;
+        // Keys name rows of a table that the caller holds; the bound only stops an absurd allocation.
+        if keys > (1 << 32) {
+            return Err(Error::argument("too many keys"));
+        }
+        Ok(self_time::totals(key, time, own, clock, keys))
+    })?;
+    Ok((
+        sums.occurrences.into_pyarray(py),
+        sums.time.into_pyarray(py),
+        sums.own.into_pyarray(py),
+        sums.least.into_pyarray(py),
+    ))
+}
+
+type Sums<'py> = (OutInts<'py>, OutInts<'py>, OutInts<'py>, OutInts<'py>);
+type Span = Option<(i64, i64)>;
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+fn core_ops<'py>(
+    py: Python<'py>,
+    begin: Ints<'py>,
+    duration: Ints<'py>,
+    row: PyReadonlyArray1<'py, u32>,
+    resting: PyReadonlyArray1<'py, bool>,
+    start: PyReadonlyArray1<'py, u32>,
+    key: PyReadonlyArray1<'py, u32>,
+    kind: PyReadonlyArray1<'py, u8>,
+    value: PyReadonlyArray1<'py, u64>,
+    clock_keys: (u32, u32),
+) -> PyResult<(Sums<'py>, Span, Span, OutInts<'py>, OutInts<'py>)> {
+    let (begin, duration, row) = (begin.as_slice()?, duration.as_slice()?, row.as_slice()?);
+    let (resting, start, key) = (resting.as_slice()?, start.as_slice()?, key.as_slice()?);
+    let (kind, value) = (kind.as_slice()?, value.as_slice()?);
+    let found = without_gil(py, || {
+        let line = OpLine { begin, duration, row, resting };
+        crate::core_ops::core_ops(&line, &ClockStats { start, key, kind, value, keys: clock_keys })
+    })?;
+    let (work_begin, work_end): (Vec<i64>, Vec<i64>) = found.work.into_iter().unzip();
+    let sums = (
+        found.occurrences.into_pyarray(py),
+        found.time.into_pyarray(py),
+        found.own.into_pyarray(py),
+        found.least.into_pyarray(py),
+    );
+    Ok((sums, found.device_span, found.host_span, work_begin.into_pyarray(py), work_end.into_pyarray(py)))
+}
+
+#[pyfunction]
+fn covered(py: Python<'_>, begin: Ints<'_>, duration: Ints<'_>) -> PyResult<i64> {
+    let (begin, duration) = (begin.as_slice()?, duration.as_slice()?);
+    without_gil(py, || {
+        same_length(&[begin.len(), duration.len()])?;
+        Ok(sweep::covered(begin, duration))
+    })
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn priority_times<'py>(
+    py: Python<'py>,
+    start: Ints<'py>,
+    begin: Ints<'py>,
+    end: Ints<'py>,
+    priority: PyReadonlyArray1<'py, u8>,
+    window_begin: Ints<'py>,
+    window_end: Ints<'py>,
+) -> PyResult<(OutInts<'py>, OutInts<'py>)> {
+    let (start, begin, end) = (start.as_slice()?, begin.as_slice()?, end.as_slice()?);
+    let (priority, from, to) = (priority.as_slice()?, window_begin.as_slice()?, window_end.as_slice()?);
+    let (all, inside) = without_gil(py, || {
+        same_length(&[begin.len(), end.len(), priority.len()])?;
+        same_length(&[start.len().saturating_sub(1), from.len(), to.len()])?;
+        ranges(start, begin.len())?;
+        let groups = from.len();
+        let (mut all, mut inside) = (vec![0i64; groups * 256], vec![0i64; groups * 256]);
+        for (g, line) in start.windows(2).enumerate() {
+            let range = line[0] as usize..line[1] as usize;
+            let (begin, end, priority) = (&begin[range.clone()], &end[range.clone()], &priority[range]);
+            let group = sweep::Group { begin, end, priority, window: (from[g], to[g]) };
+            let row = g * 256..(g + 1) * 256;
+            sweep::own_by_priority(&group, &mut all[row.clone()], &mut inside[row]);
+        }
+        Ok((all, inside))
+    })?;
+    Ok((all.into_pyarray(py), inside.into_pyarray(py)))
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(self_times, module)?)?;
+    module.add_function(wrap_pyfunction!(activity_self_times, module)?)?;
+    module.add_function(wrap_pyfunction!(totals_by_key, module)?)?;
+    module.add_function(wrap_pyfunction!(core_ops, module)?)?;
+    module.add_function(wrap_pyfunction!(covered, module)?)?;
+    module.add_function(wrap_pyfunction!(priority_times, module)?)
+}
