@@ -1,0 +1,189 @@
+"""FLOPs, bytes and categories of HLO instructions, and what they become on a GPU."""
+
+import numpy as np
+import pytest
+from builders.hlo import block, number, op, program
+from builders.xspace_text import build
+
+from tpu_profile_plugin.analysis.gpu_kernels import is_eligible, uses_tensor_core
+from tpu_profile_plugin.analysis.gpu_ops import gpu_ops
+from tpu_profile_plugin.analysis.hlo import hlo_programs
+from tpu_profile_plugin.analysis.hlo_category import category
+from tpu_profile_plugin.analysis.hlo_cost import CostModel
+from tpu_profile_plugin.analysis.hlo_instructions import Instructions
+from tpu_profile_plugin.analysis.planes import device_planes
+from tpu_profile_plugin.analysis.training import is_training
+from tpu_profile_plugin.columns import load
+
+US = 1_000_000
+A, B = op("a", "parameter", "f32[8,16]"), op("b", "parameter", "f32[16,4]")
+CONTRACT = {30: number(1, 1) + number(2, 0)}
+
+
+def space(proto, more=""):
+    text = f'plane 0 "/host:metadata"\nmetadata "m(7)" id=7 {{"Hlo Proto"=0x{proto.hex()}}}\n{more}'
+    return load(np.frombuffer(build(text), np.uint8))
+
+
+def cost(name, entry, **computations):
+    found = hlo_programs(space(program(entry, **computations))).program(7)
+    instructions = Instructions(found)
+    one = instructions.named(name)
+    result = CostModel(instructions).cost(one)
+    return result.flops, result.read, result.written
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (op("x", "dot", "f32[8,4]", "a", "b", more=CONTRACT), (2 * 8 * 4 * 16, 512 + 256, 128)),
+        (op("x", "add", "f32[8,16]", "a", "a"), (3 * 128, 1024, 512)),
+        (op("x", "copy", "f32[8,16]", "a"), (0, 512, 512)),
+        (op("x", "transpose", "f32[16,8]", "a"), (0, 512, 512)),
+        (op("x", "slice", "f32[2,16]", "a"), (0, 128, 128)),
+        (op("x", "bitcast", "f32[16,8]", "a"), (0, 0, 0)),
+        (op("x", "tuple", ["f32[8,16]", "f32[16,4]"], "a", "b"), (0, 0, 16)),
+        (op("x", "concatenate", "f32[16,16]", "a", "a", more={14: 0}), (6 * 256, 1024, 1024)),
+        (op("x", "concatenate", "f32[8,32]", "a", "a", more={14: 1}), (400 * 256, 1024, 1024)),
+        (op("x", "sort", "f32[8,16]", "a"), (128 * 7, 512, 512)),
+        (op("x", "custom-call", "f32[8,4]", "a", "b", target="my_kernel"), (0, 0, 0)),
+        (op("x", "custom-call", ["f32[8,4]", "s8[99]"], "a", "b", target="__cublas$gemm"), (0, 0, 0)),
+    ],
+)
+def test_single_instructions(one, expected):
+    assert cost("x", [A, B, one]) == expected
+
+
+def test_narrow_operands_count_less():
+    ops = [op("p", "parameter", "s8[4,8]"), op("q", "parameter", "s8[8,4]")]
+    assert cost("x", [*ops, op("x", "dot", "s32[4,4]", "p", "q", more=CONTRACT)])[0] == 2 * 16 * 8 / 2
+
+
+def test_convolutions_count_the_positions_inside_the_input():
+    window = block(1, number(1, 3) + number(2, 1) + number(3, 1) + number(4, 1) + number(5, 1) + number(6, 1))
+    dims = number(3, 0) + number(4, 1) + number(7, 0) + number(8, 1) + number(11, 2) + number(12, 2)
+    conv = op("x", "convolution", "f32[2,5,10]", "i", "k", more={15: window, 16: dims})
+    ops = [op("i", "parameter", "f32[2,3,10]"), op("k", "parameter", "f32[3,5,3]"), conv]
+    assert cost("x", ops)[0] == 2 * (3 * 5) * 2 * (3 * 10 - 2)
+    cudnn = op("x", "custom-call", ["f32[2,5,10]", "s8[7]"], "i", "k", target="__cudnn$convForward", more=conv.more)
+    assert cost("x", [*ops[:2], cudnn]) == (2 * 15 * 2 * 28, 4 * (60 + 45), 4 * 100)
+
+
+def test_fusions_count_what_is_used():
+    inner = [
+        op("p0", "parameter", "f32[100]"),
+        op("p1", "parameter", "f32[]"),
+        op("part", "slice", "f32[10]", "p0"),
+        op("wide", "broadcast", "f32[10]", "p1"),
+        op("sum", "add", "f32[10]", "part", "wide"),
+    ]
+    fusion = op("x", "fusion", "f32[10]", "v", "s", called=["inner"], kind="kLoop")
+    outer = [op("v", "parameter", "f32[100]"), op("s", "parameter", "f32[]"), fusion]
+    assert cost("x", outer, inner=inner) == (30, 40 + 4, 40)
+
+
+def test_updates_in_place_write_the_update():
+    inner = [
+        op("p0", "parameter", "f32[100]"),
+        op("p1", "parameter", "f32[10]"),
+        op("i", "constant", "s32[]"),
+        op("new", "dynamic-update-slice", "f32[100]", "p0", "p1", "i"),
+    ]
+    outer = [
+        op("v", "parameter", "f32[100]"),
+        op("u", "parameter", "f32[10]"),
+        op("x", "fusion", "f32[100]", "v", "u", called=["inner"], kind="kLoop"),
+    ]
+    assert cost("x", outer, inner=inner) == (0, pytest.approx(400 * 0.9 + 40), 40)
+
+
+def test_reductions_and_loops_count_their_bodies():
+    add = [op("l", "parameter", "f32[]"), op("r", "parameter", "f32[]"), op("s", "add", "f32[]", "l", "r")]
+    reduce = op("x", "reduce", "f32[8]", "a", called=["add"])
+    assert cost("x", [A, reduce], add=add)[0] == 3 * (128 - 8)
+    loop = op("x", "while", "f32[]", "a", called=["add", "add"])
+    assert cost("x", [A, loop], add=add)[0] == 6
+    branches = op("x", "conditional", "f32[]", "a", called=["add"])
+    assert cost("x", [A, branches], add=add)[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (op("x", "copy", "f32[8,16]", "a"), "data formatting"),
+        (op("x", "add", "f32[8,16]", "a", "a"), "non-fusion elementwise"),
+        (op("x", "fusion", "f32[8]", kind="kInput"), "input fusion"),
+        (op("x", "fusion", "f32[8]", kind="kCustom"), "custom fusion"),
+        (op("x", "send", "f32[8]", more={47: 1}), "host send"),
+        (op("x", "send", "f32[8]"), "send"),
+        (op("x", "convolution", "f32[8]", more={15: block(1, number(6, 2))}), "convolution base-dilated"),
+        (op("x", "convolution", "f32[8]", more={15: block(1, number(5, 2))}), "convolution window-dilated"),
+        (op("x", "convolution", "f32[8]"), "convolution"),
+        (op("x", "all-reduce", "f32[8]"), "all-reduce"),
+    ],
+)
+def test_categories(one, expected):
+    found = hlo_programs(space(program([A, B, one]))).program(7)
+    assert category(Instructions(found).named("x")) == expected
+
+
+GPU = """
+plane 1 "/device:GPU:0"
+  line 4 stream @5us
+    100us +10us "Cijk_gemm" {hlo_op="outer::x", program_id=7, kernel_details="regs:1", correlation_id=1}
+    110us +20us "im2col" {hlo_op="x", program_id=7, kernel_details="regs:1", correlation_id=2}
+    140us +5us "memset" {hlo_op="x", program_id=7, correlation_id=3}
+    150us +7us "k" {tf_op="model/Conv:Conv2D", kernel_details="regs:1"}
+    160us +1us "k" {hlo_op="gone", program_id=7, kernel_details="regs:1"}
+    170us +1us "k" {hlo_op="x", program_id=8, kernel_details="regs:1"}
+  line 9 "other" @900us
+    200us +2us copy
+"""
+
+
+def test_gpu_ops_are_kernels_by_their_instruction():
+    dot = op("x", "dot", "f32[8,4]", "a", "b", more=CONTRACT, op_name="jit(f)/dot_general")
+    found = space(program([A, B, dot]), GPU)
+    table, kernels = gpu_ops(found, device_planes(found))
+    assert list(zip(table.module, table.name, table.category, strict=True)) == [
+        (7, "x", "dot"),
+        (0, "model/Conv/k", "Conv2D"),
+    ]
+    assert table.occurrences.tolist() == [2, 1]
+    assert (table.self_ps // US).tolist() == [35, 7]
+    assert (table.flops.tolist(), table.bytes.tolist()) == ([2 * 1024, 0], [2 * 896, 0])
+    assert table.provenance == ("jit(f)/dot_general:", "model/Conv:Conv2D")
+    assert table.total_ps // US == 202 - 100
+    assert kernels.matrix_share("jit(f)/dot_general") == pytest.approx(10 / 30)
+    assert kernels.eligible == {"jit(f)/dot_general"}
+
+
+def test_costs_that_only_the_event_knows():
+    stats = 'hlo_op="x", program_id=7, kernel_details="k", flops=5, bytes_accessed=9'
+    text = f'plane 1 "/device:GPU:0"\nline 4 s\n0us +1us k {{{stats}}}'
+    found = space(program([A, op("x", "custom-call", "f32[8]", "a", target="mine")]), text)
+    table, _ = gpu_ops(found, device_planes(found))
+    assert (table.flops.tolist(), table.bytes.tolist()) == ([5], [9])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "training"),
+    [
+        ("jit(f)/transpose(jvp(g))/dot", "", True),
+        ("jit(f)/transpose/dot", "", False),
+        ("gradient_tape/model/MatMul", "MatMul", True),
+        ("model/transpose(x)/MatMul", "MatMul", False),
+        ("model/MatMul", "MatMul", False),
+    ],
+)
+def test_gradients_in_the_program_mean_training(name, kind, training):
+    assert is_training(space(program([op("x", "add", "f32[]", op_name=name, op_type=kind)]))) == training
+
+
+def test_names_of_matrix_kernels_and_ops():
+    assert uses_tensor_core("volta_h884gemm_64x64")
+    assert uses_tensor_core("Cijk_Ailk_Bljk")
+    assert not uses_tensor_core("sgemm")
+    assert is_eligible("model/dense/MatMul")
+    assert is_eligible("jit(f)/dot_general")
+    assert not is_eligible("MatMul_grad")

@@ -1,0 +1,33 @@
+"""Average, spread and range of a series, and the ratios that every analysis uses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Of a series in any unit; `deviation` is the sample standard deviation (n - 1). All 0 when the series is empty."""
+
+    average: float = 0.0
+    deviation: float = 0.0
+    minimum: float = 0.0
+    maximum: float = 0.0
+    count: int = 0
+
+
+def statistics(values: Sequence[float]) -> Statistics:
+    """Statistics of `values`; a single value has deviation 0."""
+    n = len(values)
+    if n == 0:
+        return Statistics()
+    average = math.fsum(values) / n
+    spread = math.sqrt(math.fsum((v - average) ** 2 for v in values) / (n - 1)) if n > 1 else 0.0
+    return Statistics(average, spread, float(min(values)), float(max(values)), n)
+
+
+def ratio(a: float, b: float) -> float:
+    """a / b, and 0 when b is as good as 0."""
+    return 0.0 if abs(b) < 1e-10 else a / b
