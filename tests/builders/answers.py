@@ -1,0 +1,51 @@
+"""A tool's answer to typed-in profiles: one text per host in, decoded JSON out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from builders.xspace_text import build
+from tpu_profile_plugin.analysis.host_summary import HostSummary, summarize
+from tpu_profile_plugin.analysis.preprocess import preprocess
+from tpu_profile_plugin.columns import load
+from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+from tpu_profile_plugin.tools.payload import encode
+from tpu_profile_plugin.tools.shelf import Shelf
+from tpu_profile_plugin.tools.tool import Tool
+
+
+def answer(tool: Tool, *profiles: str | bytes | Path, **params: str) -> Any:
+    """What the tool answers; profiles are texts of `xspace_text`, bytes of an XSpace, or files."""
+    shelf = Shelf(1 << 28)
+
+    def host(index: int, profile: str | bytes | Path) -> HostProfile:
+        data = _bytes(profile)
+        name = profile.name.removesuffix(".xplane.pb") if isinstance(profile, Path) else f"h{index}"
+        return HostProfile(name, index, f"{name}.xplane.pb", index, lambda: data, shelf)
+
+    parsed = {param.name: param.parse(params.get(param.name)) for param in tool.params}
+    inputs = Inputs("run", tuple(host(i, profile) for i, profile in enumerate(profiles)), parsed)
+    return json.loads(encode(tool.build(inputs)).body)
+
+
+def summary(profile: str | bytes | Path) -> HostSummary:
+    """The summary of one profile, groups included."""
+    space = load(_bytes(profile))
+    return summarize(space, preprocess(space, derive=False))
+
+
+def rows(table: Any, *columns: str) -> list[list[Any]]:
+    """The values of a DataTable's rows; of the given columns only, if any are given."""
+    ids = [column["id"] for column in table["cols"]]
+    wanted = [ids.index(name) for name in columns] or list(range(len(ids)))
+    return [[row["c"][i]["v"] for i in wanted] for row in table["rows"]]
+
+
+def _bytes(profile: str | bytes | Path) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    if isinstance(profile, Path):
+        return np.fromfile(profile, np.uint8)
+    return np.frombuffer(profile if isinstance(profile, bytes) else build(profile), np.uint8)
