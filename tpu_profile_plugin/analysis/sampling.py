@@ -1,0 +1,29 @@
+"""Which of many requests to show: all of a few, else some around the percentiles that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+ALL_UP_TO = 60
+_PER_RANGE = 10
+_RANGES = ((50.0, 1.0), (75.0, 1.0), (90.0, 1.0), (99.0, 0.5), (99.9, 0.05), (99.99, 0.005))
+
+LATENCY_PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9)
+
+
+def sample(keys: Sequence[float]) -> list[tuple[float, int]]:
+    """(percentile, position) of the items to show, by key ascending; equal keys keep their order."""
+    order = sorted(range(len(keys)), key=lambda i: keys[i])
+    count = len(order)
+    ranked = [(100.0 * rank / count, i) for rank, i in enumerate(order)]
+    if count <= ALL_UP_TO:
+        return ranked
+    chosen: list[tuple[float, int]] = []
+    for low, width in _RANGES:
+        chosen += [item for item in ranked if low <= item[0] < low + width][:_PER_RANGE]
+    return chosen
+
+
+def at_percentile(ordered: Sequence[int], percentile: float) -> int:
+    """The item of an ascending, non-empty sequence at the given percentile."""
+    return ordered[min(len(ordered) - 1, int(percentile / 100.0 * len(ordered)))]
