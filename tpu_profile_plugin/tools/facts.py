@@ -38,6 +38,7 @@ class RunFacts:
         when there is no device; sorted.
       counter_values: whether a TPU plane declares the stat `counter_value`.
       megascale: whether the host plane declares an event named `MegaScale:...`.
+      requests: whether the host plane declares an event that begins a request or a batch of a model server.
     """
 
     hosts: tuple[str, ...] = ()
@@ -46,6 +47,7 @@ class RunFacts:
     device_types: tuple[str, ...] = ()
     counter_values: bool = False
     megascale: bool = False
+    requests: bool = False
 
     def has_plane(self, prefix: str) -> bool:
         """Whether some host has a plane whose name starts with `prefix`, e.g. "/device:GPU:"."""
@@ -58,6 +60,7 @@ class RunFacts:
 
 def look(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
     """The facts of one host's file. Raises CorruptProfile."""
+    from tpu_profile_plugin.analysis.inference_events import has_requests
     from tpu_profile_plugin.columns import load, peek
 
     summary = peek(data)
@@ -76,6 +79,7 @@ def look(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
             plane.name == "/host:CPU" and any(name.startswith(_MEGASCALE) for name in plane.event_metadata.names)
             for plane in space.planes
         ),
+        requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
     )
 
 
@@ -91,6 +95,7 @@ def united(hosts: Sequence[RunFacts]) -> RunFacts:
         device_types=tuple(sorted(kinds)),
         counter_values=any(host.counter_values for host in hosts),
         megascale=any(host.megascale for host in hosts),
+        requests=any(host.requests for host in hosts),
     )
 
 

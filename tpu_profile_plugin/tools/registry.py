@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.tools import profile_contents, trace_viewer
+from tpu_profile_plugin.tools import (
+    framework_op_stats,
+    inference_profile,
+    input_pipeline_analyzer,
+    overview_page,
+    pod_viewer,
+    profile_contents,
+    trace_viewer,
+)
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 ORIGINAL_ORDER = (
@@ -34,8 +42,13 @@ ORIGINAL_ORDER = (
 """The order in which other clients know the tools; a test holds `TOOLS` to it. Our own tools come after these."""
 
 TOOLS: tuple[Tool, ...] = (
+    overview_page.TOOL,
     trace_viewer.LEGACY,
     trace_viewer.TOOL,
+    input_pipeline_analyzer.TOOL,
+    pod_viewer.TOOL,
+    framework_op_stats.TOOL,
+    inference_profile.TOOL,
     profile_contents.TOOL,
 )
 

@@ -24,6 +24,7 @@ class Column:
       unit: e.g. "ps", "us", "bytes", "GiB/s", "%"; "" for none.
       sentence: one sentence on what a cell says.
       shown: "bytes" or "hex" adds a readable form to each number; "plain" does not.
+      role: what charts use the column for besides its values, e.g. "tooltip" or "interval"; "" for values.
     """
 
     id: str
@@ -32,14 +33,17 @@ class Column:
     unit: str = ""
     sentence: str = ""
     shown: Literal["plain", "bytes", "hex"] = "plain"
+    role: str = ""
 
-    def declaration(self) -> dict[str, str]:
+    def declaration(self) -> dict[str, Any]:
         """The column as DataTable JSON; `unit` and `help` ride along for our own pages."""
-        facts = {"id": self.id, "label": self.label, "type": self.type}
+        facts: dict[str, Any] = {"id": self.id, "label": self.label, "type": self.type}
         if self.unit:
             facts["unit"] = self.unit
         if self.sentence:
             facts["help"] = self.sentence
+        if self.role:
+            facts["p"] = {"role": self.role}
         return facts
 
 

@@ -1,0 +1,203 @@
+"""The pages about steps and ops: literal profiles in, literal rows and properties out."""
+
+import pytest
+from builders.answers import answer, rows
+
+from tpu_profile_plugin.tools import framework_op_stats, input_pipeline_analyzer, overview_page, pod_viewer
+from tpu_profile_plugin.tools.registry import find
+
+
+def cpu(steps=3, wait=0, period=1000):
+    """Steps of 1 ms with 500 us of computation and `wait` us of waiting for input."""
+    lines = ['host vm\nplane 0 "/host:CPU"', "line 1 main"]
+    for i in range(steps):
+        at = 2 * period * i
+        lines += [f"{at}us +{period}us train {{_r=1, step_num={i}}}", f'{at + 300}us +500us "MatMul:MatMul"']
+        lines += [f"{at}us +{wait}us IteratorGetNext"] if wait else []
+    return "\n".join(lines)
+
+
+TPU = """
+host tpuhost
+plane 99 "/host:CPU" {matrix_unit_utilization_percent=40.0d, hbm_utilization_percent=12.5}
+  line 1 main
+    0us +1us x
+plane 0 "/device:TPU:0" {PEAKS, device_type_string="TPU v4", core_details=0x1007}
+  line 1 Steps
+    0us +1000us 0
+    2000us +1000us 1
+  line 3 "XLA Ops"
+    0us +200us infeed.1
+    200us +600us fusion.1
+    2000us +400us fusion.1
+  metadata infeed.1 {hlo_category="infeed", program_id=u7, symbol_id=u1}
+  metadata fusion.1 {hlo_category="loop fusion", program_id=u7, symbol_id=u2, COSTS, tf_op="jit(f)/add:add"}
+""".replace("PEAKS", "peak_teraflops_per_second=100.0, peak_hbm_bw_gigabytes_per_second=1000.0").replace(
+    "COSTS", "flops=6000000000, bytes_accessed=1000000"
+)
+
+
+def test_the_verdict_of_a_program_that_waits_for_input():
+    table = answer(input_pipeline_analyzer.TOOL, cpu(wait=250))[1]
+    assert rows(table, "stepnum", "hostComputeTimeMs", "infeedTimeMs", "otherTimeMs", "stepTimeMs")[0] == [
+        "train 0",
+        0.5,
+        0.25,
+        0.25,
+        1.0,
+    ]
+    properties = table["p"]
+    assert "HIGHLY input-bound because 25.0%" in properties["input_conclusion"]
+    assert (properties["hardware_type"], properties["infeed_time_ms_avg"]) == ("CPU_ONLY", "0.2")
+    assert "custom input pipeline" in properties["summary_nextstep"]
+    assert properties["all_other_statement"].startswith("25.0 % of the total step time")
+    tooltip = rows(table, "tooltip")[0][0].splitlines()
+    assert tooltip[:2] == ["Step train 0, duration: 1.00 ms", "-All others: 0.25 ms"]
+    assert next(column for column in table["cols"] if column["id"] == "tooltip")["p"] == {"role": "tooltip"}
+
+
+def test_unexplained_time_is_named_once():
+    tables = answer(overview_page.TOOL, cpu())
+    properties = tables[3]["p"]
+    assert (properties["bottleneck"], properties["all_other_bottleneck"]) == ("both", "no")
+    assert "POTENTIALLY" in properties["statement"]
+    assert tables[1]["p"]["all_other_statement"] == ""
+
+
+def test_without_markers_there_are_no_steps_but_a_warning():
+    tables = answer(overview_page.TOOL, 'plane 0 "/host:CPU"\nline 1 main\n0us +5us "a:A"')
+    assert tables[1]["rows"] == []
+    assert [row[0] for row in rows(tables[6])] == ["WARNING"]
+    assert tables[3]["p"]["bottleneck"] == "unknown"
+
+
+def test_the_overview_of_a_tpu():
+    tables = answer(overview_page.TOOL, TPU)
+    assert rows(tables[0], "operation", "category", "flopRate") == [
+        ["jit(f)/add", "add", pytest.approx(12000.0)],
+        ["infeed.1", "Unknown", 0.0],
+    ]
+    wanted = ("mxu_utilization_percent", "hbm_utilization_percent", "device_duty_cycle_percent", "tc_active_ms_average")
+    assert [tables[0]["p"][name] for name in wanted] == ["40.0%", "12.5%", "41.7%", "0.50"]
+    assert tables[2]["p"] == {
+        "host_count": "1",
+        "task_count": "1 (num tasks per host = 1)",
+        "device_type": "TPU v4",
+        "device_core_count": "1",
+        "is_training": "false",
+    }
+    assert tables[5] == {}
+    assert set(tables[3]["p"].values()) == {""}
+    more = answer(overview_page.TOOL, TPU, extended="true")[7]
+    assert more["efficiency"]["goodput_percent"] == pytest.approx(100 * 0.12 / 2)
+    assert more["efficiency"]["memory_bw_percent"] == pytest.approx(0.1)
+    assert more["verdict"]["bottleneck"] == "both"
+    assert [one["topic"] for one in more["statements"]] == ["input", "idle"]
+
+
+def test_the_core_that_waits_longest_is_named():
+    table = answer(input_pipeline_analyzer.TOOL, TPU)[0]
+    assert rows(table) == [["Step number", "0", "1"], ["Core name", "tpuhost:7", "unknown"]]
+
+
+def test_workers_side_by_side_in_the_pod_viewer():
+    found = answer(pod_viewer.TOOL, cpu(6, wait=100), cpu(6))
+    steps = found["podStatsSequence"]["podStatsMap"]
+    assert [step["stepNum"] for step in steps] == list(range(6))
+    first = steps[0]["podStatsPerCore"]
+    assert set(first) == {"1", "1001"}
+    assert (first["1"]["hostName"], first["1"]["bottleneck"], first["1"]["totalDurationUs"]) == (
+        "vm",
+        "Host compute",
+        1000,
+    )
+    assert first["1"]["stepBreakdownUs"] == {
+        "1": 0,
+        "2": 0,
+        "3": 0,
+        "4": 500,
+        "5": 0,
+        "6": 100,
+        "7": 0,
+        "8": 0,
+        "9": 400,
+    }
+    assert found["stepBreakdownEvents"][8] == {"id": 9, "name": "All others"}
+    assert found["deviceType"] == "CPU"
+
+
+def test_equal_parts_of_a_step_the_last_by_name_is_the_bottleneck():
+    half = answer(pod_viewer.TOOL, cpu(1))["podStatsSequence"]["podStatsMap"][0]["podStatsPerCore"]["1"]
+    assert (half["stepBreakdownUs"]["4"], half["stepBreakdownUs"]["9"], half["bottleneck"]) == (
+        500,
+        500,
+        "Host compute",
+    )
+
+
+def test_framework_ops_of_devices_then_hosts_with_and_without_idle_time():
+    idle, busy = answer(framework_op_stats.TOOL, TPU)
+    columns = (
+        "rank",
+        "host_or_device",
+        "operation",
+        "occurrences",
+        "total_self_time",
+        "device_total_self_time_percent",
+    )
+    assert rows(idle, *columns) == [
+        [1, "Device", "IDLE", 0, 1800.0, 0.6],
+        [2, "Device", "jit(f)/add", 2, 1000.0, pytest.approx(1 / 3)],
+        [3, "Device", "infeed.1", 1, 200.0, pytest.approx(1 / 15)],
+        [4, "Host", "IDLE", 0, 0.0, 0.0],
+    ]
+    assert rows(busy, "rank", "operation", "device_cumulative_total_self_time_percent", "bound_by") == [
+        [1, "jit(f)/add", pytest.approx(1000 / 1200), "Compute"],
+        [2, "infeed.1", 1.0, "Unknown"],
+    ]
+    assert idle["p"] == {"architecture_type": "Unknown", "task_type": "Inference"}
+    assert find("tensorflow_stats") is framework_op_stats.TOOL
+
+
+def test_training_is_told_from_tensorflows_gradient_scopes():
+    text = 'plane 0 "/host:CPU"\nline 1 a\n0us +5us "gradient_tape/x/MatMul:MatMul"'
+    assert answer(framework_op_stats.TOOL, text)[0]["p"]["task_type"] == "Training"
+
+
+def test_at_most_five_hundred_ops_per_side():
+    lines = "\n".join(f'{i}us +1us "op{i}:Op"' for i in range(600))
+    idle, busy = answer(framework_op_stats.TOOL, f'plane 0 "/host:CPU"\nline 1 a\n{lines}\n9000us +1us "z:Z"')
+    assert (len(idle["rows"]), len(busy["rows"])) == (500, 499)
+
+
+def test_hosts_that_lag_behind_are_named():
+    quick, slow = cpu(3), cpu(3, period=1500)
+    found = answer(
+        overview_page.TOOL,
+        quick,
+        quick.replace("host vm", "host b"),
+        slow.replace("host vm", "host c"),
+        extended="true",
+    )
+    assert found[7]["hosts"]["stragglers"] == ["c"]
+    assert found[7]["hosts"]["step_ms"] == {"vm": 1.0, "b": 1.0, "c": 1.5}
+
+
+def test_eager_ops_and_parts_outside_the_program_are_recommended_against():
+    text = """
+    plane 0 "/host:CPU"
+      line 1 a
+        0us +100us EagerExecute {is_func=0, _r=1}
+        10us +80us "MatMul:MatMul"
+    plane 1 "/device:TPU:0" {device_type_string="TPU v4"}
+      line 3 "XLA Ops"
+        0us +90us a
+        90us +10us b
+      metadata a {hlo_category="fusion", program_id=u7, symbol_id=u1}
+      metadata b {hlo_category="host send-done", program_id=u7, symbol_id=u2, tf_op="x:XlaSendToHost"}
+      line 1 Steps
+        0us +100us 0
+    """
+    topics = {one["topic"]: one["text"] for one in answer(overview_page.TOOL, text, extended="true")[7]["statements"]}
+    assert "10.0%" in topics["outside_compilation"]
+    assert "100.0% of the op time on the host" in topics["eager"]

@@ -1,0 +1,183 @@
+"""Framework op stats: time per TensorFlow or JAX op, on devices and on hosts, with and without idle time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.environment import Hardware, Peaks
+from tpu_profile_plugin.analysis.host_summary import RunSummary
+from tpu_profile_plugin.analysis.op_table import IDLE, OpTable, framework_ops
+from tpu_profile_plugin.analysis.statistics import ratio
+from tpu_profile_plugin.analysis.training import names_show_training
+from tpu_profile_plugin.tools.inputs import Inputs
+from tpu_profile_plugin.tools.summaries import run_summary
+from tpu_profile_plugin.tools.table import Column, Table
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.units import GIB
+
+MOST_ROWS = 500
+"""Rows of the device and of the host, each, idle time included."""
+
+_PERCENT_HELP = "as a fraction of all time on the {}; 0 on rows of the other side"
+_MATRIX_COLUMN = Column(
+    "gpu_tensorcore_utilization",
+    "GPU TensorCore utilization",
+    "number",
+    "",
+    "Share of the op's kernel time spent in kernels that use tensor cores, 0 to 1.",
+)
+COLUMNS = (
+    Column("rank", "Rank", "number", "", "Position by own time, device ops first."),
+    Column("host_or_device", "Host/device", "string", "", "Where the op ran."),
+    Column("type", "Operation Type", "string", "", "Type of the framework op; Unknown for ops without a framework op."),
+    Column("operation", "Operation Name", "string", "", "Name of the framework op, else of the device op."),
+    Column("occurrences", "#Occurrences", "number", "", "How often it ran."),
+    Column("total_time", "Total time (us)", "number", "us", "Time of all runs, ops started by it included."),
+    Column("avg_time", "Avg. time (us)", "number", "us", "Total time per run."),
+    Column("total_self_time", "Total self-time (us)", "number", "us", "Time of all runs without ops started by it."),
+    Column("avg_self_time", "Avg. self-time (us)", "number", "us", "Total self-time per run."),
+    Column(
+        "device_total_self_time_percent",
+        "Total self-time on Device (%)",
+        "number",
+        "",
+        f"Total self-time {_PERCENT_HELP.format('device')}.",
+    ),
+    Column(
+        "device_cumulative_total_self_time_percent",
+        "Cumulative total-self time on Device (%)",
+        "number",
+        "",
+        f"Self-time of this row and those above {_PERCENT_HELP.format('device')}.",
+    ),
+    Column(
+        "host_total_self_time_percent",
+        "Total self-time on Host (%)",
+        "number",
+        "",
+        f"Total self-time {_PERCENT_HELP.format('host')}.",
+    ),
+    Column(
+        "Host_cumulative_total_self_time_percent",
+        "Cumulative total-self time on Host (%)",
+        "number",
+        "",
+        f"Self-time of this row and those above {_PERCENT_HELP.format('host')}.",
+    ),
+    Column("measured_flop_rate", "Normalized FLOP Rate (FLOPs/s)", "number", "GFLOP/s", "FLOPs per total time."),
+    Column("model_flop_rate", "Model FLOP Rate (GFLOP/s)", "number", "GFLOP/s", "FLOPs of the model per total time."),
+    Column("measured_memory_bw", "Measured Memory BW (GBytes/Sec)", "number", "GiB/s", "Bytes per total time."),
+    Column("operational_intensity", "Operational Intensity (FLOPs/Byte)", "number", "", "FLOPs per byte accessed."),
+    Column("bound_by", "Bound by", "string", "", "The resource that the op uses most of its peak rate of."),
+    Column("eager", "Execution mode", "string", "", "Eager: op by op; Function: as part of a graph or function."),
+)
+GPU_COLUMNS = (*COLUMNS[:-2], _MATRIX_COLUMN, *COLUMNS[-2:])
+
+
+def build(inputs: Inputs) -> tuple[Table, Table]:
+    """The table with idle time, then the one without."""
+    run = run_summary(inputs)
+    return _table(run, with_idle=True), _table(run, with_idle=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Op:
+    name: str
+    kind: str
+    occurrences: int
+    time_us: float
+    self_us: float
+    flops: float
+    model_flops: float
+    bytes: float
+    eager: bool
+
+
+def _ops(table: OpTable, with_idle: bool) -> list[_Op]:
+    """The longest ops in order, idle time among them; the cut is made before idle time is left out."""
+    ops = [
+        _Op(
+            table.name[i],
+            table.category[i],
+            int(table.occurrences[i]),
+            int(table.time_ps[i]) / 1e6,
+            int(table.self_ps[i]) / 1e6,
+            float(table.flops[i]),
+            float(table.model_flops[i]),
+            float(table.bytes[i]),
+            bool(table.eager[i]),
+        )
+        for i in range(len(table))
+    ]
+    idle = table.idle_ps / 1e6
+    ops.append(_Op(IDLE, IDLE, 0, idle, idle, 0.0, 0.0, 0.0, False))
+    ops.sort(key=lambda op: (-op.self_us, op.name))
+    return [op for op in ops[:MOST_ROWS] if with_idle or op.name != IDLE]
+
+
+def bound_by(flop_rate: float, bytes_per_second: float, peaks: Peaks) -> str:
+    """The resource with the higher share of its peak rate (GFLOP/s and bytes/s given); Unknown when both are 0."""
+    compute = ratio(flop_rate, peaks.tera_flops * 1000.0)
+    memory = ratio(bytes_per_second, peaks.hbm * 1e9)
+    if memory > compute:
+        return "HBM"
+    return "Compute" if compute > 0 else "Unknown"
+
+
+def _table(run: RunSummary, *, with_idle: bool) -> Table:
+    device = framework_ops(run.device)
+    gpu = run.environment.hardware is Hardware.GPU
+    rows: list[tuple[object, ...]] = []
+    for table, place in ((device, "Device"), (run.host.ops, "Host")):
+        if place == "Device" and run.environment.device_cores == 0:
+            continue
+        total = (table.total_ps if with_idle else table.op_ps) / 1e6
+        cumulative = 0.0
+        for op in _ops(table, with_idle):
+            share = ratio(op.self_us, total)
+            cumulative += share
+            matrix = (run.kernels.matrix_share(op.name),) if gpu else ()
+            rows.append(_row(len(rows) + 1, place, op, (share, cumulative), run.peaks, matrix))
+    training = names_show_training([*device.name, *run.host.ops.name])
+    properties = {"architecture_type": "Unknown", "task_type": "Training" if training else "Inference"}
+    return Table.from_rows(GPU_COLUMNS if gpu else COLUMNS, rows, properties)
+
+
+def _row(
+    rank: int, place: str, op: _Op, shares: tuple[float, float], peaks: Peaks, matrix: tuple[float, ...]
+) -> tuple[object, ...]:
+    nanoseconds = op.time_us * 1e3
+    flop_rate = ratio(op.flops, nanoseconds)
+    byte_rate = ratio(op.bytes, nanoseconds) * 1e9
+    none = (0.0, 0.0)
+    return (
+        rank,
+        place,
+        op.kind,
+        op.name,
+        op.occurrences,
+        op.time_us,
+        ratio(op.time_us, op.occurrences),
+        op.self_us,
+        ratio(op.self_us, op.occurrences),
+        *(shares if place == "Device" else none),
+        *(shares if place == "Host" else none),
+        flop_rate,
+        ratio(op.model_flops, nanoseconds),
+        byte_rate / GIB,
+        ratio(op.flops, op.bytes),
+        *matrix,
+        bound_by(flop_rate, byte_rate, peaks),
+        "Eager" if op.eager else "Function",
+    )
+
+
+TOOL = Tool(
+    id="framework_op_stats",
+    title="Framework Op Stats",
+    group="Ops",
+    summary="Which TensorFlow or JAX ops take the time, on the devices and on the hosts.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    aliases=("tensorflow_stats",),
+)

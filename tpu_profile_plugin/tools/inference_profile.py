@@ -1,0 +1,232 @@
+"""Inference profile: latency of the requests and batches of a model server, and where each spent its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+from tpu_profile_plugin.analysis.inference import ALL_MODELS, Batch, Inference, Part, Request
+from tpu_profile_plugin.analysis.sampling import sample
+from tpu_profile_plugin.analysis.serving_parameters import BatchingParameters
+from tpu_profile_plugin.analysis.statistics import ratio
+from tpu_profile_plugin.tools.facts import RunFacts
+from tpu_profile_plugin.tools.inputs import Inputs
+from tpu_profile_plugin.tools.summaries import inference_of
+from tpu_profile_plugin.tools.table import Column, Table
+from tpu_profile_plugin.tools.tool import HostChoice, Param, Tool
+
+NOT_APPLICABLE = "N/A"
+
+
+def _ms(id_: str, label: str, sentence: str) -> Column:
+    return Column(id_, label, "number", "ms", sentence)
+
+
+_PERCENTILE = Column("percentile", "Percentile", "string", "", "Share of items that are quicker, or what is averaged.")
+_URL = Column("trace_viewer_url", "Trace Viewer URL", "string", "", "Where to see it in the trace viewer.")
+_THROUGHPUT = Column("throughput", "Throughput", "string", "1/s", "Items per second, of rows that average several.")
+REQUEST_COLUMNS = (
+    _PERCENTILE,
+    Column("request_id", "Request ID", "string", "", "Number of the request's group of events."),
+    _ms("latency_ms", "Latency", "From the request's first event to its last."),
+)
+BATCHED_COLUMNS = (
+    Column("batching_request_size", "Request size", "number", "", "Number of inputs in the request."),
+    _ms("host_batch_formation", "Host batch formation", "Wait until the request's batch starts."),
+    _THROUGHPUT,
+)
+PART_COLUMNS = (
+    _ms("host_preprocessing", "Host preprocess", "On the host, before the program is called."),
+    _ms("host_runtime", "Host runtime", "From the call until the program is handed to the device."),
+    _ms("data_transfer_h2d", "Data transfer H2D", "Copying inputs to the device."),
+    _ms("data_transfer_d2h", "Data transfer D2H", "Copying results from the device."),
+    _ms("device_compute", "Device compute", "The device runs the program."),
+    _ms("host_postprocess", "Host postprocess", "On the host, after the program is done."),
+    _ms("idle time", "Idle time", "Nothing of the above."),
+    _URL,
+    _ms("begin_ms", "Begin", "When it begins, on the profile's own clock; of single requests."),
+    _ms("end_ms", "End", "When it ends."),
+)
+_PARTS = (Part.PREPROCESS, Part.RUNTIME, Part.H2D, Part.D2H, Part.DEVICE, Part.POSTPROCESS, Part.IDLE)
+BATCH_COLUMNS = (
+    _PERCENTILE,
+    Column("batch_id", "Batch ID", "string", "", "Number of the batch's group of events."),
+    _ms("latency", "Latency", "Processing of the batch."),
+    Column("padding_amount", "Padding amount", "number", "", "Inputs added to reach an allowed size."),
+    Column("batch_size_after_padding", "Batch size after padding", "number", "", "Inputs in the batch."),
+    Column("batching_efficiency", "Batching efficiency", "number", "", "Share that is no padding, 0 to 1."),
+    _ms("batching_delay_us", "Batching delay", "From the batch's earliest request until it starts."),
+    _THROUGHPUT,
+    _ms("device_compute", "Device compute", "The device runs the program."),
+    Column("program_id", "Program ID(s)", "string", "", "What the batch ran on the device."),
+    _URL,
+    _ms("begin_ms", "Begin", "When it begins, on the profile's own clock; of single batches."),
+    _ms("end_ms", "End", "When it ends."),
+)
+
+_REQUEST_KEYS: dict[str, Callable[[Request], float]] = {
+    "Latency": lambda r: r.duration_ps,
+    "Request size": lambda r: r.size,
+    "Host batch formation": lambda r: r.delay_ps,
+    "Host preprocess": lambda r: r.parts_ps[Part.PREPROCESS],
+    "Host runtime": lambda r: r.parts_ps[Part.RUNTIME],
+    "Data transfer H2D": lambda r: r.parts_ps[Part.H2D],
+    "Data transfer D2H": lambda r: r.parts_ps[Part.D2H],
+    "Device compute": lambda r: r.parts_ps[Part.DEVICE],
+    "Host postprocess": lambda r: r.parts_ps[Part.POSTPROCESS],
+    "Idle time": lambda r: r.parts_ps[Part.IDLE],
+}
+_BATCH_KEYS: dict[str, Callable[[Batch], float]] = {
+    "Latency": lambda b: b.duration_ps,
+    "Padding amount": lambda b: b.padding,
+    "Batch size after padding": lambda b: b.size,
+    "Batching efficiency": lambda b: _efficiency(b),
+    "Batching delay": lambda b: b.delay_ps,
+    "Device compute": lambda b: b.device_ps,
+}
+
+
+def build(inputs: Inputs) -> tuple[Table, ...]:
+    """The models, then per model a table of requests and, if there are any, one of batches."""
+    found = inference_of(inputs.host)
+    models = sorted({request.model for request in found.requests}) or [ALL_MODELS]
+    batching = bool(found.batches)
+    properties = {"hasBatching": str(batching).lower(), "hasTensorPattern": "false"}
+    name = Column("model_name", "Model Name", "string", "", "The model that the following tables are about.")
+    tables = [Table.from_rows((name,), [(model,) for model in models], properties)]
+    for model in models:
+        requests = [request for request in found.requests if request.model == model]
+        tables.append(request_table(requests, batching, inputs.text("request_column")))
+        if batching:
+            batches = [batch for batch in found.batches if batch.model == model]
+            tables.append(batch_table(batches, _parameters(found, model), inputs.text("batch_column")))
+    return tuple(tables)
+
+
+def _parameters(found: Inference, model: str) -> BatchingParameters | None:
+    return found.parameters.get(model) or found.parameters.get(model.partition(":")[0])
+
+
+def request_table(requests: Sequence[Request], batching: bool, sort_by: str) -> Table:
+    """Samples of the requests by the chosen column, averages per batch size, and the average of all."""
+    key = _REQUEST_KEYS.get(sort_by, _REQUEST_KEYS["Latency"])
+    columns = (*REQUEST_COLUMNS, *(BATCHED_COLUMNS if batching else ()), *PART_COLUMNS)
+    rows = []
+    for percentile, i in sample([key(request) for request in requests]):
+        rows.append(_request_row(f"{percentile:.3f}", [requests[i]], batching, single=True))
+    if batching:
+        for size in sorted({request.batch_size for request in requests if request.batch_size}):
+            of_size = [request for request in requests if request.batch_size == size]
+            rows.append(_request_row(f"Batch size {size}", of_size, batching))
+    rows.append(_request_row("Average", requests, batching))
+    return Table.from_rows(columns, rows, _rates(requests))
+
+
+def _request_row(
+    label: str, requests: Sequence[Request], batching: bool, *, single: bool = False
+) -> tuple[object, ...]:
+    batched: tuple[object, ...] = ()
+    if batching:
+        # Sizes are whole numbers, averages too.
+        size = int(_mean([request.size for request in requests]))
+        rate = NOT_APPLICABLE if single else f"{_throughput(requests):.1f}"
+        batched = (size, _mean([request.delay_ps for request in requests]) / 1e9, rate)
+    return (
+        label,
+        str(requests[0].id) if single else NOT_APPLICABLE,
+        _mean([request.duration_ps for request in requests]) / 1e9,
+        *batched,
+        *(_mean([request.parts_ps[part] for request in requests]) / 1e9 for part in _PARTS),
+        "",
+        *(_when(requests[0]) if single else (None, None)),
+    )
+
+
+def _when(item: Request | Batch) -> tuple[float, float]:
+    return item.begin_ps / 1e9, item.end_ps / 1e9
+
+
+def batch_table(batches: Sequence[Batch], parameters: BatchingParameters | None, sort_by: str) -> Table:
+    """Samples of the batches by the chosen column, averages per size, and the average of all."""
+    key = _BATCH_KEYS.get(sort_by, _BATCH_KEYS["Latency"])
+    rows = []
+    for percentile, i in sample([key(batch) for batch in batches]):
+        programs = ",".join(batches[i].programs)
+        rows.append(_batch_row(f"{percentile:.3f}", str(batches[i].id), [batches[i]], NOT_APPLICABLE, programs, ""))
+    for size in sorted({batch.size for batch in batches if batch.size}):
+        of_size = [batch for batch in batches if batch.size == size]
+        programs = ",".join(dict.fromkeys(program for batch in of_size for program in batch.programs))
+        rate = f"{_throughput(of_size):.1f}"
+        rows.append(_batch_row(f"Batch size {size}", NOT_APPLICABLE, of_size, rate, programs, ""))
+    rate = f"{_throughput(batches):.1f}"
+    rows.append(_batch_row("Aggregated", NOT_APPLICABLE, batches, rate, NOT_APPLICABLE, NOT_APPLICABLE))
+    properties = {**_rates(batches), "hasBatchingParam": str(parameters is not None).lower()}
+    if parameters is not None:
+        properties |= {
+            "batchingParamNumBatchThreads": str(parameters.num_batch_threads),
+            "batchingParamMaxBatchSize": str(parameters.max_batch_size),
+            "batchingParamBatchTimeoutMicros": str(parameters.batch_timeout_micros),
+            "batchingParamMaxEnqueuedBatches": str(parameters.max_enqueued_batches),
+            "batchingParamAllowedBatchSizes": parameters.allowed_batch_sizes,
+        }
+    return Table.from_rows(BATCH_COLUMNS, rows, properties)
+
+
+def _batch_row(
+    label: str, id_: str, batches: Sequence[Batch], rate: str, programs: str, url: str
+) -> tuple[object, ...]:
+    return (
+        label,
+        id_,
+        _mean([batch.duration_ps for batch in batches]) / 1e9,
+        int(_mean([batch.padding for batch in batches])),
+        int(_mean([batch.size for batch in batches])),
+        _mean([_efficiency(batch) for batch in batches]),
+        _mean([batch.delay_ps for batch in batches]) / 1e9,
+        rate,
+        _mean([batch.device_ps for batch in batches]) / 1e9,
+        programs,
+        url,
+        *(_when(batches[0]) if id_ != NOT_APPLICABLE else (None, None)),
+    )
+
+
+def _efficiency(batch: Batch) -> float:
+    return ratio(batch.size - batch.padding, batch.size)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fmean(values) if values else 0.0
+
+
+def _throughput(items: Sequence[Request] | Sequence[Batch]) -> float:
+    if not items:
+        return 0.0
+    span = max(item.end_ps for item in items) - min(item.begin_ps for item in items)
+    return ratio(len(items), span / 1e12)
+
+
+def _rates(items: Sequence[Request] | Sequence[Batch]) -> dict[str, str]:
+    latency = _mean([item.duration_ps for item in items]) / 1e9
+    return {"throughput": f"{_throughput(items):.1f}", "averageLatencyMs": f"{latency:.3f}"}
+
+
+def _available(facts: RunFacts) -> str | None:
+    if facts.requests:
+        return None
+    return "No request of a model server was recorded. Profile a server while it answers requests."
+
+
+TOOL = Tool(
+    id="inference_profile",
+    title="Inference Profile",
+    group="Time",
+    summary="Latency of the requests and batches of a model server, and what each was waiting for.",
+    build=build,
+    hosts=HostChoice.ONE,
+    available=_available,
+    params=(
+        Param("request_column", "string", "Latency", "Label of the column that orders the requests for percentiles."),
+        Param("batch_column", "string", "Latency", "Label of the column that orders the batches for percentiles."),
+    ),
+)

@@ -1,0 +1,118 @@
+"""Input pipeline analyzer: does the program wait for its input, and what about preparing it takes the time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tpu_profile_plugin.analysis.diagnostics import step_warnings
+from tpu_profile_plugin.analysis.host_summary import RunSummary
+from tpu_profile_plugin.analysis.input_breakdown import InputBreakdown
+from tpu_profile_plugin.analysis.step_breakdown import TpuBreakdown
+from tpu_profile_plugin.tools import step_texts
+from tpu_profile_plugin.tools.inputs import Inputs
+from tpu_profile_plugin.tools.step_tables import analyse, step_table
+from tpu_profile_plugin.tools.summaries import run_summary
+from tpu_profile_plugin.tools.table import Column, Table
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+_SHARE = "as a fraction of the own time of all input ops"
+INPUT_OP_COLUMNS = (
+    Column("opName", "Input Op", "string", "", "Name of the op or stage."),
+    Column("count", "Count", "number", "", "How often it ran."),
+    Column("timeInMs", "Total Time (in ms)", "number", "ms", "Time of all runs, with the ops inside."),
+    Column(
+        "timeInPercent",
+        "Total Time (as % of total input-processing time)",
+        "number",
+        "",
+        f"Total time {_SHARE}; more than 1 when ops lie inside each other.",
+    ),
+    Column("selfTimeInMs", "Total Self Time (in ms)", "number", "ms", "Time of all runs without the ops inside."),
+    Column(
+        "selfTimeInPercent",
+        "Total Self Time (as % of total input-processing time)",
+        "number",
+        "",
+        f"Total self time {_SHARE}.",
+    ),
+    Column("category", "Category", "string", "", "Reading ahead or on demand, preprocessing, or enqueuing."),
+)
+_API = "https://www.tensorflow.org/api_docs/python/tf/data/"
+
+
+def _link(address: str, text: str) -> str:
+    return f'<a href="{address}" target="_blank">{text}</a>'
+
+
+_READER = _API + "TFRecordDataset#class_tfrecorddataset"
+RECOMMENDATIONS = (
+    "Enqueuing data: you may want to combine small input data chunks into fewer but larger chunks.",
+    f"Data preprocessing: you may increase num_parallel_calls in {_link(_API + 'Dataset#map', 'Dataset map()')} "
+    "or preprocess the data OFFLINE.",
+    "Reading data from files in advance: you may tune parameters in the following tf.data API "
+    f"({_link(_API + 'Dataset#prefetch', 'prefetch size')}, "
+    f"{_link(_API + 'Dataset#interleave', 'interleave cycle_length')}, {_link(_READER, 'reader buffer_size')})",
+    "Reading data from files on demand: you should read data IN ADVANCE using the following tf.data API "
+    f"({_link(_API + 'Dataset#prefetch', 'prefetch')}, {_link(_API + 'Dataset#interleave', 'interleave')}, "
+    f"{_link(_READER, 'reader buffer')})",
+    "Other data reading or processing: you may consider using the "
+    f"{_link('https://www.tensorflow.org/programmers_guide/datasets', 'tf.data API')} (if you are not using it now)",
+)
+
+
+def build(inputs: Inputs) -> tuple[Table, ...]:
+    """Five tables: cores that wait most, steps, input ops, recommendations, diagnostics."""
+    run = run_summary(inputs)
+    analysis = analyse(run)
+    steps = step_table(analysis)
+    if analysis.generic is not None:
+        steps = replace(steps, properties={**steps.properties, "hardware_type": run.environment.hardware.value})
+    warnings = step_warnings(analysis.steps, run.steps.empty_intersection)
+    return (
+        Table((), ()) if analysis.tpu is None else _waiting_cores(run, analysis.tpu),
+        steps,
+        input_op_table(analysis.input),
+        Table.from_rows((Column("link", "link", "string", "", "What to try."),), [(text,) for text in RECOMMENDATIONS]),
+        step_texts.diagnostics_table([("WARNING", text) for text in warnings]),
+    )
+
+
+def _waiting_cores(run: RunSummary, steps: TpuBreakdown) -> Table:
+    """Per step the core that waited longest for input: two rows, one column per step."""
+    index = Column("index", "Index", "string", "", "What the row says.")
+    columns = [Column(str(i), str(i), "string", "", f"Step {label}.") for i, label in enumerate(steps.labels)]
+    names = [_core_name(run, core) for core in steps.infeed_core]
+    return Table.from_rows((index, *columns), [("Step number", *steps.labels), ("Core name", *names)])
+
+
+def _core_name(run: RunSummary, core: int) -> str:
+    if core not in run.cores:
+        return "unknown"
+    host, ordinal = run.cores[core]
+    return f"{host}:{ordinal}"
+
+
+def input_op_table(source: InputBreakdown) -> Table:
+    """The host's input ops, and how its input processing splits."""
+    rows = [
+        (op.name, op.count, op.time_ps / 1e9, op.time_share, op.self_ps / 1e9, op.self_share, op.category)
+        for op in source.ops
+    ]
+    properties = {
+        "enqueue_us": source.enqueue_us,
+        "demanded_file_read_us": source.demanded_read_us,
+        "advanced_file_read_us": source.advanced_read_us,
+        "preprocessing_us": source.preprocessing_us,
+        "unclassified_nonequeue_us": source.unclassified_us,
+    }
+    return Table.from_rows(INPUT_OP_COLUMNS, rows, {name: f"{us:.3f}" for name, us in properties.items()})
+
+
+TOOL = Tool(
+    id="input_pipeline_analyzer",
+    title="Input Pipeline Analyzer",
+    group="Time",
+    summary="Whether the program waits for input data, and where the host spends the time to prepare it.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+)
