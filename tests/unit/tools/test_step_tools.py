@@ -201,3 +201,13 @@ def test_eager_ops_and_parts_outside_the_program_are_recommended_against():
     topics = {one["topic"]: one["text"] for one in answer(overview_page.TOOL, text, extended="true")[7]["statements"]}
     assert "10.0%" in topics["outside_compilation"]
     assert "100.0% of the op time on the host" in topics["eager"]
+
+
+def test_eight_hosts_as_one_and_any_of_them_alone():
+    hosts = [TPU.replace("tpuhost", f"host{i}") for i in range(8)]
+    everything = answer(overview_page.TOOL, *hosts)
+    assert everything[2]["p"]["device_core_count"] == "8"
+    assert everything[2]["p"]["task_count"] == "8 (num tasks per host = 1)"
+    assert [row[0] for row in rows(everything[1], "stepnum")] == ["0", "1"]
+    one = answer(overview_page.TOOL, hosts[3])
+    assert (one[2]["p"]["device_core_count"], rows(one[1])) == ("1", rows(everything[1]))
