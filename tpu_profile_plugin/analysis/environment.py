@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.gpu_models import (
     GpuCapabilities,
     flops_per_cycle,
@@ -86,10 +88,10 @@ _TPU_BANDWIDTHS = ("hbm", "sram_rd", "sram_wr", "cmem_rd", "cmem_wr", "vmem_rd",
 
 
 def plane_double(space: XSpace, plane: Plane, name: str) -> float:
-    """A number among the plane's stats, in any encoding; 0 when absent."""
+    """A finite number among the plane's stats, in any encoding; 0 when absent."""
     value, present = read.doubles(space, plane, plane.stats, name)
     if present[0] and value[0] != 0:
-        return float(value[0])
+        return float(value[0]) if np.isfinite(value[0]) else 0.0
     return float(plane_int(space, plane, name))
 
 

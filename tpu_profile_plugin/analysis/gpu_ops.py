@@ -103,7 +103,9 @@ def _plane_ops(space: XSpace, plane: Plane, programs: _Programs) -> tuple[OpTabl
     _, is_text = _nonempty(space, plane, "kernel_details")
     kernel = (kernels >= 0) & is_text
     offset = events.begin_ps - plane.lines.timestamp_ns[line] * 1000
-    total = int((offset + events.duration_ps)[shown].max() - offset[shown].min()) if shown.any() else 0
+    total = 0
+    if shown.any():
+        total = int((offset + events.duration_ps)[shown].max()) - int(offset[shown].min())
     at = np.flatnonzero(op_of_event >= 0)
     table = _table(space, plane, ops, op_of_event[at], at, kernel[at])
     return table.with_total(total), _kernel_times(plane, ops, op_of_event, np.flatnonzero(kernel & shown))

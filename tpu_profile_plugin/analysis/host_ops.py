@@ -66,7 +66,10 @@ def host_ops(space: XSpace, plane: Plane, eager: Ints) -> HostOps:
     table = _table(runs, begin, end, own, np.isin(runs.event, eager))
     # Every thread has idle time of its own: a thread's ops may add up to more than the thread lasted.
     found = np.flatnonzero(own != _LOST)
-    line_own = np.bincount(line[found], weights=own[found], minlength=len(lines)).astype(np.int64)
+    own_found = own[found]
+    _, line_own, _, _ = _native.totals_by_key(
+        line[found].astype(np.uint32), own_found, own_found, own_found, len(lines)
+    )
     table = table.with_total(int(np.maximum(last - first, line_own).sum()))
     return HostOps(table, _infeed(runs, begin, end, own, start))
 

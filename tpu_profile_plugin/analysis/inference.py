@@ -185,7 +185,7 @@ def _batches(
     marks: Marks,
     groups: list[int],
     links: _Links,
-    spans: tuple[Ints, Ints],
+    spans: Mapping[int, tuple[int, int]],
     models: Mapping[int, str],
     requests: list[int],
 ) -> list[Batch]:
@@ -200,7 +200,7 @@ def _batches(
     batches = []
     for i, group in enumerate(groups):
         begin, end = when[group]
-        earliest = min((int(spans[0][r]) for r in links.parents(group) if r in known), default=begin)
+        earliest = min((spans[r][0] for r in links.parents(group) if r in known), default=begin)
         batches.append(
             Batch(
                 id=group,
@@ -223,7 +223,7 @@ def _requests(
     marks: Marks,
     groups: list[int],
     links: _Links,
-    spans: tuple[Ints, Ints],
+    spans: Mapping[int, tuple[int, int]],
     models: Mapping[int, str],
     batches: Mapping[int, Batch],
 ) -> list[Request]:
@@ -232,7 +232,7 @@ def _requests(
     families = [links.family(group) for group in groups]
     batch_of = [next((batches[c] for c in sorted(links.children(g)) if c in batches), None) for g in groups]
     windows = [
-        (int(spans[0][g]), max(int(spans[1][g]), batch.end_ps if batch else 0))
+        (spans[g][0], max(spans[g][1], batch.end_ps if batch else spans[g][1]))
         for g, batch in zip(groups, batch_of, strict=True)
     ]
     parts = split_times(marks, families, windows, formation=True)

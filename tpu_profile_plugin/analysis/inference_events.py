@@ -165,18 +165,17 @@ def _request_groups(space: XSpace, plane: Plane, extras: PlaneExtras) -> list[in
     return [int(g) for g in np.unique(extras.group_id[chosen]) if g >= 0]
 
 
-def host_spans(plane: Plane, extras: PlaneExtras) -> tuple[Ints, Ints]:
-    """First begin and last end of each group's host events, by group id."""
+def host_spans(plane: Plane, extras: PlaneExtras) -> dict[int, tuple[int, int]]:
+    """First begin and last end of each group's host events."""
     assert extras.group_id is not None
     at = np.flatnonzero(extras.group_id >= 0)
-    group = extras.group_id[at]
-    count = int(group.max()) + 1 if len(group) else 0
-    first = np.full(count, np.iinfo(np.int64).max, np.int64)
-    last = np.full(count, np.iinfo(np.int64).min, np.int64)
+    groups, where = np.unique(extras.group_id[at], return_inverse=True)
+    first = np.full(len(groups), np.iinfo(np.int64).max, np.int64)
+    last = np.full(len(groups), np.iinfo(np.int64).min, np.int64)
     begin = plane.events.begin_ps[at]
-    np.minimum.at(first, group, begin)
-    np.maximum.at(last, group, begin + plane.events.duration_ps[at])
-    return first, last
+    np.minimum.at(first, where, begin)
+    np.maximum.at(last, where, begin + plane.events.duration_ps[at])
+    return dict(zip(groups.tolist(), zip(first.tolist(), last.tolist(), strict=True), strict=True))
 
 
 def split_times(

@@ -45,7 +45,7 @@ class Evidence:
       source: "device program", "device kernel", "host event" or "named event".
       event, line, plane: what repeats, and where.
       occurrences: how often it begins.
-      period_ms, variation: mean distance of the begins, and its relative spread (0: perfectly regular).
+      period_ms, variation: mean distance of the begins, and its relative spread (0: perfectly regular; None: unknown).
       coverage: share of the recorded time from the first begin to the last end, 0 to 1.
     """
 
@@ -55,7 +55,7 @@ class Evidence:
     plane: str
     occurrences: int
     period_ms: float
-    variation: float
+    variation: float | None
     coverage: float
 
 
@@ -184,18 +184,18 @@ def _steps(space: XSpace, candidate: _Candidate, source: str, span: tuple[int, i
     return InferredSteps(evidence, begin, end - begin, device_busy(space, begin, end))
 
 
-def _variation(distance: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+def _variation(distance: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:
     """Relative spread of the middle half, so that a pause for evaluation does not spoil a regular series."""
     if len(distance) < 2:
         return 0.0
     low, middle, high = np.quantile(distance, (0.25, 0.5, 0.75))
-    return float((high - low) / middle) if middle > 0 else float("inf")
+    return float((high - low) / middle) if middle > 0 else None
 
 
 def _score(found: InferredSteps, candidate: _Candidate) -> float:
     """How much a repetition looks like steps: it spans the recording, fills it, and comes regularly; 0 for no."""
     evidence = found.evidence
-    if evidence.variation > MOST_VARIATION or evidence.coverage < LEAST_COVERAGE:
+    if evidence.variation is None or evidence.variation > MOST_VARIATION or evidence.coverage < LEAST_COVERAGE:
         return 0.0
     filled = float(candidate.plane.events.duration_ps[candidate.events].sum()) / max(
         1.0, float(found.duration_ps.sum())

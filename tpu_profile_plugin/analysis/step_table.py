@@ -90,7 +90,7 @@ class StepTable:
       on_tpu: the third axis of `times` is TpuPart; else it is `CLASSES`.
       number: int64[s]; names: the marker's name per step, "" when only the number is known.
       cores: core ids, ascending; of several hosts, host index * 1000 + id.
-      begin_ps, duration_ps: int64[s, c], on each host's own axis; duration -1 where a core has no part in a step.
+      begin_ps, duration_ps: int64[s, c], on each host's own axis.
       times: int64[s, c, kinds].
       categories, category_ps: self time per HLO category, int64[s, k], added up over TensorCores.
       costs: float64[s, 3], FLOPs, bytes and seconds at peak rates of the ops of all TensorCores.
@@ -139,7 +139,7 @@ class StepTable:
         """How long each step took: the slowest core that is no SparseCore, in ms."""
         if not len(self) or not self.dense_cores:
             return [0.0] * len(self)
-        longest = np.maximum(self.duration_ps[:, self.dense_cores], 0).max(axis=1)
+        longest = self.duration_ps[:, self.dense_cores].max(axis=1)
         return [float(ps) / 1e9 for ps in longest]
 
     def select(self, steps: Any) -> StepTable:

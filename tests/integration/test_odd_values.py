@@ -1,0 +1,52 @@
+"""Profiles with absurd values: the step and op tools answer or refuse cleanly, whatever the numbers are."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.answers import answer
+from builders.messages import XSpace
+
+from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.tools.registry import find
+
+DEMO = Path(__file__).parents[2] / "demo"
+TOOLS = ("overview_page", "framework_op_stats", "input_pipeline_analyzer", "pod_viewer", "inference_profile")
+ODD = (0, 1, -1, 2**62, -(2**62), 2**63 - 1, -(2**63), 10**9)
+ROUNDS = 25
+
+
+def spoil(space: Any, rng: random.Random) -> None:
+    """Changes some times, ids and stats."""
+    lines = [line for plane in space.planes for line in plane.lines if line.events]
+    for _ in range(rng.choice((1, 5, 50))):
+        event, value = rng.choice(rng.choice(lines).events), rng.choice(ODD)
+        match rng.randrange(4):
+            case 0:
+                event.duration_ps = value
+            case 1:
+                event.offset_ps = value
+            case 2:
+                event.metadata_id = value
+            case _ if event.stats:
+                rng.choice(event.stats).int64_value = value
+    for plane in space.planes:
+        if plane.stats:
+            rng.choice(plane.stats).double_value = rng.choice((float("nan"), float("inf"), -1e300))
+
+
+@pytest.mark.parametrize("file", sorted(DEMO.rglob("*.xplane.pb")), ids=lambda file: file.parts[-5])
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_tools_survive(file: Path, seed: int) -> None:
+    space = XSpace.FromString(file.read_bytes())
+    spoil(space, random.Random(seed))
+    data = space.SerializeToString()
+    for name in TOOLS:
+        tool = find(name)
+        params = {"extended": "true"} if name == "overview_page" else {}
+        with contextlib.suppress(ProfileError):
+            answer(tool, data, **params)
