@@ -10,6 +10,7 @@ pub trait Integer: Copy + Default {}
 impl Integer for u8 {}
 impl Integer for u32 {}
 impl Integer for u64 {}
+impl Integer for i32 {}
 impl Integer for i64 {}
 
 /// `count` zeros; memory is taken when they are first written to.

@@ -33,7 +33,7 @@ pub struct TraceSelection {
 #[pymethods]
 impl TraceSelection {
     fn __len__(&self) -> usize {
-        self.inner.places.len()
+        self.inner.events.len()
     }
 }
 
@@ -246,7 +246,7 @@ fn json_hosts(hosts: &Hosts, threads: usize) -> Vec<json::Host<'_>> {
         .iter()
         .map(|(trace, chosen, offset)| json::Host {
             trace: &trace.get().inner,
-            places: &chosen.get().inner.places,
+            chosen: &chosen.get().inner,
             pid_offset: *offset,
             threads,
         })
@@ -402,7 +402,7 @@ fn trace_typed<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (args, frames) = (args.view()?, frames.as_slice()?);
-    let host = json::Host { trace: &trace.get().inner, places: &selection.get().inner.places, pid_offset, threads };
+    let host = json::Host { trace: &trace.get().inner, chosen: &selection.get().inner, pid_offset, threads };
     let bytes = without_gil(py, || Ok(json::typed(&host, &args, frames)))?;
     Ok(PyBytes::new(py, &bytes))
 }

@@ -1,7 +1,7 @@
 //! Event tables into tracks: picks what is shown, sorts it, nests it into rows.
 
 use super::sparse::Sparse;
-use super::{HIDDEN, NO_GROUP, Names, Row, Trace, TrackId, rows};
+use super::{HIDDEN, NO_GROUP, Names, Row, Trace, TrackId, WIDE, rows};
 use crate::memory::zeros;
 use crate::parallel;
 
@@ -39,6 +39,23 @@ struct Inputs<'a> {
     grouped: bool,
 }
 
+impl Inputs<'_> {
+    #[inline]
+    fn name(&self, table: usize, event: usize) -> u32 {
+        let own = self.tables[table].names[self.tables[table].metadata[event] as usize];
+        if self.renamed.is_empty() { own } else { self.renamed.get(self.base[table] + event).unwrap_or(own) }
+    }
+
+    fn group(&self, source: usize) -> i64 {
+        let table = self.base.partition_point(|&base| base <= source).saturating_sub(1);
+        self.tables[table].group.get(source - self.base[table]).copied().unwrap_or(NO_GROUP)
+    }
+}
+
+fn narrow(group: i64) -> i32 {
+    i32::try_from(group).unwrap_or(WIDE)
+}
+
 /// Columns of one track, to be filled.
 struct Target<'a> {
     pieces: &'a [Piece],
@@ -46,7 +63,7 @@ struct Target<'a> {
     duration: &'a mut [i64],
     name: &'a mut [u32],
     source: &'a mut [u32],
-    group: &'a mut [i64],
+    group: &'a mut [i32],
 }
 
 /// Builds a trace. `pieces` must be sorted by track, `tracks` ascending, `names` ascending.
@@ -89,6 +106,11 @@ pub fn build<'n>(
     let mut trace = fill(&inputs, pieces, tracks, threads);
     trace.flow = by_position(&trace, &flow);
     trace.asynchronous = by_position(&trace, &asynchronous);
+    if trace.group.contains(&WIDE) {
+        let wide = trace.group.iter().zip(&trace.source).enumerate().filter(|(_, (group, _))| **group == WIDE);
+        let values = wide.map(|(at, (_, &source))| (at, inputs.group(source as usize)));
+        trace.wide_group = Sparse::new(trace.len(), values);
+    }
     trace.names = Names::new(names);
     trace.span = span(&trace);
     trace
@@ -228,21 +250,37 @@ fn fill_track(inputs: &Inputs, target: Target) -> Vec<u32> {
     let mut row = vec![0u16; count];
     let used = rows::rows(begin, duration, &mut row);
     let (sizes, place) = by_row(&row, used);
+    if picked.list.is_empty() && place.is_none() {
+        copy_run(inputs, single, target);
+        return sizes;
+    }
     let put = |i: usize| place.as_ref().map_or(i, |p| p[i] as usize);
     for i in 0..count {
         let (to, (t, e)) = (put(i), at(i));
-        let table = &inputs.tables[t];
-        let number = inputs.base[t] + e;
         target.begin[to] = begin[i];
         target.duration[to] = duration[i];
-        target.source[to] = number as u32;
-        let name = table.names[table.metadata[e] as usize];
-        target.name[to] = if inputs.renamed.is_empty() { name } else { inputs.renamed.get(number).unwrap_or(name) };
+        target.source[to] = (inputs.base[t] + e) as u32;
+        target.name[to] = inputs.name(t, e);
         if let Some(group) = target.group.get_mut(to) {
-            *group = table.group.get(e).copied().unwrap_or(NO_GROUP);
+            *group = narrow(inputs.tables[t].group.get(e).copied().unwrap_or(NO_GROUP));
         }
     }
     sizes
+}
+
+/// A track of one row that is a piece of one table as it stands.
+fn copy_run(inputs: &Inputs, piece: Piece, target: Target) {
+    let (table, range) = (&inputs.tables[piece.table], piece.first..piece.last);
+    target.begin.copy_from_slice(&table.begin[range.clone()]);
+    target.duration.copy_from_slice(&table.duration[range.clone()]);
+    let base = inputs.base[piece.table];
+    for ((source, name), event) in target.source.iter_mut().zip(target.name).zip(range.clone()) {
+        *source = (base + event) as u32;
+        *name = inputs.name(piece.table, event);
+    }
+    for (group, event) in target.group.iter_mut().zip(range) {
+        *group = narrow(table.group.get(event).copied().unwrap_or(NO_GROUP));
+    }
 }
 
 /// Chooses the shown events of a track and sorts them by (begin, longer first), keeping the order of the file.
@@ -380,7 +418,7 @@ pub mod tests {
         };
         let piece = Piece { table: 0, first: 0, last: 40, track: 0 };
         let trace = build(&[table], &[piece], vec![TrackId { pid: 1, tid: 2 }], ["a"].into_iter(), 1);
-        assert_eq!((trace.begin, trace.name, trace.group), (vec![0], vec![5], vec![7]));
+        assert_eq!((trace.begin, trace.name, trace.group), (vec![0], vec![5], vec![7i32]));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use super::args::{self, Args};
 use super::deflate::{self, Packed, Packer};
-use super::order::{FLOW_IN, FLOW_OUT, Flow, Kind, Order};
+use super::order::{FLOW_IN, FLOW_OUT, Flow, decode_flow};
 use super::pieces::{Pieces, Writer};
+use super::select::{Run, Selection};
 use super::text::{Meter, Page, Sink};
 use super::{NO_GROUP, Trace};
 use crate::memory::ask_for_huge_pages;
@@ -42,8 +43,7 @@ const EXACT: u64 = 1 << 53;
 /// What one host contributes to a body.
 pub struct Host<'a> {
     pub trace: &'a Trace,
-    /// Places in the order of the trace.
-    pub places: &'a [u32],
+    pub chosen: &'a Selection,
     /// Added to every process id.
     pub pid_offset: u32,
     pub threads: usize,
@@ -93,7 +93,7 @@ const GROUP_TAIL: &[u8] = b",\"uid\":0}}";
 
 impl Script {
     fn new(host: &Host) -> Self {
-        let (trace, order) = (host.trace, host.trace.order(host.threads));
+        let trace = host.trace;
         let mut pieces = Pieces::default();
         let words = Words::new(&mut pieces);
         let mut script = Script {
@@ -104,14 +104,15 @@ impl Script {
             names: vec![UNUSED; trace.names.len()],
             links: vec![[UNUSED; 2]; trace.tracks.len()],
         };
-        for &place in host.places {
-            let (name, track) =
-                (trace.name[order.event[place as usize] as usize] as usize, order.track[place as usize] as usize);
-            if script.tracks[track] == UNUSED {
-                script.add_track(host, track);
+        for run in &host.chosen.runs {
+            if script.tracks[run.track as usize] == UNUSED {
+                script.add_track(host, run.track as usize);
             }
-            if script.names.get(name) == Some(&UNUSED) {
-                script.names[name] = script.pieces.add(&[trace.names.quoted(name as u32), b",\"ts\":"].concat());
+        }
+        for &event in &host.chosen.events {
+            let name = trace.name[event as usize];
+            if script.names.get(name as usize) == Some(&UNUSED) {
+                script.names[name as usize] = script.pieces.add(&[trace.names.quoted(name), b",\"ts\":"].concat());
             }
         }
         script
@@ -170,8 +171,8 @@ pub struct Plan<'a> {
 
 struct Job<'a> {
     trace: &'a Trace,
-    order: &'a Order,
-    places: &'a [u32],
+    serial: &'a [u8],
+    runs: Vec<(Run, &'a [u32])>,
     script: usize,
 }
 
@@ -181,10 +182,19 @@ impl<'a> Plan<'a> {
         let scripts = hosts.iter().map(Script::new).collect();
         let mut jobs = Vec::new();
         for (script, host) in hosts.iter().enumerate() {
-            let share = host.places.len().div_ceil(4 * host.threads.max(1)).max(8192);
-            for places in host.places.chunks(share) {
-                jobs.push(Job { trace: host.trace, order: host.trace.order(host.threads), places, script });
+            let (trace, serial) = (host.trace, host.trace.order(host.threads).serial.as_slice());
+            let share = host.chosen.events.len().div_ceil(4 * host.threads.max(1)).max(8192);
+            let mut runs = Vec::new();
+            let mut size = 0;
+            for run in host.chosen.chunks(share) {
+                size += run.1.len();
+                runs.push(run);
+                if size >= share {
+                    jobs.push(Job { trace, serial, runs: std::mem::take(&mut runs), script });
+                    size = 0;
+                }
             }
+            jobs.push(Job { trace, serial, runs, script });
         }
         Plan { scripts, jobs, threads }
     }
@@ -244,52 +254,45 @@ pub fn part(text: &[u8], packed: Option<&[u8]>) -> Packed {
 
 impl Job<'_> {
     fn emit(&self, script: &Script, out: &mut impl Writer) {
-        let (pieces, words) = (&script.pieces, &script.words);
-        // The end of a plain event is held back: with the beginning of its neighbour it is one piece.
-        let mut held: Option<usize> = None;
-        let mut last_track = usize::MAX;
-        for &place in self.places {
-            let track = self.order.track[place as usize] as usize;
-            let asynchronous = self.order.kind[place as usize] == Kind::Async;
-            match held {
-                Some(kind) if track == last_track && !asynchronous => out.piece(pieces, script.links[track][kind]),
-                _ => {
-                    if let Some(kind) = held {
-                        out.piece(pieces, [words.tail, words.group_tail][kind]);
-                    }
-                    if !asynchronous {
-                        out.piece(pieces, script.tracks[track]);
-                    }
+        for (run, events) in &self.runs {
+            if run.asynchronous {
+                for &event in *events {
+                    self.pair(script, run.track as usize, event as usize, out);
                 }
-            }
-            last_track = track;
-            held = if asynchronous {
-                self.pair(script, place as usize, out);
-                None
             } else {
-                self.event(script, place as usize, out)
-            };
+                self.run(script, run.track as usize, events, out);
+            }
         }
-        if let Some(kind) = held {
-            out.piece(pieces, [words.tail, words.group_tail][kind]);
+    }
+
+    /// Events of one track. The end of a plain event is held back: with the beginning of its neighbour it is one piece.
+    fn run(&self, script: &Script, track: usize, events: &[u32], out: &mut impl Writer) {
+        let (pieces, words) = (&script.pieces, &script.words);
+        let mut held: Option<usize> = None;
+        for (i, &event) in events.iter().enumerate() {
+            match held {
+                Some(kind) => out.piece(pieces, script.links[track][kind]),
+                None => out.piece(pieces, script.tracks[track]),
+            }
+            held = self.event(script, event as usize, out);
+            if let (Some(kind), true) = (held, i + 1 == events.len()) {
+                out.piece(pieces, [words.tail, words.group_tail][kind]);
+            }
         }
     }
 
     /// Writes an event from its name on; gives the end that is still to be written, if it is a plain one.
     #[inline]
-    fn event(&self, script: &Script, place: usize, out: &mut impl Writer) -> Option<usize> {
-        let (trace, order, pieces, words) = (self.trace, self.order, &script.pieces, &script.words);
-        let event = order.event[place] as usize;
+    fn event(&self, script: &Script, event: usize, out: &mut impl Writer) -> Option<usize> {
+        let (trace, pieces, words) = (self.trace, &script.pieces, &script.words);
         out.piece(pieces, script.names[trace.name[event] as usize]);
-        out.micro(order.begin[place]);
+        out.micro(trace.begin[event]);
         out.piece(pieces, words.duration);
         out.micro(trace.duration[event].max(1));
-        if order.kind[place] == Kind::Flow {
-            if let Some(flow) = order.flow.get(place) {
-                flow_fields(script, &flow, out);
-            }
+        if let Some(value) = trace.flow.get(event) {
+            flow_fields(script, &decode_flow(value), out);
         }
-        let (group, serial) = (trace.group_of(event), order.serial[place]);
+        let (group, serial) = (trace.group_of(event), self.serial[event]);
         match (group == NO_GROUP, serial) {
             (true, 0) => return Some(0),
             (true, _) => out.piece(pieces, words.phase),
@@ -307,13 +310,12 @@ impl Job<'_> {
     }
 
     /// An asynchronous event as a begin and an end.
-    fn pair(&self, script: &Script, place: usize, out: &mut impl Writer) {
-        let (trace, order, pieces, words) = (self.trace, self.order, &script.pieces, &script.words);
-        let event = order.event[place] as usize;
-        let (group, serial) = (trace.group_of(event), order.serial[place]);
-        let flow = order.flow.get(place).unwrap_or_default();
-        for (phase, time) in [(words.pair_begin, order.begin[place]), (words.pair_end, order.end[place])] {
-            out.piece(pieces, script.processes[order.track[place] as usize]);
+    fn pair(&self, script: &Script, track: usize, event: usize, out: &mut impl Writer) {
+        let (trace, pieces, words) = (self.trace, &script.pieces, &script.words);
+        let (group, serial) = (trace.group_of(event), self.serial[event]);
+        let flow = decode_flow(trace.flow.get(event).unwrap_or(0));
+        for (phase, time) in [(words.pair_begin, trace.begin[event]), (words.pair_end, trace.end(event))] {
+            out.piece(pieces, script.processes[track]);
             out.piece(pieces, script.names[trace.name[event] as usize]);
             out.micro(time);
             out.piece(pieces, words.id);
@@ -392,35 +394,33 @@ fn exact(script: &Script, value: u64, out: &mut impl Writer) {
 
 /// Events with all their arguments, each behind a comma; `frames` is the stack frame per text.
 pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
-    let (trace, order) = (host.trace, host.trace.order(host.threads));
-    let words = Script::new(&Host { places: &[], ..*host });
-    let write = |places: &[u32]| {
+    let (trace, serial) = (host.trace, &host.trace.order(host.threads).serial);
+    let script = Script::new(host);
+    let write = |(run, events): (Run, &[u32])| {
         let (mut out, mut list) = (Vec::new(), Vec::new());
-        for &place in places {
-            let (place, event) = (place as usize, order.event[place as usize] as usize);
-            let id = trace.tracks[order.track[place] as usize];
-            let pid = id.pid.wrapping_add(host.pid_offset);
-            out.put(format!(",{{\"pid\":{pid},\"tid\":{},\"name\":", id.tid).as_bytes());
+        for &event in events {
+            let event = event as usize;
+            out.put(script.pieces.text(script.tracks[run.track as usize]));
             out.put(trace.names.quoted(trace.name[event]));
             out.put(b",\"ts\":");
             out.micro(trace.begin[event]);
             out.put(b",\"dur\":");
             out.micro(trace.duration[event].max(1));
-            if let Some(flow) = order.flow.get(place) {
-                flow_fields(&words, &flow, &mut Plain { out: &mut out });
+            if let Some(value) = trace.flow.get(event) {
+                flow_fields(&script, &decode_flow(value), &mut Plain { out: &mut out });
             }
             out.put(b",\"ph\":\"X\",");
             args.collect(trace.source[event] as usize, &mut list);
             args::typed(&mut out, args, &list, trace.group_of(event), frames, false);
-            if order.serial[place] > 0 {
+            if serial[event] > 0 {
                 out.put(b",\"z\":");
-                out.uint(u64::from(order.serial[place]));
+                out.uint(u64::from(serial[event]));
             }
             out.put(b"}");
         }
         Ok(out)
     };
-    parallel::run(host.threads, host.places.chunks(4096).collect(), write).unwrap_or_default().concat()
+    parallel::run(host.threads, host.chosen.chunks(4096), write).unwrap_or_default().concat()
 }
 
 /// Writes pieces and numbers as plain text.
@@ -451,8 +451,8 @@ mod tests {
 
     fn text(trace: &Trace, asynchronous: bool, threads: usize) -> String {
         let query = Query { begin: i64::MIN, end: i64::MAX, resolution: 0, asynchronous, threads };
-        let places = select(trace, &query).places;
-        let hosts = [Host { trace, places: &places, pid_offset: 1000, threads }];
+        let chosen = select(trace, &query);
+        let hosts = [Host { trace, chosen: &chosen, pid_offset: 1000, threads }];
         let plan = Plan::new(&hosts);
         let sizes = plan.measure();
         let mut memory = vec![b'?'; sizes.iter().sum::<usize>() + 3];

@@ -2,7 +2,7 @@
 
 use super::args::{Args, Value, stringly};
 use super::order::Kind;
-use super::select::by_track;
+use super::select::{Run, by_track};
 use super::text::Sink;
 use super::{NO_GROUP, Trace};
 use crate::parallel;
@@ -16,17 +16,16 @@ pub fn events(trace: &Trace, args: &Args, pid_offset: u32, cap: usize, threads: 
     // Asynchronous events belong to no thread and are left out here.
     let kept: Vec<u32> =
         (0..order.event.len() as u32).filter(|&k| order.kind[k as usize] != Kind::Async).take(cap).collect();
-    let places = by_track(trace, order, &kept);
-    let work = |places: &[u32]| {
-        let mut out = Vec::with_capacity(places.len() * 128);
+    let chosen = by_track(trace, order, &kept);
+    let work = |(run, events): (Run, &[u32])| {
+        let mut out = Vec::with_capacity(events.len() * 128);
         let mut list = Vec::new();
-        for &place in places {
-            let (event, track) = (order.event[place as usize] as usize, order.track[place as usize] as usize);
-            one(trace, args, track, event, pid_offset, &mut list, &mut out);
+        for &event in events {
+            one(trace, args, run.track as usize, event as usize, pid_offset, &mut list, &mut out);
         }
         Ok(out)
     };
-    parallel::run(threads, places.chunks(1 << 15).collect(), work).unwrap_or_default()
+    parallel::run(threads, chosen.chunks(1 << 15), work).unwrap_or_default()
 }
 
 fn one<'a>(

@@ -33,6 +33,9 @@ pub const HIDDEN: u32 = u32::MAX;
 /// No group.
 pub const NO_GROUP: i64 = -1;
 
+/// Stands in the narrow group column for a group that does not fit.
+const WIDE: i32 = i32::MIN;
+
 /// Identity of a track; tracks are sorted by it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct TrackId {
@@ -61,8 +64,9 @@ pub struct Trace {
     pub name: Vec<u32>,
     /// Number of the event in the concatenation of the tables.
     pub source: Vec<u32>,
-    /// Empty when no event has a group.
-    pub group: Vec<i64>,
+    /// Groups that fit, `WIDE` for those in `wide_group`; empty when no event has a group.
+    pub group: Vec<i32>,
+    pub wide_group: Sparse<i64>,
     /// Flow values and asynchronous events by position.
     pub flow: Sparse<u64>,
     pub asynchronous: Sparse<()>,
@@ -140,7 +144,11 @@ impl Trace {
 
     #[inline]
     pub fn group_of(&self, event: usize) -> i64 {
-        self.group.get(event).copied().unwrap_or(NO_GROUP)
+        match self.group.get(event) {
+            None => NO_GROUP,
+            Some(&WIDE) => self.wide_group.get(event).unwrap_or(NO_GROUP),
+            Some(&group) => i64::from(group),
+        }
     }
 
     /// Events by time over all tracks; computed when first needed.
@@ -201,6 +209,6 @@ impl Trace {
     pub fn bytes(&self) -> usize {
         let order = self.order.get().map_or(0, Order::bytes);
         let levels = self.levels.lock().map_or(0, |l| l.bytes());
-        self.len() * 24 + self.group.len() * 8 + self.flow.bytes() + self.names.text.len() * 2 + order + levels
+        self.len() * 24 + self.group.len() * 4 + self.flow.bytes() + self.names.text.len() * 2 + order + levels
     }
 }

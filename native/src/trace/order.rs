@@ -53,8 +53,9 @@ pub struct Order {
     pub track: Vec<u32>,
     pub begin: Vec<i64>,
     pub end: Vec<i64>,
-    pub serial: Vec<u8>,
     pub kind: Vec<Kind>,
+    /// Number among the events with the same begin, by position in the trace.
+    pub serial: Vec<u8>,
     /// Flow events by place in the order.
     pub flow: Sparse<Flow>,
     pub flow_place: Vec<u32>,
@@ -113,6 +114,11 @@ pub fn order(trace: &Trace, threads: usize) -> Order {
         sort_slices(trace, &slices, range, part);
         Ok(())
     });
+    let mut serial = zeros(n);
+    for (&event, &number) in order.event.iter().zip(&order.serial).filter(|(_, number)| **number > 0) {
+        serial[event as usize] = number;
+    }
+    order.serial = serial;
     finish(trace, order)
 }
 
@@ -266,6 +272,7 @@ struct Work {
     /// Begin since `low`, then the place in `events`: in one word when both fit, else with the begin in `wide`.
     keys: Vec<u64>,
     wide: Vec<i64>,
+    scratch: Vec<u64>,
     run: Vec<(u32, u32)>,
     low: i64,
     bits: u32,
@@ -302,8 +309,7 @@ impl Work {
 
     fn sort(&mut self) {
         if self.wide.is_empty() {
-            // The rows are runs already; a merging sort makes use of that.
-            self.keys.sort();
+            sort_words(&mut self.keys, &mut self.scratch);
         } else {
             let wide = &self.wide;
             self.keys.sort_by_key(|&place| wide[place as usize]);
@@ -343,6 +349,45 @@ fn tie(trace: &Trace, event: u32, track: u32) -> (std::cmp::Reverse<i64>, u32, b
     let e = event as usize;
     let id = trace.tracks[track as usize];
     (std::cmp::Reverse(trace.duration[e]), id.pid, kind_of(trace, event) != Kind::Async, id.tid, trace.name[e])
+}
+
+/// Sorts by the upper 22 bits in two passes, then what is equal there.
+fn sort_words(keys: &mut [u64], scratch: &mut Vec<u64>) {
+    const BITS: u32 = 11;
+    const FEW: usize = 256;
+    if keys.len() < FEW {
+        return keys.sort_unstable();
+    }
+    let width = u64::BITS - keys.iter().fold(0, |all, key| all | key).leading_zeros();
+    let shift = width.saturating_sub(2 * BITS);
+    let digit = |key: u64, pass: u32| (key >> (shift + pass * BITS)) as usize & ((1 << BITS) - 1);
+    let mut next = [[0u32; 1 << BITS]; 2];
+    for &key in keys.iter() {
+        next[0][digit(key, 0)] += 1;
+        next[1][digit(key, 1)] += 1;
+    }
+    for counts in &mut next {
+        let mut sum = 0;
+        for count in counts {
+            sum += std::mem::replace(count, sum);
+        }
+    }
+    scratch.clear();
+    scratch.resize(keys.len(), 0);
+    let (mut from, mut to): (&mut [u64], &mut [u64]) = (keys, scratch);
+    for pass in 0..2 {
+        for &key in from.iter() {
+            let at = &mut next[pass as usize][digit(key, pass)];
+            to[*at as usize] = key;
+            *at += 1;
+        }
+        std::mem::swap(&mut from, &mut to);
+    }
+    for run in from.chunk_by_mut(|a, b| a >> shift == b >> shift) {
+        if !run.is_sorted() {
+            run.sort_unstable();
+        }
+    }
 }
 
 /// Spreads flow ids, which are well mixed already.
@@ -387,7 +432,8 @@ mod tests {
         let order = order(&trace, 2);
         let seen: Vec<_> = order.event.iter().map(|&e| trace.name[e as usize]).collect();
         assert_eq!(seen, [3, 2, 1, 0]);
-        assert_eq!(order.serial, [0, 0, 1, 2]);
+        let serials: Vec<u8> = order.event.iter().map(|&e| order.serial[e as usize]).collect();
+        assert_eq!(serials, [0, 0, 1, 2]);
         assert_eq!(order.track, [2, 0, 0, 1]);
     }
 

@@ -16,10 +16,32 @@ pub struct Query {
     pub threads: usize,
 }
 
-/// Places in the order, by track and then time; asynchronous events in front of their process.
+/// Events by track and then time; asynchronous events in front of their process.
 #[derive(Default)]
 pub struct Selection {
-    pub places: Vec<u32>,
+    /// Positions in the trace.
+    pub events: Vec<u32>,
+    pub runs: Vec<Run>,
+}
+
+/// Neighbours in a selection that stand on one track, or are asynchronous events of its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub track: u32,
+    pub asynchronous: bool,
+    pub first: u32,
+    pub last: u32,
+}
+
+impl Selection {
+    /// The runs cut into pieces of at most `size` events: (run, its events).
+    pub fn chunks(&self, size: usize) -> Vec<(Run, &[u32])> {
+        let of_run = |run: &Run| {
+            let run = *run;
+            self.events[run.first as usize..run.last as usize].chunks(size).map(move |events| (run, events))
+        };
+        self.runs.iter().flat_map(of_run).collect()
+    }
 }
 
 pub fn select(trace: &Trace, query: &Query) -> Selection {
@@ -40,7 +62,7 @@ pub fn select(trace: &Trace, query: &Query) -> Selection {
             from.into_iter().chain(to).filter(|&k| order.kind[k as usize] == Kind::Async && inside(k as usize)),
         );
     }
-    Selection { places: by_track(trace, order, &kept) }
+    by_track(trace, order, &kept)
 }
 
 /// Events of the whole trace whose name is marked (one flag per name id); nothing is left out.
@@ -51,7 +73,7 @@ pub fn named(trace: &Trace, wanted: &[u8], threads: usize) -> Selection {
         matches!(order.kind[k as usize], Kind::Plain | Kind::Flow) && wanted.get(name as usize).is_some_and(|&w| w != 0)
     };
     let kept: Vec<u32> = (0..order.event.len() as u32).filter(marked).collect();
-    Selection { places: by_track(trace, order, &kept) }
+    by_track(trace, order, &kept)
 }
 
 /// The event with exactly this name, time, length and serial.
@@ -60,10 +82,10 @@ pub fn exactly(trace: &Trace, name: u32, begin: i64, duration: i64, serial: u8, 
     let first = order.begin.partition_point(|&b| b < begin);
     let fits = |k: &usize| {
         let event = order.event[*k] as usize;
-        trace.name[event] == name && trace.duration[event].max(1) == duration && order.serial[*k] == serial
+        trace.name[event] == name && trace.duration[event].max(1) == duration && order.serial[event] == serial
     };
     let run = (first..order.event.len()).take_while(|&k| order.begin[k] == begin);
-    Selection { places: run.filter(fits).take(1).map(|k| k as u32).collect() }
+    by_track(trace, order, &run.filter(fits).take(1).map(|k| k as u32).collect::<Vec<_>>())
 }
 
 /// Candidates: a few long events that begin before the window, and the run of those that begin in it.
@@ -106,7 +128,7 @@ fn visible(trace: &Trace, order: &Order, query: &Query, candidates: impl Iterato
 }
 
 /// Groups places by track, keeping their order in time.
-pub fn by_track(trace: &Trace, order: &Order, kept: &[u32]) -> Vec<u32> {
+pub fn by_track(trace: &Trace, order: &Order, kept: &[u32]) -> Selection {
     // Asynchronous events of a process come before its first track.
     let slot = |k: u32| {
         let track = order.track[k as usize] as usize;
@@ -116,20 +138,27 @@ pub fn by_track(trace: &Trace, order: &Order, kept: &[u32]) -> Vec<u32> {
             2 * track + 1
         }
     };
-    let mut next = vec![0usize; 2 * trace.tracks.len() + 1];
+    let mut next = vec![0u32; 2 * trace.tracks.len() + 1];
     for &k in kept {
         next[slot(k) + 1] += 1;
     }
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
-    let mut places = vec![0; kept.len()];
+    let bounds = |(slot, pair): (usize, &[u32])| Run {
+        track: (slot / 2) as u32,
+        asynchronous: slot % 2 == 0,
+        first: pair[0],
+        last: pair[1],
+    };
+    let runs = next.windows(2).enumerate().map(bounds).filter(|run| run.first < run.last).collect();
+    let mut events = vec![0; kept.len()];
     for &k in kept {
         let at = &mut next[slot(k)];
-        places[*at] = k;
+        events[*at as usize] = order.event[k as usize];
         *at += 1;
     }
-    places
+    Selection { events, runs }
 }
 
 #[cfg(test)]
@@ -142,8 +171,7 @@ mod tests {
     }
 
     fn names(trace: &Trace, query: &Query) -> Vec<u32> {
-        let order = trace.order(1);
-        select(trace, query).places.iter().map(|&k| trace.name[order.event[k as usize] as usize]).collect()
+        select(trace, query).events.iter().map(|&e| trace.name[e as usize]).collect()
     }
 
     #[test]
