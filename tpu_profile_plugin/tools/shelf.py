@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -90,7 +91,9 @@ class Shelf:
             return self._load(data)
         from tpu_profile_plugin.columns import load
 
-        return load(data)
+        space = load(data)
+        _let_go(data)
+        return space
 
     def _entry(self, identity: Hashable) -> _Entry:
         with self._lock:
@@ -107,3 +110,13 @@ class Shelf:
                 return
             if identity != keep:
                 total -= self._entries.pop(identity).bytes
+
+
+def _let_go(data: Any) -> None:
+    """Gives the pages of a mapped file back to the system; the few that are read again come from its cache."""
+    owner = data
+    while getattr(owner, "base", None) is not None:
+        owner = owner.base
+    owner = getattr(owner, "obj", owner)  # a memoryview over an mmap
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)

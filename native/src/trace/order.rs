@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use super::Trace;
 use super::sparse::Sparse;
-use super::{Row, Trace};
 use crate::memory::zeros;
 use crate::parallel;
 
@@ -409,16 +409,6 @@ impl Hasher for Mix {
         let mixed = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = mixed ^ (mixed >> 32);
     }
-}
-
-/// Rows of a trace that overlap a window's begin, for tests and searches.
-pub fn row_range(trace: &Trace, row: &Row, begin: i64, end: i64) -> (usize, usize) {
-    let (first, last) = (row.first as usize, row.last as usize);
-    let from = first + trace.begin[first..last].partition_point(|&b| b < begin);
-    // The interval before may reach into the window; rows are disjoint, so only one can.
-    let from = if from > first && trace.end(from - 1) >= begin { from - 1 } else { from };
-    let to = first + trace.begin[first..last].partition_point(|&b| b <= end);
-    (from, to.max(from))
 }
 
 #[cfg(test)]
