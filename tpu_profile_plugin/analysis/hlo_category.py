@@ -11,7 +11,7 @@ _NOT_ELEMENTWISE = frozenset(
         "all-reduce-start", "all-to-all", "async-done", "async-start", "async-update", "batch-norm-grad",
         "batch-norm-inference", "batch-norm-training", "bitcast", "broadcast", "call", "cholesky",
         "collective-permute", "collective-permute-done", "collective-permute-start", "concatenate", "conditional",
-        "constant", "copy-done", "copy-start", "custom-call", "domain", "dot", "dynamic-reshape", "dynamic-slice",
+        "copy-done", "copy-start", "custom-call", "domain", "dot", "dynamic-reshape", "dynamic-slice",
         "dynamic-update-slice", "fft", "gather", "get-dimension-size", "get-tuple-element", "infeed", "iota", "map",
         "opt-barrier", "outfeed", "pad", "parameter", "partition-id", "ragged-all-to-all", "ragged-dot", "recv",
         "recv-done", "reduce", "reduce-scatter", "reduce-window", "replica-id", "reverse", "rng",

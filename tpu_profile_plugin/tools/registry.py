@@ -5,11 +5,15 @@ from __future__ import annotations
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.tools import (
     framework_op_stats,
+    hlo_stats,
     inference_profile,
     input_pipeline_analyzer,
+    kernel_stats,
+    op_profile,
     overview_page,
     pod_viewer,
     profile_contents,
+    roofline_model,
     trace_viewer,
 )
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -45,9 +49,13 @@ TOOLS: tuple[Tool, ...] = (
     overview_page.TOOL,
     trace_viewer.LEGACY,
     trace_viewer.TOOL,
+    op_profile.TOOL,
     input_pipeline_analyzer.TOOL,
+    kernel_stats.TOOL,
+    roofline_model.TOOL,
     pod_viewer.TOOL,
     framework_op_stats.TOOL,
+    hlo_stats.TOOL,
     inference_profile.TOOL,
     profile_contents.TOOL,
 )

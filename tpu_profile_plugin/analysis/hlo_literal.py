@@ -1,0 +1,46 @@
+"""Constants of HLO programs as text; field numbers as in xla_data.proto."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.hlo_wire import fields, numbers, parse_shape
+
+_MOST = 10
+"""Elements from which on a constant is not written out."""
+_VARINTS = {2: 1, 4: 4, 5: 5, 6: 8, 7: 9}
+_RAW = {8: np.dtype("<f4"), 9: np.dtype("<f8"), 11: np.dtype("<f2"), 13: np.dtype("<u2")}
+_BF16 = 13
+
+
+def literal_text(literal: bytes) -> str:
+    """A serialized LiteralProto, e.g. `1` or `{1, 2}`; `{...}` when it is large, of several dimensions, or unknown."""
+    dimensions: tuple[int, ...] = ()
+    values: list[str] = []
+    for number, value in fields(literal):
+        if number == 1 and isinstance(value, bytes):
+            dimensions = parse_shape(value).dimensions
+        elif number in _VARINTS:
+            found = numbers(value)
+            values += [("true" if i else "false") if number == 2 else str(i) for i in found]
+        elif number in _RAW and isinstance(value, bytes) and len(value) <= _MOST * 8:
+            values += [_float_text(x) for x in _floats(number, value)]
+        elif number in (3, 15) and isinstance(value, bytes) and len(value) <= _MOST:
+            values += [str(int(x)) for x in np.frombuffer(value, np.int8 if number == 15 else np.uint8)]
+    if len(dimensions) == 0 and len(values) == 1:
+        return values[0]
+    if len(dimensions) == 1 and 0 < len(values) <= _MOST:
+        return "{" + ", ".join(values) + "}"
+    return "{...}"
+
+
+def _floats(number: int, value: bytes) -> np.ndarray[tuple[int], np.dtype[np.floating]]:
+    raw = np.frombuffer(value, _RAW[number])
+    if number == _BF16:
+        return (raw.astype(np.uint32) << 16).view(np.float32)
+    return raw  # type: ignore[return-value]
+
+
+def _float_text(value: np.floating) -> str:
+    text = str(value)
+    return text.removesuffix(".0")

@@ -1,0 +1,130 @@
+"""HLO stats: one row per XLA op with its time, rates and the resource that binds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.op_names import is_outside_compilation
+from tpu_profile_plugin.analysis.op_rates import Resource, rates
+from tpu_profile_plugin.analysis.op_summary import OpSummary, supported_peaks
+from tpu_profile_plugin.analysis.op_tree import rows_of
+from tpu_profile_plugin.analysis.op_words import hlo_name, is_rematerialized, source_cell
+from tpu_profile_plugin.tools.inputs import Inputs
+from tpu_profile_plugin.tools.op_summaries import OP_PARAMS, notes_of, op_summary
+from tpu_profile_plugin.tools.table import Column, Table
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+COLUMNS = (
+    Column("rank", "Rank", "number", "", "Position by own time; 0 for ops that run inside another on SparseCores."),
+    Column("program_id", "Program id", "string", "", "The HLO program that the op belongs to."),
+    Column("category", "HLO op category", "string", "", "Kind of the op."),
+    Column("hlo_op_name", "HLO op name", "string", "", "Name of the op in its program."),
+    Column("hlo_op_expression", "HLO op text", "string", "", "The whole HLO instruction."),
+    Column("tf_op_name", "Framework op name", "string", "", "The framework's op that it was compiled from."),
+    Column("occurrences", "#Occurrences", "number", "", "How often it ran, over all cores."),
+    Column("total_time", "Total time (us)", "number", "us", "Time of all runs, ops inside it included."),
+    Column("avg_time", "Avg. time (us)", "number", "us", "Total time per run."),
+    Column("total_self_time", "Total self time (us)", "number", "us", "Time of all runs without ops inside it."),
+    Column("avg_self_time", "Avg. self time (us)", "number", "us", "Total self time per run."),
+    Column("total_self_time_percent", "Total self time (%)", "number", "%", "Share of all device time, idle included."),
+    Column(
+        "cumulative_total_self_time_percent",
+        "Cumulative total self time (%)",
+        "number",
+        "%",
+        "Share of this op and those above it.",
+    ),
+    Column("dma_stall_percent", "%time stalled by DMA", "number", "", "Part of its time, 0 to 1, spent waiting for DMA."),
+    Column("model_flop_rate", "Model GFLOP/s", "number", "GFLOP/s", "Operations of the model per time."),
+    Column(
+        "normalized_flop_rate",
+        "Normalized GFLOP/s",
+        "number",
+        "GFLOP/s",
+        "Operations per time, those of narrow types counted for less than those of wide ones.",
+    ),
+    Column("measured_memory_bw", "Measured memory BW (GiB/s)", "number", "GiB/s", "All bytes accessed per time."),
+    Column("hbm_bw", "HBM BW (GiB/s)", "number", "GiB/s", "Bytes of high-bandwidth memory per time."),
+    Column("cmem_read_bw", "CMEM Read BW (GiB/s)", "number", "GiB/s", "Bytes read from common memory per time."),
+    Column("cmem_write_bw", "CMEM Write BW (GiB/s)", "number", "GiB/s", "Bytes written to common memory per time."),
+    Column(
+        "operational_intensity", "Operational intensity (FLOPS/Byte)", "number", "", "Operations per byte accessed."
+    ),
+    Column("bound_by", "Bound by", "string", "", "The resource that it uses the greatest share of."),
+    Column("hlo_rematerialization", "Rematerialization", "string", "", "Yes: it computes something again."),
+    Column("outside_compilation", "Outside Compilation", "string", "", "Yes: it waits for a part run on the host."),
+    Column("autotuned", "Autotuned", "string", "", "Yes: its parameters were found by trying."),
+    Column("source_info", "Source Info", "string", "", "Where the program made it."),
+    Column("core_type", "TPU core type", "string", "", "TensorCore or SparseCore."),
+    Column("parent_op_name", "Parent op name", "string", "", "The op that this one ran inside of, on SparseCores."),
+    Column("vdd_energy", "VDD Energy (J)", "number", "J", "Energy of all runs."),
+)
+
+
+def build(inputs: Inputs) -> Table:
+    """The table of ops that ran, by own time."""
+    summary = op_summary(inputs)
+    return hlo_table(summary, notes_of(inputs, summary))
+
+
+def hlo_table(summary: OpSummary, properties: Mapping[str, str]) -> Table:
+    """The table of a summary's ops."""
+    records, table = summary.records, summary.records.table
+    rows = rows_of(records)
+    at = rows.tolist()
+    time, own, runs = (c[rows].astype(np.float64) for c in (table.time_ps, table.self_ps, table.occurrences))
+    rate = rates(
+        time, table.flops[rows], table.model_flops[rows], table.bytes[rows], records.traffic[rows],
+        supported_peaks(summary), summary.hardware,
+    )  # fmt: skip
+    share = own / table.total_ps * 100.0 if table.total_ps else own
+    columns = {
+        "rank": np.arange(1, len(at) + 1),
+        "program_id": [str(table.module[i]) for i in at],
+        "category": [table.category[i] for i in at],
+        "hlo_op_name": [hlo_name(records.expression(i)) for i in at],
+        "hlo_op_expression": [records.expression(i) for i in at],
+        "tf_op_name": [table.provenance[i] for i in at],
+        "occurrences": runs,
+        "total_time": time / 1e6,
+        "avg_time": time / 1e6 / runs,
+        "total_self_time": own / 1e6,
+        "avg_self_time": own / 1e6 / runs,
+        "total_self_time_percent": share,
+        "cumulative_total_self_time_percent": np.cumsum(share),
+        "dma_stall_percent": np.divide(records.stall_ps[rows], time, out=np.zeros(len(at)), where=time > 0),
+        "model_flop_rate": rate.model_flops,
+        "normalized_flop_rate": rate.flops,
+        "measured_memory_bw": rate.bandwidth,
+        "hbm_bw": rate.memory[Resource.HBM],
+        "cmem_read_bw": rate.memory[Resource.CMEM_READ],
+        "cmem_write_bw": rate.memory[Resource.CMEM_WRITE],
+        "operational_intensity": rate.intensity,
+        "bound_by": [resource.value for resource in rate.bound],
+        "hlo_rematerialization": [_yes(is_rematerialized(records.expression(i), table.provenance[i])) for i in at],
+        "outside_compilation": [_yes(is_outside_compilation(table.provenance[i], records.expression(i))) for i in at],
+        "autotuned": ["No"] * len(at),
+        "source_info": [source_cell(records.text[i]) for i in at],
+        "core_type": [records.text[i].core for i in at],
+        "parent_op_name": [""] * len(at),
+        "vdd_energy": records.energy[rows],
+    }
+    return Table(COLUMNS, [columns[column.id] for column in COLUMNS], properties)
+
+
+def _yes(value: bool) -> str:
+    return "Yes" if value else "No"
+
+
+TOOL = Tool(
+    id="hlo_stats",
+    title="HLO Op Stats",
+    group="Ops",
+    summary="Every XLA operation with its time, its rates and the resource that binds it.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=OP_PARAMS,
+    aliases=("hlo_op_stats",),
+)

@@ -1,0 +1,92 @@
+"""Kernel stats: which GPU kernels take the time, how they were launched, and whether they use tensor cores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.kernel_table import KernelRow, combine_kernel_rows, kernel_rows
+from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+from tpu_profile_plugin.tools.op_summaries import hlo_ops_of
+from tpu_profile_plugin.tools.table import Column, Table
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.tools.facts import RunFacts
+
+_GPU = "/device:GPU:"
+COLUMNS = (
+    Column("rank", "Rank", "number", "", "Position by total duration."),
+    Column("kernel_name", "Kernel Name", "string", "", "Name of the kernel."),
+    Column("registers_per_thread", "Registers per thread", "number", "", "Registers that each thread holds."),
+    Column("shmem_bytes", "Shared Mem bytes", "number", "bytes", "Static and dynamic shared memory of a block."),
+    Column("block_dim", "Block dim", "string", "", "Threads of a block, `x,y,z`."),
+    Column("grid_dim", "Grid dim", "string", "", "Blocks of the grid, `x,y,z`."),
+    Column("occupancy_pct", "Theoretical Occupancy %", "number", "%", "Share of a multiprocessor's threads in use."),
+    Column(
+        "is_op_tensor_core_eligible", "Op is TensorCore eligible", "boolean", "", "Its op could run on tensor cores."
+    ),
+    Column(
+        "is_kernel_using_tensor_core",
+        "Kernel uses TensorCore",
+        "boolean",
+        "",
+        "Its name says that it runs on tensor cores.",
+    ),
+    Column("op_name", "Op Name", "string", "", "The framework op that it works for."),
+    Column("occurrences", "Occurrences", "number", "", "How often it ran."),
+    Column("total_duration_us", "Total Duration (μs)", "number", "us", "Time of all runs."),
+    Column("avg_duration_us", "Avg Duration (μs)", "number", "us", "Time per run, in whole nanoseconds."),
+    Column("min_duration_us", "Min Duration (μs)", "number", "us", "The shortest run."),
+    Column("max_duration_us", "Max Duration (μs)", "number", "us", "The longest run."),
+)
+
+
+def build(inputs: Inputs) -> Table:
+    """The kernels by total duration."""
+    rows = combine_kernel_rows(_rows_of(host) for host in inputs.hosts)
+    return Table.from_rows(COLUMNS, [_cells(rank, row) for rank, row in enumerate(rows, 1)])
+
+
+def _rows_of(host: HostProfile) -> list[KernelRow]:
+    def make(space: XSpace) -> list[KernelRow]:
+        planes = [plane for plane in space.planes if plane.name.startswith(_GPU)]
+        return kernel_rows(space, planes, hlo_ops_of(host)) if planes else []
+
+    return host.derive("kernel_rows", make)
+
+
+def _cells(rank: int, row: KernelRow) -> tuple[object, ...]:
+    kernel = row.kernel
+    return (
+        rank,
+        kernel.name,
+        kernel.registers,
+        kernel.static_shared + kernel.dynamic_shared,
+        kernel.block,
+        kernel.grid,
+        row.occupancy,
+        kernel.eligible,
+        kernel.uses_tensor_core,
+        kernel.op,
+        row.runs,
+        row.total_ns / 1e3,
+        row.total_ns // row.runs / 1e3,
+        row.least_ns / 1e3,
+        row.most_ns / 1e3,
+    )
+
+
+def _available(facts: RunFacts) -> str | None:
+    return None if facts.has_plane(_GPU) else "The profile has no GPU: kernels are recorded on GPUs only."
+
+
+TOOL = Tool(
+    id="kernel_stats",
+    title="Kernel Stats",
+    group="Ops",
+    summary="Which GPU kernels take the time, how they were launched, and whether they use tensor cores.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    available=_available,
+)

@@ -1,0 +1,171 @@
+"""Op profile: where device time goes, as a tree by program, category or framework scope, and how well it is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpu_profile_plugin.analysis.environment import Hardware
+from tpu_profile_plugin.analysis.hlo_ops import Fused
+from tpu_profile_plugin.analysis.layout import Dimension, used_share
+from tpu_profile_plugin.analysis.op_records import OpText
+from tpu_profile_plugin.analysis.op_summary import OpSummary
+from tpu_profile_plugin.analysis.op_table import IDLE
+from tpu_profile_plugin.analysis.op_tree import (
+    CATEGORY,
+    MOST_CHILDREN,
+    PROGRAM,
+    PROVENANCE,
+    Metrics,
+    Node,
+    is_fusion,
+    op_tree,
+    use_of,
+)
+from tpu_profile_plugin.tools.inputs import Inputs
+from tpu_profile_plugin.tools.op_summaries import OP_PARAMS, fused_in, layout_in, notes_of, op_summary
+from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.tool import HostChoice, Param, Tool
+
+_KEYS = {PROGRAM: "byProgram", CATEGORY: "byCategory", PROVENANCE: "byProvenance"}
+
+
+def build(inputs: Inputs) -> Json:
+    """The tree with idle time and the one without."""
+    summary = op_summary(inputs)
+    group_by = inputs.text("group_by")
+    key = _KEYS[group_by]
+    whole, busy = (_tree(inputs, summary, group_by, with_idle=with_idle) for with_idle in (True, False))
+    return Json(
+        {
+            key: whole,
+            f"{key}ExcludeIdle": busy,
+            "deviceType": summary.hardware.value,
+            "aggDvfsTimeScaleMultiplier": summary.records.time_scale,
+            # The rest is ours; other clients do not read it.
+            "notes": notes_of(inputs, summary),
+        }
+    )
+
+
+def _tree(inputs: Inputs, summary: OpSummary, group_by: str, *, with_idle: bool) -> dict[str, Any]:
+    root = op_tree(summary.records, group_by, with_idle=with_idle)
+    return _Writer(inputs, summary, root.metrics.time_ps).node(root)
+
+
+class _Writer:
+    """Writes the nodes of one tree as JSON."""
+
+    def __init__(self, inputs: Inputs, summary: OpSummary, total_ps: int) -> None:
+        self._inputs, self._summary, self._total = inputs, summary, total_ps
+
+    def node(self, node: Node) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "name": node.name,
+            "metrics": self._metrics(node.metrics),
+            "children": [self.node(child) for child in node.children],
+            "numChildren": node.count,
+        }
+        if node.row is not None:
+            found["xla"] = self._op(node, node.row)
+            if not node.several and is_fusion(self._summary.records.table.category[node.row]):
+                self._add_fused(found, node.row)
+        elif node.is_idle:
+            found["xla"] = _xla(OpText(), IDLE, "", 0)
+        return found
+
+    def _op(self, node: Node, row: int) -> dict[str, Any]:
+        records, table = self._summary.records, self._summary.records.table
+        category, module = table.category[row], table.module[row]
+        if node.several:
+            fusion = is_fusion(category)
+            found = _xla(records.text[row], category, "" if fusion else table.provenance[row], module)
+            return found if fusion else {**found, "layout": {"dimensions": []}}
+        found = _xla(records.text[row], category, table.provenance[row], module)
+        if "convolution" in category or is_fusion(category):
+            dimensions = layout_in(self._inputs, module, table.name[row])
+            if dimensions and self._summary.hardware is Hardware.TPU:
+                found["layout"] = _layout(dimensions)
+        return found
+
+    def _add_fused(self, found: dict[str, Any], row: int) -> None:
+        """Instructions inside a fusion: children on TPUs; elsewhere, where the reference has none, under `fused`."""
+        table = self._summary.records.table
+        tpu = self._summary.hardware is Hardware.TPU
+        inside = fused_in(self._inputs, table.module[row], table.name[row], with_cost=not tpu)
+        if inside:
+            found["children" if tpu else "fused"] = self._fused(inside)
+            if tpu:
+                found["numChildren"] = len(inside)
+
+    def _fused(self, inside: tuple[Fused, ...]) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": one.name,
+                "metrics": self._metrics(Metrics(occurrences=1, flops=one.flops, model_flops=one.flops)),
+                "children": self._fused(one.inner),
+                "xla": _xla(OpText(expression=one.expression), one.category, one.provenance, 0),
+                "numChildren": len(one.inner),
+            }
+            for one in sorted(inside, key=lambda one: -one.flops)[:MOST_CHILDREN]
+        ]
+
+    def _metrics(self, metrics: Metrics) -> dict[str, Any]:
+        peaks = self._summary.peaks
+        use = use_of(metrics, self._total, peaks.tera_flops, peaks.bandwidths[:3])
+        return {
+            "flops": use.flops,
+            "uncappedFlops": use.uncapped_flops,
+            "bandwidthUtils": list(use.bandwidth),
+            "rawTime": metrics.time_ps,
+            "normalizedTimePs": metrics.normalized_ps,
+            "rawFlops": metrics.model_flops,
+            "bf16Flops": metrics.flops,
+            "rawBytesAccessedArray": list(metrics.bytes),
+            "occurrences": metrics.occurrences,
+            "avgTimePs": metrics.time_ps / metrics.occurrences if metrics.occurrences else 0.0,
+        }
+
+
+def _layout(dimensions: tuple[Dimension, ...]) -> dict[str, Any]:
+    """The dimensions, most-minor first; `utilization` is ours: the share of the padded tensor that holds data."""
+    rows = [{"size": d.size, "alignment": d.alignment, "semantics": d.semantics} for d in dimensions]
+    return {"dimensions": rows, "utilization": used_share(dimensions)}
+
+
+def _xla(text: OpText, category: str, provenance: str, program: int) -> dict[str, Any]:
+    return {
+        "op": "",
+        "expression": text.expression,
+        "provenance": provenance,
+        "category": category,
+        "computationPrimitiveSize": 0,
+        "fingerprint": "0",
+        "programId": str(program),
+        "sourceInfo": {
+            "fileName": text.source_file,
+            "lineNumber": text.source_line,
+            "stackFrame": text.source_stack,
+        },
+        "xprofKernelMetadata": "",
+    }
+
+
+TOOL = Tool(
+    id="op_profile",
+    title="Op Profile",
+    group="Ops",
+    summary="Which XLA operations take the device's time, and how far each is from what the hardware can do.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=(
+        Param(
+            "group_by",
+            "string",
+            PROGRAM,
+            "The levels of the tree: by program, by category, or by the framework's scopes.",
+            choices=(PROGRAM, CATEGORY, PROVENANCE),
+        ),
+        *OP_PARAMS,
+    ),
+    aliases=("hlo_op_profile",),
+)

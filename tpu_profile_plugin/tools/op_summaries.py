@@ -1,0 +1,109 @@
+"""From the chosen hosts to the ops of the run: each host by itself, in parallel, then all together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.cpu_ops import cpu_summary
+from tpu_profile_plugin.analysis.environment import Hardware
+from tpu_profile_plugin.analysis.hlo_ops import Fused, HloOps
+from tpu_profile_plugin.analysis.host_summary import may_have_groups
+from tpu_profile_plugin.analysis.layout import Dimension
+from tpu_profile_plugin.analysis.op_summary import OpSummary, reduce_op_summaries, summarize_ops
+from tpu_profile_plugin.tools.summaries import groups_of
+from tpu_profile_plugin.tools.table import property_text
+from tpu_profile_plugin.tools.tool import Param
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+
+_THREADS = min(8, os.cpu_count() or 1)
+
+
+def hlo_ops_of(host: HostProfile) -> HloOps:
+    """The HLO programs of one host, decoded as they are asked for."""
+    return host.derive("hlo_ops", HloOps)
+
+
+def op_summary_of(host: HostProfile, *, unattributed: bool = False) -> OpSummary:
+    """The ops of one host's devices, kept beside its columns."""
+
+    def make(space: XSpace) -> OpSummary:
+        pre = groups_of(host) if may_have_groups(space) else None
+        return summarize_ops(space, pre, hlo_ops_of(host), unattributed=unattributed)
+
+    return host.derive(("op_summary", unattributed), make)
+
+
+def cpu_summary_of(host: HostProfile) -> OpSummary:
+    """The ops of one host's CPU backend."""
+    return host.derive("cpu_op_summary", lambda space: cpu_summary(space, hlo_ops_of(host)))
+
+
+BACKEND = Param(
+    "backend",
+    "string",
+    "device",
+    "Whose ops: of TPUs or GPUs (device), of the CPU itself (cpu), or of the CPU only when no device has any (auto).",
+    choices=("device", "cpu", "auto"),
+)
+UNCLAIMED = Param(
+    "unattributed",
+    "bool",
+    False,
+    "Whether GPU kernels and copies that name no op count, attributed where their launch or name tells whose they are.",
+)
+OP_PARAMS = (BACKEND, UNCLAIMED)
+"""Parameters of all tools about ops; their defaults give what other clients expect."""
+
+
+def op_summary(inputs: Inputs) -> OpSummary:
+    """The ops of the chosen hosts: of their devices, or of their CPU backend, as `OP_PARAMS` say."""
+    backend = inputs.text(BACKEND.name)
+    if backend != "cpu":
+        unattributed = inputs.flag(UNCLAIMED.name)
+        found = _merged(inputs, ("op_summary", unattributed), lambda h: op_summary_of(h, unattributed=unattributed))
+        if backend == "device" or found.environment.device_cores:
+            return found
+    return _merged(inputs, "cpu_op_summary", cpu_summary_of)
+
+
+def on_cpu(inputs: Inputs, summary: OpSummary) -> bool:
+    """Whether the summary is of the CPU backend."""
+    return inputs.text(BACKEND.name) != "device" and summary.hardware is Hardware.CPU_ONLY
+
+
+def _merged(inputs: Inputs, key: Hashable, summary_of: Callable[[HostProfile], OpSummary]) -> OpSummary:
+    def merge(hosts: tuple[HostProfile, ...]) -> OpSummary:
+        with ThreadPoolExecutor(min(_THREADS, len(hosts))) as pool:
+            return reduce_op_summaries(list(pool.map(summary_of, hosts)))
+
+    return summary_of(inputs.hosts[0]) if len(inputs.hosts) == 1 else inputs.derive(key, merge)
+
+
+def notes_of(inputs: Inputs, summary: OpSummary) -> dict[str, str]:
+    """What our own readings add to a table's properties: the backend, and the share of GPU time without an op."""
+    notes = {"backend": "CPU"} if on_cpu(inputs, summary) else {}
+    if summary.events_ps:
+        notes["unattributed_share"] = property_text(summary.unattributed_ps / summary.events_ps)
+    return notes
+
+
+def layout_in(inputs: Inputs, program: int, name: str) -> tuple[Dimension, ...]:
+    """Layout of a convolution's result, from the first host that has the program."""
+    for host in inputs.hosts:
+        if found := hlo_ops_of(host).layout(program, name):
+            return found
+    return ()
+
+
+def fused_in(inputs: Inputs, program: int, name: str, *, with_cost: bool = False) -> tuple[Fused, ...]:
+    """Instructions inside a fusion, from the first host that has the program."""
+    for host in inputs.hosts:
+        if found := hlo_ops_of(host).fused(program, name, with_cost=with_cost):
+            return found
+    return ()
