@@ -9,9 +9,9 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.environment import environment, peaks
-from tpu_profile_plugin.analysis.hlo_records import hlo_records
 from tpu_profile_plugin.analysis.hlo_category import category
 from tpu_profile_plugin.analysis.hlo_ops import HloOps
+from tpu_profile_plugin.analysis.hlo_records import hlo_records
 from tpu_profile_plugin.analysis.op_records import Ints, OpRecords
 from tpu_profile_plugin.analysis.op_summary import Chip, OpSummary
 from tpu_profile_plugin.analysis.op_table import OpTable
@@ -80,10 +80,11 @@ def _sums(plane: Plane, events: Ints, rows: Ints, keys: int) -> tuple[Ints, Ints
 def _table(named: list[tuple[int, str]], sums: tuple[Ints, Ints, Ints, Ints], ops: HloOps) -> OpTable:
     runs, time, own, least = sums
     found = [ops.find(program, name) for program, name in named]
-    costs = [
-        ops.cost(program, *pair) if pair else None for (program, _), pair in zip(named, found, strict=True)
-    ]
-    flops = np.array([cost.flops if cost else 0.0 for cost in costs]) * runs
+    costs = [ops.cost(program, *pair) if pair else None for (program, _), pair in zip(named, found, strict=True)]
+    flops, accessed = (
+        np.array([getattr(cost, what) if cost else 0.0 for cost in costs], np.float64) * runs
+        for what in ("flops", "bytes")
+    )
     return OpTable(
         module=tuple(program for program, _ in named),
         name=tuple(name for _, name in named),
@@ -97,5 +98,5 @@ def _table(named: list[tuple[int, str]], sums: tuple[Ints, Ints, Ints, Ints], op
         cores=np.ones(len(named), np.int64),
         flops=flops,
         model_flops=flops,
-        bytes=np.array([cost.bytes if cost else 0.0 for cost in costs]) * runs,
+        bytes=accessed,
     )

@@ -76,7 +76,8 @@ def _plane(space: XSpace, plane: Plane, ops: HloOps, launches: dict[int, OpKey])
     stats, names = plane.events.stats, plane.event_metadata.names
     own = np.array([not is_derived_line(i) for i in plane.lines.id.tolist()], np.bool_)
     shown = np.repeat(own, np.diff(plane.lines.event_start))
-    code, texts = read.strings(space, plane, stats, "hlo_op")
+    codes, texts = read.strings(space, plane, stats, "hlo_op")
+    code = codes.astype(np.int64)
     program, _ = read.ints(space, plane, stats, "program_id")
     framework, _ = read.strings(space, plane, stats, "tf_op")
     correlation, correlated = read.ints(space, plane, stats, "correlation_id")
@@ -89,7 +90,9 @@ def _plane(space: XSpace, plane: Plane, ops: HloOps, launches: dict[int, OpKey])
     kinds: dict[OpKey, str] = {}
     row = np.empty(len(loose), np.int64)
     columns = (correlation[loose].tolist(), plane.events.metadata[loose].tolist(), code[loose].tolist(), loose.tolist())
-    distinct, where = np.unique(np.stack([np.array(c, np.int64) for c in columns[:3]], axis=1), axis=0, return_inverse=True)
+    distinct, where = np.unique(
+        np.stack([np.array(c, np.int64) for c in columns[:3]], axis=1), axis=0, return_inverse=True
+    )
     place = np.empty(len(distinct), np.int64)
     for i, (cause, name, hlo) in enumerate(distinct.tolist()):
         key = by_launch.get(cause) if cause else None
@@ -115,7 +118,7 @@ def _claimed(
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], list[int]]:
     """Which events name an instruction that there is; and the programs that they name."""
     at = np.flatnonzero(code >= 0)
-    pairs = np.stack([program[at], code[at].astype(np.int64)], axis=1)
+    pairs = np.stack([program[at], code[at]], axis=1)
     keys, where = np.unique(pairs, axis=0, return_inverse=True)
     known = np.array([ops.find(p % 2**64, _leaf(texts[t])) is not None for p, t in keys.tolist()], np.bool_)
     found = np.zeros(len(code), np.bool_)
@@ -126,7 +129,7 @@ def _claimed(
 
 def _by_launch(at: Ints, correlation: Ints, code: Ints, texts: list[str], program: Ints) -> dict[int, OpKey]:
     """Correlation id -> op, where all events of a launch that name an op name the same."""
-    triples = np.unique(np.stack([correlation[at], program[at], code[at].astype(np.int64)], axis=1), axis=0)
+    triples = np.unique(np.stack([correlation[at], program[at], code[at]], axis=1), axis=0)
     found: dict[int, OpKey] = {}
     several: set[int] = set()
     for cause, p, text in triples.tolist():

@@ -9,7 +9,7 @@ from tpu_profile_plugin.analysis.hlo_wire import fields, numbers, parse_shape
 _MOST = 10
 """Elements from which on a constant is not written out."""
 _VARINTS = {2: 1, 4: 4, 5: 5, 6: 8, 7: 9}
-_RAW = {8: np.dtype("<f4"), 9: np.dtype("<f8"), 11: np.dtype("<f2"), 13: np.dtype("<u2")}
+_RAW: dict[int, str] = {8: "<f4", 9: "<f8", 11: "<f2", 13: "<u2"}
 _BF16 = 13
 
 
@@ -24,7 +24,7 @@ def literal_text(literal: bytes) -> str:
             found = numbers(value)
             values += [("true" if i else "false") if number == 2 else str(i) for i in found]
         elif number in _RAW and isinstance(value, bytes) and len(value) <= _MOST * 8:
-            values += [_float_text(x) for x in _floats(number, value)]
+            values += _floats(number, value)
         elif number in (3, 15) and isinstance(value, bytes) and len(value) <= _MOST:
             values += [str(int(x)) for x in np.frombuffer(value, np.int8 if number == 15 else np.uint8)]
     if len(dimensions) == 0 and len(values) == 1:
@@ -34,13 +34,9 @@ def literal_text(literal: bytes) -> str:
     return "{...}"
 
 
-def _floats(number: int, value: bytes) -> np.ndarray[tuple[int], np.dtype[np.floating]]:
+def _floats(number: int, value: bytes) -> list[str]:
+    """Texts of the numbers in raw bytes, each as short as it can be at its precision."""
     raw = np.frombuffer(value, _RAW[number])
     if number == _BF16:
-        return (raw.astype(np.uint32) << 16).view(np.float32)
-    return raw  # type: ignore[return-value]
-
-
-def _float_text(value: np.floating) -> str:
-    text = str(value)
-    return text.removesuffix(".0")
+        raw = (raw.astype(np.uint32) << 16).view(np.float32)
+    return [str(x).removesuffix(".0") for x in raw]

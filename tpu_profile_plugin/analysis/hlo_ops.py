@@ -1,4 +1,4 @@
-"""Looks up HLO instructions by program and name, and says what op tools show of them; decodes only what is asked for."""
+"""HLO instructions by program and name, and what op tools show of them; only what is asked for is decoded."""
 
 from __future__ import annotations
 
@@ -154,7 +154,9 @@ class HloOps:
     def _wire(self, program: Program) -> tuple[WireProgram, CostModel]:
         if program.program_id not in self._models:
             ids = program.columns["computation_id"].tolist()
-            wire = WireProgram({i: LazyComputation(program, at) for at, i in enumerate(ids)}, program.columns["entry_id"])
+            wire = WireProgram(
+                {i: LazyComputation(program, at) for at, i in enumerate(ids)}, program.columns["entry_id"]
+            )
             self._models[program.program_id] = (wire, CostModel(wire))
         return self._models[program.program_id]
 

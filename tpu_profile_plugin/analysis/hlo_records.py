@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.hlo_wire import Instruction
     from tpu_profile_plugin.analysis.op_table import OpTable
 
+
 def hlo_records(table: OpTable, ops: HloOps) -> OpRecords:
     """Records for an op table of GPUs or CPUs."""
     zeros = np.zeros(len(table))
@@ -30,6 +31,7 @@ def hlo_records(table: OpTable, ops: HloOps) -> OpRecords:
         traffic[row, HBM] = np.array((read, written)) * table.occurrences[row]
     programs = dict(ops.programs.names)
     return OpRecords(table, zeros, zeros, zeros, zeros, traffic, tuple(text), programs)
+
 
 def _hbm_bytes(cost: Cost, one: Instruction) -> tuple[float, float]:
     """Bytes by direction; what a convolution call writes is one part of its result, which the reference leaves out."""

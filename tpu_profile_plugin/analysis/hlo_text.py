@@ -1,4 +1,4 @@
-"""HLO instructions as XLA writes them, without metadata and backend configuration; field numbers as in xla's hlo.proto."""
+"""HLO instructions as XLA writes them, without metadata and backend configuration; field numbers: xla's hlo.proto."""
 
 from __future__ import annotations
 
@@ -56,7 +56,11 @@ def layout_text(layout: bytes) -> str:
             element_bits = value
         elif number == 8 and isinstance(value, int):
             space = value
-    more = (f"T{tiles}" if tiles else "") + (f"E({element_bits})" if element_bits else "") + (f"S({space})" if space else "")
+    more = (
+        (f"T{tiles}" if tiles else "")
+        + (f"E({element_bits})" if element_bits else "")
+        + (f"S({space})" if space else "")
+    )
     if not order and not more:
         return ""
     return "{" + ",".join(map(str, order)) + (f":{more}" if more else "") + "}"
@@ -174,7 +178,9 @@ def _calls(one: Instruction, name_of: Callable[[int], str]) -> list[str]:
         return [f"select={names[0]}", f"scatter={names[1]}"]
     if one.opcode in _APPLIED:
         return [f"to_apply={names[0]}"]
-    return [f"calls={names[0]}"] if one.opcode in ("fusion", "async-start") else [f"called_computations={_braces(names)}"]
+    return (
+        [f"calls={names[0]}"] if one.opcode in ("fusion", "async-start") else [f"called_computations={_braces(names)}"]
+    )
 
 
 def _collective(one: Instruction) -> list[str]:

@@ -64,7 +64,10 @@ class Rates:
     @property
     def best_memory_share(self) -> Floats:
         """Share of the memory that is used most."""
-        return np.max([*self.memory_share.values(), np.zeros(len(self.flops))], axis=0)
+        best = np.zeros(len(self.flops))
+        for share in self.memory_share.values():
+            best = np.maximum(best, share)
+        return best
 
     @property
     def efficiency(self) -> Floats:

@@ -1,4 +1,4 @@
-"""Ops with all that the op tools show of them: the sums of an op table, and per op its memory traffic, text and source."""
+"""Ops with all that op tools show of them: sums of an op table, and per op its memory traffic, text and source."""
 
 from __future__ import annotations
 

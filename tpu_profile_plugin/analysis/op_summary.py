@@ -19,8 +19,8 @@ from tpu_profile_plugin.analysis.environment import (
 )
 from tpu_profile_plugin.analysis.gpu_attribution import unclaimed
 from tpu_profile_plugin.analysis.gpu_ops import gpu_ops
-from tpu_profile_plugin.analysis.hlo_records import hlo_records
 from tpu_profile_plugin.analysis.hlo_ops import HloOps
+from tpu_profile_plugin.analysis.hlo_records import hlo_records
 from tpu_profile_plugin.analysis.op_records import OpRecords, combine_records
 from tpu_profile_plugin.analysis.op_table import combine
 from tpu_profile_plugin.analysis.planes import device_planes, is_tensor_core, is_tpu

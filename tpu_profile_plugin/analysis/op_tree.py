@@ -1,4 +1,4 @@
-"""The op profile: device time as a tree by program, category or framework scope, with how well each node used the device."""
+"""Device time as a tree by program, category or framework scope, and how well each node used the device."""
 
 from __future__ import annotations
 

@@ -120,5 +120,10 @@ def merged_step_work(tables: Sequence[StepTable], has_device: Sequence[bool]) ->
     columns = steps.category_ps.astype(np.float64)
     if not columns.size:
         columns = np.zeros((len(steps), 2 + 2 * _WORK))
-    time, work, transfer, rest = columns[:, 0], columns[:, 1 : 1 + _WORK], columns[:, 1 + _WORK], columns[:, 2 + _WORK :]
+    time, work, transfer, rest = (
+        columns[:, 0],
+        columns[:, 1 : 1 + _WORK],
+        columns[:, 1 + _WORK],
+        columns[:, 2 + _WORK :],
+    )
     return steps, StepWork.of(time, work), StepWork.of(time - transfer, rest)

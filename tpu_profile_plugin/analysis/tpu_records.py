@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,16 +32,19 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
 
 TENSOR_CORE = "TensorCore"
+_THREADS = min(8, os.cpu_count() or 1)
 _SCALES = ("time_scale_multiplier", "Time Scale Multiplier")
 
 
 def tpu_records(space: XSpace, planes: Sequence[Plane], step_spans: dict[int, DeviceSpans] | None = None) -> OpRecords:
     """Records of all TensorCores of a host; `step_spans` by plane index count for the observed time."""
-    parts = [
-        core_records(space, plane, op_facts(space, plane), (step_spans or {}).get(plane.index))
-        for plane in planes
-        if is_tensor_core(plane)
-    ]
+
+    def one(plane: Plane) -> OpRecords:
+        return core_records(space, plane, op_facts(space, plane), (step_spans or {}).get(plane.index))
+
+    cores = [plane for plane in planes if is_tensor_core(plane)]
+    with ThreadPoolExecutor(max(1, min(_THREADS, len(cores)))) as pool:
+        parts = list(pool.map(one, cores))
     programs = {module.program_id: module.name for module in hlo_modules(space)}
     return combine_records([OpRecords(programs=programs), *parts])
 
@@ -56,7 +61,7 @@ def core_records(space: XSpace, plane: Plane, facts: OpFacts, steps: DeviceSpans
     return OpRecords(
         table=table,
         normalized_ps=normalized,
-        normalized_self_ps=table.self_ps * ratio,
+        normalized_self_ps=table.self_ps.astype(np.float64) * ratio,
         stall_ps=sums.total("dma_stall_duration_ps")[rows],
         energy=sums.total("vdd_energy_j")[rows],
         traffic=per_run[rows] * table.occurrences[:, None, None],
@@ -89,7 +94,7 @@ def traffic_of(space: XSpace, plane: Plane) -> Floats:
     for owner, at in zip(owners.tolist(), index.tolist(), strict=True):
         if stats.kind[at] == 6:
             for where, bytes_ in breakdown(space.blob(int(stats.value[at]))):
-                found[(owner, *where)] += bytes_
+                found[owner, where[0], where[1]] += bytes_
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.host_summary import RunSummary
@@ -10,6 +10,7 @@ from tpu_profile_plugin.analysis.op_table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.statistics import ratio
 from tpu_profile_plugin.analysis.training import names_show_training
 from tpu_profile_plugin.tools.inputs import Inputs
+from tpu_profile_plugin.tools.op_summaries import BACKEND, OP_PARAMS, op_summary
 from tpu_profile_plugin.tools.summaries import run_summary
 from tpu_profile_plugin.tools.table import Column, Table
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -77,6 +78,9 @@ GPU_COLUMNS = (*COLUMNS[:-2], _MATRIX_COLUMN, *COLUMNS[-2:])
 def build(inputs: Inputs) -> tuple[Table, Table]:
     """The table with idle time, then the one without."""
     run = run_summary(inputs)
+    if inputs.text(BACKEND.name) == "cpu" or (inputs.text(BACKEND.name) == "auto" and not run.environment.device_cores):
+        cpu = op_summary(inputs)
+        run = replace(run, device=cpu.records.table, environment=cpu.environment)
     return _table(run, with_idle=True), _table(run, with_idle=False)
 
 
@@ -179,5 +183,6 @@ TOOL = Tool(
     summary="Which TensorFlow or JAX ops take the time, on the devices and on the hosts.",
     build=build,
     hosts=HostChoice.ONE_OR_ALL,
+    params=OP_PARAMS[:1],
     aliases=("tensorflow_stats",),
 )

@@ -36,7 +36,9 @@ COLUMNS = (
         "%",
         "Share of this op and those above it.",
     ),
-    Column("dma_stall_percent", "%time stalled by DMA", "number", "", "Part of its time, 0 to 1, spent waiting for DMA."),
+    Column(
+        "dma_stall_percent", "%time stalled by DMA", "number", "", "Part of its time, 0 to 1, spent waiting for DMA."
+    ),
     Column("model_flop_rate", "Model GFLOP/s", "number", "GFLOP/s", "Operations of the model per time."),
     Column(
         "normalized_flop_rate",

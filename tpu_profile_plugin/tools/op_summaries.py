@@ -65,7 +65,7 @@ def op_summary(inputs: Inputs) -> OpSummary:
     """The ops of the chosen hosts: of their devices, or of their CPU backend, as `OP_PARAMS` say."""
     backend = inputs.text(BACKEND.name)
     if backend != "cpu":
-        unattributed = inputs.flag(UNCLAIMED.name)
+        unattributed = bool(inputs.params.get(UNCLAIMED.name))
         found = _merged(inputs, ("op_summary", unattributed), lambda h: op_summary_of(h, unattributed=unattributed))
         if backend == "device" or found.environment.device_cores:
             return found

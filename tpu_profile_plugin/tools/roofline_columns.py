@@ -48,7 +48,9 @@ COLUMNS = (
         "",
         "Share of this op and those above it, 0 to 1.",
     ),
-    Column("dma_stall_percent", "%time stalled by DMA", "number", "", "Part of its time, 0 to 1, spent waiting for DMA."),
+    Column(
+        "dma_stall_percent", "%time stalled by DMA", "number", "", "Part of its time, 0 to 1, spent waiting for DMA."
+    ),
     Column(
         "measured_flop_rate",
         "Normalized FLOP Rate (GFLOP/s)",
@@ -84,7 +86,9 @@ COLUMNS = (
         _GFLOPS,
         "What the roofline allows at this intensity.",
     ),
-    Column("roofline_efficiency", "Roofline efficiency (%)", "number", "", "Share of what the roofline allows, 0 to 1."),
+    Column(
+        "roofline_efficiency", "Roofline efficiency (%)", "number", "", "Share of what the roofline allows, 0 to 1."
+    ),
     Column("compute_efficiency", "FLOP Rate / Peak (%)", "number", "", "Share of the peak of compute, 0 to 1."),
     Column(
         "max_mem_bw_utilization",
@@ -105,7 +109,9 @@ _GPU_LABELS = {
     "vmem_write_operational_intensity": "SHM/L1 Operational Intensity (FLOP/Byte)",
 }
 GPU_COLUMNS = tuple(
-    replace(column, label=_GPU_LABELS.get(column.id, column.label)) for column in COLUMNS if column.id not in _NOT_ON_GPU
+    replace(column, label=_GPU_LABELS.get(column.id, column.label))
+    for column in COLUMNS
+    if column.id not in _NOT_ON_GPU
 )
 DIAGNOSTICS = (
     Column("severity", "Severity", "string", "", "INFO, WARNING or ERROR."),

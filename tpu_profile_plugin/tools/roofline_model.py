@@ -34,7 +34,9 @@ def build(inputs: Inputs) -> tuple[Table, Table]:
     if summary.environment.device_cores:
         for work, transfers in ((everything, True), (without, False)):
             _Rows(summary, steps, cells, transfers=transfers).add(work)
-    table = Table(columns, [cells[column.id] for column in columns], {**_properties(summary), **notes_of(inputs, summary)})
+    table = Table(
+        columns, [cells[column.id] for column in columns], {**_properties(summary), **notes_of(inputs, summary)}
+    )
     return table, Table.from_rows(DIAGNOSTICS, _diagnostics(summary, steps))
 
 

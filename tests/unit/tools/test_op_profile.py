@@ -1,0 +1,221 @@
+"""Op profile of typed-in profiles: levels, sums, own time, duplicates, what is kept, utilisation."""
+
+import pytest
+from builders import hlo_parts as hlo
+from builders.asked import ask
+from builders.hlo_parts import number, packed, shape, text
+
+from tpu_profile_plugin.analysis.op_tree import MOST_CHILDREN
+from tpu_profile_plugin.tools.op_profile import TOOL
+
+TRAFFIC = text(1, number(1, 1) + number(2, 1) + number(3, 1000)) + text(1, number(1, 2) + number(2, 3) + number(3, 500))
+PEAKS = (
+    'device_type_string="TPU v9", peak_teraflops_per_second=1d, peak_hbm_bw_gigabytes_per_second=10d, '
+    "peak_sram_rd_bw_gigabytes_per_second=20d, peak_sram_wr_bw_gigabytes_per_second=20d"
+)
+ADD = 'hlo_category="loop fusion", flops=100, tf_op="jit(f)/a/add:", deduplicated_name="add"'
+ADD_1 = f'{ADD}, memory_access_breakdown=0x{TRAFFIC.hex()}, source="f.py:3", source_stack="f.py:3\\n"'
+TPU = f"""
+plane 2 "/device:TPU:0" {{{PEAKS}}}
+  metadata "%add.1 = f32[8] add()" {{program_id=7, symbol_id=1, {ADD_1}}} display=add.1
+  metadata "%add.2 = f32[8] add()" {{program_id=7, symbol_id=2, {ADD}}} display=add.2
+  metadata "%while.3 = while()" {{program_id=7, symbol_id=3, hlo_category="while"}} display=while.3
+  metadata "%region.4 = call()" {{program_id=7, symbol_id=4, hlo_category="call"}} display=region.4
+  line 5 "XLA Ops" @0ns
+    0us +10us "%while.3 = while()"
+    1us +2us "%add.1 = f32[8] add()"
+    4us +1us "%add.2 = f32[8] add()"
+    12us +3us "%add.1 = f32[8] add()"
+    16us +1us "%region.4 = call()"
+    18us +2us "%add.1 = f32[8] add()"
+"""
+GPU = 'device_vendor="Nvidia", compute_cap_major=9, core_count=100, clock_rate=1000000, memory_bandwidth=1000000000000'
+
+
+def outline(node, *fields):
+    found = (node["name"], *(node["metrics"][field] for field in fields))
+    return (*found, [outline(child, *fields) for child in node["children"]]) if node["children"] else found
+
+
+def test_by_program():
+    answer = ask(TOOL, TPU)
+    assert answer["deviceType"] == "TPU"
+    assert answer["aggDvfsTimeScaleMultiplier"] == 1
+    # 20 us in all, 16 us of ops: while 7 us of its own, region 1 us (without a node), adds 8 us.
+    assert outline(answer["byProgram"], "rawTime", "occurrences") == (
+        "by_program", 20_000_000, 0, [
+            ("main", 15_000_000, 0, [
+                ("loop fusion", 8_000_000, 4, [
+                    ("add.1 and its duplicate(s)", 8_000_000, 4, [
+                        ("add.1", 7_000_000, 3),
+                        ("add.2", 1_000_000, 1),
+                    ]),
+                ]),
+            ]),
+            ("IDLE", 2_000_000 + 2_000_000, 0),
+        ],
+    )  # fmt: skip
+    assert outline(answer["byProgramExcludeIdle"], "rawTime")[1] == 16_000_000
+    assert answer["byProgram"]["numChildren"] == 2
+    assert "xla" not in answer["byProgram"]["children"][0]
+
+
+def test_the_while_counts_its_own_time_only_but_all_of_it_normalized():
+    assert ask(TOOL, TPU)["byProgram"]["metrics"]["normalizedTimePs"] == 10_000_000 + 8_000_000
+
+
+def test_metrics_of_an_op():
+    op = ask(TOOL, TPU)["byProgram"]["children"][0]["children"][0]["children"][0]["children"][0]
+    # 300 FLOPs in 7 us against 1 TFLOP/s, weighted with 7 of 20 us; 3000 bytes against 10 GB/s.
+    assert op["metrics"]["flops"] == pytest.approx(300 / 7000 / 1000 * 7 / 20)
+    assert op["metrics"]["bandwidthUtils"] == pytest.approx([3000 / 7e-6 / 10e9, 0, 1500 / 7e-6 / 20e9])
+    assert op["metrics"]["rawBytesAccessedArray"] == [3000, 0, 1500]
+    assert op["metrics"]["avgTimePs"] == pytest.approx(7e6 / 3)
+    assert op["xla"] == {
+        "op": "", "expression": "%add.1 = f32[8] add()", "provenance": "jit(f)/a/add:", "category": "loop fusion",
+        "computationPrimitiveSize": 0, "fingerprint": "0", "programId": "7", "xprofKernelMetadata": "",
+        "sourceInfo": {"fileName": "f.py", "lineNumber": 3, "stackFrame": "f.py:3\n"},
+    }  # fmt: skip
+
+
+def test_by_category_and_by_provenance():
+    category = ask(TOOL, TPU, group_by="category")["byCategory"]
+    assert [child["name"] for child in category["children"]] == ["loop fusion", "IDLE"]
+    names = []
+    node = ask(TOOL, TPU, group_by="provenance")["byProvenance"]
+    while node["children"] and not node["name"].endswith("duplicate(s)"):
+        node = node["children"][0]
+        names.append(node["name"])
+    assert names == ["main", "jit(f)", "a", "add", "loop fusion", "add.1 and its duplicate(s)"]
+
+
+def many_ops(count):
+    ops = [
+        f'metadata "op{i}" {{program_id=7, symbol_id={i + 1}, hlo_category="c{i % 2}"}}' for i in range(count)
+    ]  # fmt: skip
+    events = [f'{i * 1000}ns +{i + 1}ns "op{i}"' for i in range(count)]
+    return "\n".join(['plane 2 "/device:TPU:0"', *ops, 'line 5 "XLA Ops"', *events])
+
+
+def test_only_the_longest_are_kept_below_categories():
+    for group_by, key in (("program", "byProgram"), ("category", "byCategory"), ("provenance", "byProvenance")):
+        root = ask(TOOL, many_ops(250), group_by=group_by)[key]
+        category = next(child for child in (root if group_by == "category" else root["children"][1])["children"]
+                        if child["name"] == "c1")  # fmt: skip
+        assert category["numChildren"] == 125
+        assert len(category["children"]) == (125 if group_by == "provenance" else MOST_CHILDREN)
+        assert category["children"][0]["name"] == "op249"
+
+
+FUSED = hlo.metadata_plane(jit_f=(7, hlo.relu_program()))
+
+
+def test_fusions_open_on_tpus():
+    profile = f"""{FUSED}
+plane 2 "/device:TPU:0" {{device_type_string="TPU v9"}}
+  metadata "%fusion.1 = f32[8]" {{program_id=7, symbol_id=1, hlo_category="loop fusion"}} display=fusion.1
+  line 5 "XLA Ops"
+    0us +10us "%fusion.1 = f32[8]"
+"""
+    program = ask(TOOL, profile)["byProgram"]["children"][0]
+    fusion = program["children"][0]["children"][0]
+    assert program["name"] == "jit_f(7)"
+    assert [child["name"] for child in fusion["children"]] == ["zero", "add.1", "max.1"]
+    assert fusion["numChildren"] == 3
+    assert fusion["children"][1]["metrics"]["occurrences"] == 1
+    assert fusion["children"][1]["metrics"]["rawTime"] == 0
+    assert fusion["children"][1]["xla"]["provenance"] == "jit(f)/add:"
+
+
+def test_fusions_open_on_gpus_beside_the_children():
+    profile = f"""{FUSED}
+plane 3 "/device:GPU:0" {{{GPU}}}
+  line 5 "Stream #1"
+    0us +10us fusion_1 {{hlo_op="fusion.1", hlo_module="jit_f", program_id=7, kernel_details="grid:1,1,1 block:1,1,1"}}
+"""
+    fusion = ask(TOOL, profile)["byProgram"]["children"][0]["children"][0]["children"][0]
+    assert (fusion["children"], fusion["numChildren"]) == ([], 0)
+    # The most expensive first; costs come from the program.
+    assert [(one["name"], one["metrics"]["rawFlops"]) for one in fusion["fused"]] == [
+        ("add.1", 3072.0), ("max.1", 3072.0), ("zero", 0.0),
+    ]  # fmt: skip
+    assert fusion["metrics"]["rawFlops"] == 6144.0
+    assert fusion["metrics"]["rawBytesAccessedArray"] == [2 * 4 * 8 * 128, 0, 0]
+
+
+def test_layout_of_a_convolution():
+    of = shape(hlo.F32, 6, 4, 128, order=[2, 0, 1], tile=(8, 128))
+    dims = text(16, number(9, 0) + number(10, 2) + packed(12, [1]))
+    one = hlo.instruction("conv.1", "convolution", 2, of, more=dims)
+    profile = f"""{hlo.metadata_plane(m=(7, hlo.program("m", hlo.computation("main", 1, [one], 2), entry=1)))}
+plane 2 "/device:TPU:0" {{device_type_string="TPU v9"}}
+  metadata conv.1 {{program_id=7, symbol_id=1, hlo_category="convolution"}}
+  line 5 "XLA Ops"
+    0us +10us conv.1
+"""
+    op = ask(TOOL, profile)["byProgram"]["children"][0]["children"][0]["children"][0]
+    assert op["xla"]["layout"] == {
+        "dimensions": [
+            {"size": 128, "alignment": 128, "semantics": "feature"},
+            {"size": 6, "alignment": 8, "semantics": "batch"},
+            {"size": 4, "alignment": 1, "semantics": "spatial"},
+        ],
+        "utilization": 0.75,
+    }
+
+
+def test_several_hosts_add_up_and_the_first_text_stays():
+    other = TPU.replace(ADD, 'hlo_category="x", deduplicated_name="add"')
+    answer = ask(TOOL, TPU, other)["byProgram"]
+    assert answer["metrics"]["rawTime"] == 40_000_000
+    first = answer["children"][0]["children"][0]
+    assert (first["name"], first["metrics"]["occurrences"]) == ("loop fusion", 8)
+
+
+def test_a_scaled_clock():
+    profile = """
+plane 2 "/device:TPU:0" {device_type_string="TPU v9", peak_teraflops_per_second=1d}
+  metadata a {program_id=7, symbol_id=1, hlo_category="c", flops=1000}
+  line 5 "XLA Ops"
+    0us +10us a {"Time Scale Multiplier"=0.5d}
+    20us +10us a
+"""
+    answer = ask(TOOL, profile)
+    op = answer["byProgramExcludeIdle"]["children"][0]["children"][0]["children"][0]
+    assert op["metrics"]["normalizedTimePs"] == 15_000_000
+    assert op["metrics"]["uncappedFlops"] == pytest.approx(2000 / 15000 / 1000)
+    assert answer["aggDvfsTimeScaleMultiplier"] == 0.75
+
+
+def test_nothing_recorded():
+    for profile, name in (('plane 1 "/host:CPU"', "by_program"), ('plane 1 "/device:TPU:0"', "IDLE")):
+        answer = ask(TOOL, profile)
+        assert (answer["byProgram"]["name"], answer["byProgram"]["children"]) == (name, [])
+        assert answer["byProgramExcludeIdle"]["name"] == "by_program"
+    assert ask(TOOL, "")["deviceType"] == "CPU_ONLY"
+
+
+CPU = f"""{FUSED}
+plane 1 "/host:CPU"
+  line 1 "worker/1"
+    0us +10us fusion.1 {{hlo_op="fusion.1", hlo_module="jit_f", program_id=7, device_ordinal=0}}
+    1us +4us call.9 {{hlo_op="call.9", hlo_module="jit_f", program_id=7, device_ordinal=0}}
+    20us +5us "end: fusion.1"
+  line 2 "worker/2"
+    30us +10us fusion.1 {{hlo_op="fusion.1", hlo_module="jit_f", program_id=7, device_ordinal=0}}
+"""
+
+
+def test_the_cpu_backend_is_offered_beside():
+    assert ask(TOOL, CPU)["byProgram"]["children"] == []
+    answer = ask(TOOL, CPU, backend="auto")
+    assert (answer["deviceType"], answer["notes"]) == ("CPU_ONLY", {"backend": "CPU"})
+    # 40 us from first to last; 20 us busy, of which the first fusion has 6 us without the op inside it.
+    assert outline(answer["byProgram"], "rawTime", "occurrences") == (
+        "by_program", 40_000_000, 0, [
+            ("jit_f(7)", 20_000_000, 0, [("unknown", 4_000_000, 1, [("call.9", 4_000_000, 1)])]),
+            ("IDLE", 20_000_000, 0),
+        ],
+    )  # fmt: skip
+    assert ask(TOOL, CPU, backend="cpu")["byProgram"] == answer["byProgram"]
+    assert ask(TOOL, TPU, backend="auto")["notes"] == {}
