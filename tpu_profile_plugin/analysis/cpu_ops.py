@@ -80,7 +80,7 @@ def _sums(plane: Plane, events: Ints, rows: Ints, keys: int) -> tuple[Ints, Ints
 def _table(named: list[tuple[int, str]], sums: tuple[Ints, Ints, Ints, Ints], ops: HloOps) -> OpTable:
     runs, time, own, least = sums
     found = [ops.find(program, name) for program, name in named]
-    costs = [ops.cost(program, *pair) if pair else None for (program, _), pair in zip(named, found, strict=True)]
+    costs = [ops.cost(program, one) if one else None for (program, _), one in zip(named, found, strict=True)]
     flops, accessed = (
         np.array([getattr(cost, what) if cost else 0.0 for cost in costs], np.float64) * runs
         for what in ("flops", "bytes")
@@ -88,8 +88,8 @@ def _table(named: list[tuple[int, str]], sums: tuple[Ints, Ints, Ints, Ints], op
     return OpTable(
         module=tuple(program for program, _ in named),
         name=tuple(name for _, name in named),
-        category=tuple(category(pair[1]) if pair else NO_CATEGORY for pair in found),
-        provenance=tuple(pair[1].provenance if pair else "" for pair in found),
+        category=tuple(category(one) if one else NO_CATEGORY for one in found),
+        provenance=tuple(one.provenance if one else "" for one in found),
         eager=np.zeros(len(named), np.bool_),
         occurrences=runs,
         time_ps=time,

@@ -162,18 +162,17 @@ def _table(rows: dict[OpKey, int], kinds: dict[OpKey, str], row: Ints, duration:
     np.add.at(time, row, duration)
     found = [None if key in kinds else ops.find(*key) for key in rows]
     flops, accessed = np.zeros(len(rows)), np.zeros(len(rows))
-    for i, (key, pair) in enumerate(zip(rows, found, strict=True)):
-        if pair is not None:
-            cost = ops.cost(key[0], *pair)
+    for i, (key, one) in enumerate(zip(rows, found, strict=True)):
+        if one is not None:
+            cost = ops.cost(key[0], one)
             flops[i], accessed[i] = cost.flops * runs[i], cost.bytes * runs[i]
     return OpTable(
         module=tuple(module for module, _ in rows),
         name=tuple(name for _, name in rows),
         category=tuple(
-            kinds.get(key) or (category(pair[1]) if pair else UNATTRIBUTED)
-            for key, pair in zip(rows, found, strict=True)
+            kinds.get(key) or (category(one) if one else UNATTRIBUTED) for key, one in zip(rows, found, strict=True)
         ),
-        provenance=tuple(pair[1].provenance if pair else "" for pair in found),
+        provenance=tuple(one.provenance if one else "" for one in found),
         eager=np.zeros(len(rows), np.bool_),
         occurrences=runs,
         time_ps=time,

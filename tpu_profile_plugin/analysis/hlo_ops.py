@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tpu_profile_plugin.analysis.hlo import Program, hlo_programs
+from tpu_profile_plugin.analysis.hlo import HloPrograms, Program, hlo_programs
 from tpu_profile_plugin.analysis.hlo_category import category
 from tpu_profile_plugin.analysis.hlo_cost import Cost, CostModel
+from tpu_profile_plugin.analysis.hlo_instructions import Instructions
 from tpu_profile_plugin.analysis.hlo_text import instruction_text
-from tpu_profile_plugin.analysis.hlo_wire import Computation, Instruction, fields, numbers, parse_instruction
-from tpu_profile_plugin.analysis.hlo_wire import Program as WireProgram
+from tpu_profile_plugin.analysis.hlo_wire import Instruction, fields, numbers
 from tpu_profile_plugin.analysis.layout import Dimension, convolution_layout
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import XSpace
 
+_DEEPEST = 3
+_MOST_INSIDE = 2000
+"""Fusions do not nest in real programs; these bound what a broken one costs."""
 _NOT_SHOWN = frozenset(("parameter", "tuple"))
 
 
@@ -35,44 +35,41 @@ class Fused:
     inner: tuple[Fused, ...] = ()
 
 
-class _Instructions(Mapping[int, Instruction]):
-    """Instructions of a computation by id, each parsed when it is looked at."""
+class _Module:
+    """One decoded program with what was made of it."""
 
-    def __init__(self, program: Program, rows: range) -> None:
-        self._program = program
-        self._row_of = dict(zip(program.columns["id"][rows.start : rows.stop].tolist(), rows, strict=True))
-        self._parsed: dict[int, Instruction] = {}
-
-    def __getitem__(self, key: int) -> Instruction:
-        if key not in self._parsed:
-            self._parsed[key] = parse_instruction(self._program.message(self._row_of[key]))
-        return self._parsed[key]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._row_of)
-
-    def __len__(self) -> int:
-        return len(self._row_of)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._row_of
-
-
-class LazyComputation(Computation):
-    """A computation whose instructions are parsed one by one, as they are asked for."""
-
-    def __init__(self, program: Program, index: int) -> None:
-        start = program.columns["computation_start"]
-        super().__init__(
-            int(program.columns["computation_id"][index]), int(program.columns["computation_root"][index]), []
-        )
-        # Set in the instance, these stand in for the properties that parse everything.
-        self.__dict__["by_id"] = _Instructions(program, range(int(start[index]), int(start[index + 1])))
+    def __init__(self, program: Program, programs: HloPrograms) -> None:
+        self.program, self._programs = program, programs
+        self.instructions = Instructions(program)
+        self.costs = CostModel(self.instructions)
+        ids = program.columns["computation_id"].tolist()
+        self._names = dict(zip(ids, program.computation_names, strict=True))
 
     @cached_property
-    def instructions(self) -> list[Instruction]:
-        """In the order of the program."""
-        return list(self.by_id.values())
+    def stacks(self) -> dict[int, str]:
+        """Stack text per frame number."""
+        return _stacks(self._programs.blob(self.program.program_id))
+
+    def text(self, one: Instruction) -> str:
+        return instruction_text(one, self.instructions.find, lambda i: self._names.get(i, str(i)))
+
+    def inside(self, one: Instruction, *, with_cost: bool, depth: int = _DEEPEST) -> tuple[Fused, ...]:
+        """The instructions inside a fusion."""
+        computation = self.instructions.computation(one.called[0]) if one.opcode == "fusion" and one.called else None
+        if computation is None or not depth:
+            return ()
+        return tuple(
+            Fused(
+                name=inner.name,
+                category=category(inner),
+                provenance=f"{inner.op_name}:{inner.op_type}",
+                expression=self.text(inner),
+                flops=self.costs.cost(inner).flops if with_cost else 0.0,
+                inner=self.inside(inner, with_cost=with_cost, depth=depth - 1),
+            )
+            for inner in computation.instructions[:_MOST_INSIDE]
+            if inner.opcode not in _NOT_SHOWN
+        )
 
 
 class HloOps:
@@ -80,94 +77,52 @@ class HloOps:
 
     def __init__(self, space: XSpace) -> None:
         self.programs = hlo_programs(space)
-        self._models: dict[int, tuple[WireProgram, CostModel]] = {}
-        self._names: dict[int, dict[int, str]] = {}
-        self._stacks: dict[int, dict[int, str]] = {}
+        self._modules: dict[int, _Module | None] = {}
 
-    def find(self, program_id: int, name: str) -> tuple[Computation, Instruction] | None:
-        """An instruction and the computation that it is in; None when the profile does not have it."""
-        program = self.programs.program(program_id)
-        row = program.row_of.get(name) if program is not None else None
-        if program is None or row is None:
-            return None
-        index = int(np.searchsorted(program.columns["computation_start"], row, side="right")) - 1
-        computation = self._wire(program)[0].computations[int(program.columns["computation_id"][index])]
-        return computation, computation.by_id[int(program.columns["id"][row])]
-
-    def cost(self, program_id: int, computation: Computation, one: Instruction) -> Cost:
-        """What one execution costs on a GPU."""
-        program = self.programs.program(program_id)
-        return self._wire(program)[1].cost(computation, one) if program is not None else Cost()
-
-    def text(self, program_id: int, computation: Computation, one: Instruction) -> str:
-        """The instruction in full."""
-        if program_id not in self._names:
+    def _module(self, program_id: int) -> _Module | None:
+        if program_id not in self._modules:
             program = self.programs.program(program_id)
-            self._names[program_id] = _computation_names(program) if program is not None else {}
-        names = self._names[program_id]
-        return instruction_text(one, computation.by_id, lambda i: names.get(i, str(i)))
+            module = None if program is None else _Module(program, self.programs)
+            self._modules[program_id] = module
+        return self._modules[program_id]
+
+    def find(self, program_id: int, name: str) -> Instruction | None:
+        """An instruction; None when the profile does not have it."""
+        module = self._module(program_id)
+        return None if module is None else module.instructions.named(name)
+
+    def cost(self, program_id: int, one: Instruction) -> Cost:
+        """What one execution of the program's instruction costs on a GPU."""
+        module = self._module(program_id)
+        return Cost() if module is None else module.costs.cost(one)
+
+    def text(self, program_id: int, one: Instruction) -> str:
+        """The program's instruction in full."""
+        module = self._module(program_id)
+        return "" if module is None else module.text(one)
 
     def source(self, program_id: int, name: str) -> tuple[str, int, str]:
         """File, line and stack (one `file:line:column` a line, innermost first); line -1 when there is none."""
-        program = self.programs.program(program_id)
-        row = program.row_of.get(name) if program is not None else None
-        if program is None or row is None or not program.source_files[row]:
+        module = self._module(program_id)
+        row = None if module is None else module.program.row_of.get(name)
+        if module is None or row is None or not module.program.source_files[row]:
             return "", -1, ""
-        frame = int(program.columns["stack_frame"][row])
-        return program.source_files[row], int(program.columns["source_line"][row]), self._stack(program, frame)
+        columns = module.program.columns
+        stack = module.stacks.get(int(columns["stack_frame"][row]), "")
+        return module.program.source_files[row], int(columns["source_line"][row]), stack
 
     def fused(self, program_id: int, name: str, *, with_cost: bool = False) -> tuple[Fused, ...]:
         """The instructions inside a fusion in the order of the program; nothing for other instructions."""
-        found = self.find(program_id, name)
-        program = self.programs.program(program_id)
-        if found is None or program is None:
-            return ()
-        return self._inside(program, found[1], with_cost)
+        module, one = self._module(program_id), self.find(program_id, name)
+        return () if module is None or one is None else module.inside(one, with_cost=with_cost)
 
     def layout(self, program_id: int, name: str) -> tuple[Dimension, ...]:
         """How the result of a convolution lies in memory; nothing for other instructions."""
-        found, program = self.find(program_id, name), self.programs.program(program_id)
-        if found is None or program is None or found[1].opcode not in ("convolution", "fusion"):
+        module, one = self._module(program_id), self.find(program_id, name)
+        if module is None or one is None:
             return ()
-        one = found[1]
-        inner = self._wire(program)[0].computations.get(one.called[0]) if one.called else None
-        return convolution_layout(one, inner)
-
-    def _inside(self, program: Program, one: Instruction, with_cost: bool) -> tuple[Fused, ...]:
-        wire, model = self._wire(program)
-        computation = wire.computations.get(one.called[0]) if one.opcode == "fusion" and one.called else None
-        if computation is None:
-            return ()
-        return tuple(
-            Fused(
-                name=inner.name,
-                category=category(inner),
-                provenance=f"{inner.op_name}:{inner.op_type}",
-                expression=self.text(program.program_id, computation, inner),
-                flops=model.cost(computation, inner).flops if with_cost else 0.0,
-                inner=self._inside(program, inner, with_cost),
-            )
-            for inner in computation.instructions
-            if inner.opcode not in _NOT_SHOWN
-        )
-
-    def _wire(self, program: Program) -> tuple[WireProgram, CostModel]:
-        if program.program_id not in self._models:
-            ids = program.columns["computation_id"].tolist()
-            wire = WireProgram(
-                {i: LazyComputation(program, at) for at, i in enumerate(ids)}, program.columns["entry_id"]
-            )
-            self._models[program.program_id] = (wire, CostModel(wire))
-        return self._models[program.program_id]
-
-    def _stack(self, program: Program, frame: int) -> str:
-        if program.program_id not in self._stacks:
-            self._stacks[program.program_id] = _stacks(self.programs.blob(program.program_id))
-        return self._stacks[program.program_id].get(frame, "")
-
-
-def _computation_names(program: Program) -> dict[int, str]:
-    return dict(zip(program.columns["computation_id"].tolist(), program.computation_names, strict=True))
+        inner = module.instructions.computation(one.called[0]) if one.opcode == "fusion" and one.called else None
+        return convolution_layout(one, inner.instructions if inner else ())
 
 
 def _stacks(proto: bytes) -> dict[int, str]:

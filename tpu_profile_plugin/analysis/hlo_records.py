@@ -20,14 +20,13 @@ def hlo_records(table: OpTable, ops: HloOps) -> OpRecords:
     zeros = np.zeros(len(table))
     traffic, text = no_traffic(len(table)), []
     for row, (program, name) in enumerate(zip(table.module, table.name, strict=True)):
-        found = ops.find(program, name) if program else None
-        if found is None:
+        one = ops.find(program, name) if program else None
+        if one is None:
             text.append(OpText())
             continue
-        computation, one = found
         file, line, stack = ops.source(program, name)
-        text.append(OpText(ops.text(program, computation, one), "", file, line, stack))
-        read, written = _hbm_bytes(ops.cost(program, computation, one), one)
+        text.append(OpText(ops.text(program, one), "", file, line, stack))
+        read, written = _hbm_bytes(ops.cost(program, one), one)
         traffic[row, HBM] = np.array((read, written)) * table.occurrences[row]
     programs = dict(ops.programs.names)
     return OpRecords(table, zeros, zeros, zeros, zeros, traffic, tuple(text), programs)

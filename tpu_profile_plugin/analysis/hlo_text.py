@@ -67,13 +67,16 @@ def layout_text(layout: bytes) -> str:
 
 
 def instruction_text(
-    one: Instruction, operands: Mapping[int, Instruction], computations: Callable[[int], str], limit: int = _LONGEST
+    one: Instruction,
+    operands: Callable[[int], Instruction | None],
+    computations: Callable[[int], str],
+    limit: int = _LONGEST,
 ) -> str:
     """`%name = shape opcode(operands), attributes`, as XLA prints it.
 
     Args:
       one: the instruction.
-      operands: instructions of its computation by id.
+      operands: the program's instruction by its id.
       computations: the name of a computation by its id.
       limit: longest text.
     """
@@ -88,9 +91,9 @@ def instruction_text(
     return ", ".join(parts)[:limit]
 
 
-def _operand(operands: Mapping[int, Instruction], operand: int, at: int) -> str:
+def _operand(operands: Callable[[int], Instruction | None], operand: int, at: int) -> str:
     index = f"/*index={at}*/" if at and at % 5 == 0 else ""
-    found = operands.get(operand)
+    found = operands(operand)
     return f"{index}{shape_text(_message(found, _SHAPE))} %{found.name}" if found else f"{index}%{operand}"
 
 

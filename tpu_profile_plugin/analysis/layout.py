@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.hlo_wire import Computation, Instruction, fields, numbers, parse_shape
+from tpu_profile_plugin.analysis.hlo_wire import Instruction, fields, numbers, parse_shape
 
 BATCH, FEATURE, SPATIAL, UNKNOWN = "batch", "feature", "spatial", "unknown_semantics"
 _SHAPE, _DIMENSION_NUMBERS, _LAYOUT = 3, 16, 5
@@ -33,16 +34,16 @@ def used_share(dimensions: tuple[Dimension, ...]) -> float:
     return share
 
 
-def convolution_layout(one: Instruction, inner: Computation | None) -> tuple[Dimension, ...]:
+def convolution_layout(one: Instruction, inner: Sequence[Instruction] = ()) -> tuple[Dimension, ...]:
     """The dimensions of a convolution's result, most-minor first; nothing for other instructions.
 
     Args:
       one: the instruction, or a fusion.
-      inner: the computation of a fusion, in which the convolution is looked for.
+      inner: the instructions inside a fusion, among which the convolution is looked for.
     """
-    if one.opcode == "fusion" and inner is not None:
-        found = next((i for i in inner.instructions if i.opcode == "convolution"), None)
-        return convolution_layout(found, None) if found is not None else ()
+    if one.opcode == "fusion":
+        found = next((i for i in inner if i.opcode == "convolution"), None)
+        return _dimensions(found) if found is not None else ()
     return _dimensions(one) if one.opcode == "convolution" else ()
 
 

@@ -11,6 +11,8 @@ from tpu_profile_plugin.analysis.op_table import IDLE
 
 PROGRAM, CATEGORY, PROVENANCE = "program", "category", "provenance"
 MOST_CHILDREN = 100
+MOST_SCOPES = 100
+"""Levels of framework scopes; deeper ones stay in one node."""
 _PRUNE_BELOW = {PROGRAM: 2, CATEGORY: 1}
 NO_PROGRAM = "main"
 _CATEGORY_MARK = "\0"
@@ -142,7 +144,8 @@ class _Groups:
         if self._by == PROGRAM:
             return program, _CATEGORY_MARK + category
         scope = table.provenance[row].rpartition(":")[0] if ":" in table.provenance[row] else table.provenance[row]
-        return program, *(part for part in scope.split("/") if part), _CATEGORY_MARK + category
+        parts = [part for part in scope.split("/", MOST_SCOPES) if part]
+        return program, *parts, _CATEGORY_MARK + category
 
     def _child(self, path: tuple[str, ...], parent: Node) -> Node:
         node = self._nodes.get(path)

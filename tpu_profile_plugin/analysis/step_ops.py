@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.derived import Preprocessed
     from tpu_profile_plugin.columns import Plane, XSpace
 
+_MOST = 2.0**62
 _WORK = 3 + no_traffic(1).size
 """Columns of `work`: operations, those of the model, bytes, then bytes by memory and direction."""
 
@@ -50,10 +51,10 @@ class StepWork:
 
 def work_of(records: OpRecords, *, transfers: bool) -> Floats:
     """The columns of `work` of each op, of all its occurrences; without `transfers`, none for infeed and outfeed."""
-    return _work(records, records.table.category, transfers)
+    return _work(records, records.table.category, transfers=transfers)
 
 
-def _work(records: OpRecords, category: Sequence[str], transfers: bool) -> Floats:
+def _work(records: OpRecords, category: Sequence[str], *, transfers: bool) -> Floats:
     table = records.table
     counted = np.array([not may_have_inner_ops(c) and (transfers or not is_transfer(c)) for c in category], np.bool_)
     sums = np.stack([table.flops, table.model_flops, table.bytes], axis=1)
@@ -105,13 +106,17 @@ def _core_work(core: _Core, numbers: Ints, category_of: Mapping[tuple[int, str],
     row = place[events_metadata[events]]
     keep = (step < len(numbers)) & (row >= 0)
     keep[keep] = numbers[step[keep]] == core.group[events[keep]]
-    key = (step * len(rows) + row)[keep].astype(np.uint32)
+    keys, key = np.unique((step * len(rows) + row)[keep], return_inverse=True)
     duration = np.ascontiguousarray(core.spans.duration_ps[events[keep]])
-    runs, time, _, _ = _native.totals_by_key(key, duration, duration, duration, len(numbers) * len(rows))
-    share = runs.reshape(len(numbers), -1) / np.maximum(table.occurrences, 1)
+    runs, time, _, _ = _native.totals_by_key(key.reshape(-1).astype(np.uint32), duration, duration, duration, len(keys))
+    step, row = keys // max(1, len(rows)), keys % max(1, len(rows))
+    share = (runs / table.occurrences[row])[:, None]
     transfer = np.array([is_transfer(c) for c in category], np.bool_)
-    work = [np.rint(share @ _work(core.records, category, also)).astype(np.int64) for also in (True, False)]
-    return np.concatenate([work[0], (time.reshape(len(numbers), -1) @ transfer)[:, None], work[1]], axis=1)
+    columns = np.zeros((len(numbers), 1 + 2 * _WORK))
+    np.add.at(columns[:, :_WORK], step, share * _work(core.records, category, transfers=True)[row])
+    np.add.at(columns[:, _WORK], step, time * transfer[row])
+    np.add.at(columns[:, 1 + _WORK :], step, share * _work(core.records, category, transfers=False)[row])
+    return np.clip(np.rint(columns), -_MOST, _MOST).astype(np.int64)
 
 
 def merged_step_work(tables: Sequence[StepTable], has_device: Sequence[bool]) -> tuple[StepTable, StepWork, StepWork]:

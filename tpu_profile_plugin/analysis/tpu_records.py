@@ -167,4 +167,4 @@ def _texts(space: XSpace, plane: Plane, rows: Ints) -> tuple[OpText, ...]:
 def split_source(source: str) -> tuple[str, int]:
     """File and line of `file:line`; nothing for another form."""
     file, colon, line = source.partition(":")
-    return (file, int(line)) if colon and line.isascii() and line.isdigit() else ("", 0)
+    return (file, int(line)) if colon and line.isascii() and line.isdigit() and len(line) < 10 else ("", 0)
