@@ -49,6 +49,19 @@ class CostModel:
 
     def __init__(self, program: Instructions) -> None:
         self._program = program
+        self._known: dict[tuple[str, int], tuple[float, float]] = {}
+
+    def _once(
+        self, what: str, computation_id: int, make: Callable[[Computation], tuple[float, float]]
+    ) -> tuple[float, float]:
+        """A figure of a computation, made once; nothing while it is being made, so that one that calls itself ends."""
+        key = (what, computation_id)
+        if key not in self._known:
+            self._known[key] = (0.0, 0.0)
+            computation = self._program.computation(computation_id)
+            if computation is not None:
+                self._known[key] = make(computation)
+        return self._known[key]
 
     def cost(self, one: Instruction) -> Cost:
         """Cost of one execution of an instruction."""
@@ -150,15 +163,15 @@ class CostModel:
         return max((self._called_flops(i) for i in one.called), default=0.0)
 
     def _called_flops(self, computation_id: int) -> float:
-        computation = self._program.computation(computation_id)
-        return sum(self._flops(one) for one in computation.instructions) if computation else 0.0
+        return self._once("flops", computation_id, lambda c: (sum(self._flops(i) for i in c.instructions), 0.0))[0]
 
     def _fusion_flops(self, one: Instruction) -> float:
-        inner = self._program.computation(one.called[0]) if one.called else None
-        if inner is None:
-            return 0.0
+        return self._once("fused", one.called[0], self._fused_flops)[0] if one.called else 0.0
+
+    def _fused_flops(self, inner: Computation) -> tuple[float, float]:
         use = _utilization(self._program, inner)
-        return sum(self._flops(i) * use.get(i.id, 0.0) for i in inner.instructions if use.get(i.id, 0.0) > 0)
+        used = (i for i in inner.instructions if use.get(i.id, 0.0) > 0)
+        return sum(self._flops(i) * use[i.id] for i in used), 0.0
 
     def _bytes(self, one: Instruction) -> tuple[float, float]:
         """Bytes read and written."""
@@ -192,8 +205,11 @@ class CostModel:
         return float(inputs), float(output.bytes)
 
     def _inner_bytes(self, one: Instruction) -> tuple[float, float]:
-        found = [inner for i in one.called if (inner := self._program.computation(i)) is not None]
-        pairs = [self._bytes(i) for inner in found for i in inner.instructions]
+        pairs = [self._once("bytes", i, self._all_bytes) for i in one.called]
+        return sum(p[0] for p in pairs), sum(p[1] for p in pairs)
+
+    def _all_bytes(self, inner: Computation) -> tuple[float, float]:
+        pairs = [self._bytes(i) for i in inner.instructions]
         return sum(p[0] for p in pairs), sum(p[1] for p in pairs)
 
     def _fusion_bytes(self, one: Instruction) -> tuple[float, float]:

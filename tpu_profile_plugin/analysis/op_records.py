@@ -50,6 +50,7 @@ class OpRecords:
       traffic: bytes of all occurrences, float64[n, spaces, 2] (space, then read and write).
       text: what is said about each op.
       programs: program id -> `module(program_id)`.
+      inner: ops that SparseCores ran for an op, by its module and name.
     """
 
     table: OpTable = field(default_factory=OpTable)
@@ -60,6 +61,7 @@ class OpRecords:
     traffic: Floats = field(default_factory=lambda: no_traffic(0))
     text: tuple[OpText, ...] = ()
     programs: dict[int, str] = field(default_factory=dict)
+    inner: dict[tuple[int, str], OpRecords] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -67,6 +69,10 @@ class OpRecords:
     def expression(self, row: int) -> str:
         """The instruction in full, else its name."""
         return self.text[row].expression or self.table.name[row]
+
+    def inside(self, row: int) -> OpRecords | None:
+        """The ops that SparseCores ran for the op of a row."""
+        return self.inner.get((self.table.module[row], self.table.name[row])) if self.inner else None
 
     @property
     def time_scale(self) -> float:
@@ -97,8 +103,12 @@ def combine_records(parts: Iterable[OpRecords]) -> OpRecords:
         for program, name in part.programs.items():
             programs.setdefault(program, name)
     filled = [part for part in parts if len(part)]
+    inner = {
+        key: combine_records(part.inner[key] for part in parts if key in part.inner)
+        for key in dict.fromkeys(key for part in parts for key in part.inner)
+    }
     if not filled:
-        return OpRecords(table=table, programs=programs)
+        return OpRecords(table=table, programs=programs, inner=inner)
     to = _places(filled, table)
     columns: dict[str, Any] = {}
     for name in _SUMS:
@@ -109,7 +119,7 @@ def combine_records(parts: Iterable[OpRecords]) -> OpRecords:
     text = [OpText()] * len(table)
     for row, new in zip(to.tolist(), (text for part in filled for text in part.text), strict=True):
         text[row] = _filled(text[row], new)
-    return OpRecords(table=table, text=tuple(text), programs=programs, **columns)
+    return OpRecords(table=table, text=tuple(text), programs=programs, inner=inner, **columns)
 
 
 def _places(parts: Sequence[OpRecords], table: OpTable) -> Ints:

@@ -52,6 +52,7 @@ class Node:
 
     Attributes:
       row: the op that it shows or stands for, a row of the records; None for groups.
+      records: the records that `row` is of.
       several: the node stands for the op of `row` and its duplicates.
       count: number of children before the shortest were left out.
     """
@@ -60,6 +61,7 @@ class Node:
     metrics: Metrics = field(default_factory=Metrics)
     children: list[Node] = field(default_factory=list)
     row: int | None = None
+    records: OpRecords | None = None
     several: bool = False
     count: int = 0
 
@@ -106,6 +108,12 @@ def _metrics(records: OpRecords, row: int) -> Metrics:
     )
 
 
+def _op_node(records: OpRecords, row: int, inner: OpRecords | None) -> Node:
+    """The node of an op; what SparseCores ran for it is below it."""
+    below = [_op_node(inner, i, None) for i in range(len(inner))] if inner is not None else []
+    return Node(records.table.name[row], _metrics(records, row), below, row, records)
+
+
 class _Groups:
     """Builds the levels between the root and the ops."""
 
@@ -121,7 +129,8 @@ class _Groups:
             return
         metrics = _metrics(self._records, row)
         path = self._path(row)
-        if metrics.time_ps > table.self_ps[row]:
+        inner = self._records.inside(row)
+        if metrics.time_ps > table.self_ps[row] and inner is None:
             above = [self._root] + ([self._child(path[:1], self._root)] if self._by != CATEGORY else [])
             for node in above:
                 node.metrics.add_time(int(table.self_ps[row]), metrics.normalized_ps)
@@ -133,7 +142,7 @@ class _Groups:
             node.metrics.add(metrics, occurrences=depth == len(path))
         shared = self._records.text[row].deduplicated or table.name[row]
         members = self._members.setdefault((path, shared), (node, []))[1]
-        members.append(Node(table.name[row], metrics, row=row))
+        members.append(_op_node(self._records, row, inner))
 
     def _path(self, row: int) -> tuple[str, ...]:
         table = self._records.table
@@ -161,7 +170,8 @@ class _Groups:
                 parent.children.append(members[0])
                 continue
             longest = max(members, key=lambda node: node.metrics.time_ps)
-            group = Node(f"{longest.name} and its duplicate(s)", children=members, row=longest.row, several=True)
+            name = f"{longest.name} and its duplicate(s)"
+            group = Node(name, children=members, row=longest.row, records=self._records, several=True)
             for member in members:
                 group.metrics.add(member.metrics, occurrences=True)
             parent.children.append(group)

@@ -22,6 +22,7 @@ from tpu_profile_plugin.analysis.op_records import (
 )
 from tpu_profile_plugin.analysis.op_table import OpTable
 from tpu_profile_plugin.analysis.planes import OPS, is_tensor_core, lines_named
+from tpu_profile_plugin.analysis.sparse_ops import sparse_ops
 from tpu_profile_plugin.analysis.tpu_ops import NO_SPANS, DeviceSpans, OpFacts, device_spans, op_facts, op_table
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.hlo import hlo_modules
@@ -46,7 +47,7 @@ def tpu_records(space: XSpace, planes: Sequence[Plane], step_spans: dict[int, De
     with ThreadPoolExecutor(max(1, min(_THREADS, len(cores)))) as pool:
         parts = list(pool.map(one, cores))
     programs = {module.program_id: module.name for module in hlo_modules(space)}
-    return combine_records([OpRecords(programs=programs), *parts])
+    return combine_records([OpRecords(programs=programs, inner=sparse_ops(space, planes)), *parts])
 
 
 def core_records(space: XSpace, plane: Plane, facts: OpFacts, steps: DeviceSpans | None = None) -> OpRecords:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.op_names import is_outside_compilation
-from tpu_profile_plugin.analysis.op_rates import Resource, rates
+from tpu_profile_plugin.analysis.op_rates import Resource, divide, rates
+from tpu_profile_plugin.analysis.op_records import Ints, OpRecords
 from tpu_profile_plugin.analysis.op_summary import OpSummary, supported_peaks
 from tpu_profile_plugin.analysis.op_tree import rows_of
 from tpu_profile_plugin.analysis.op_words import hlo_name, is_rematerialized, source_cell
@@ -72,48 +73,65 @@ def build(inputs: Inputs) -> Table:
 
 
 def hlo_table(summary: OpSummary, properties: Mapping[str, str]) -> Table:
-    """The table of a summary's ops."""
-    records, table = summary.records, summary.records.table
-    rows = rows_of(records)
-    at = rows.tolist()
+    """The table of a summary's ops; what SparseCores ran for an op follows it."""
+    records = summary.records
+    at = rows_of(records)
+    rows = _rows(summary, records, at, total_ps=records.table.total_ps)
+    if records.inner:
+        rows = [row for place, own in zip(at.tolist(), rows, strict=True) for row in (own, *_inner(summary, place))]
+    return Table.from_rows(COLUMNS, rows, properties)
+
+
+def _inner(summary: OpSummary, row: int) -> list[tuple[object, ...]]:
+    inside = summary.records.inside(row)
+    if inside is None:
+        return []
+    return _rows(summary, inside, rows_of(inside), parent=summary.records.table.name[row])
+
+
+def _rows(
+    summary: OpSummary, records: OpRecords, rows: Ints, *, total_ps: int = 0, parent: str = ""
+) -> list[tuple[object, ...]]:
+    """The rows of some ops in the given order; ops inside a `parent` have neither rank nor share."""
+    table, at = records.table, rows.tolist()
     time, own, runs = (c[rows].astype(np.float64) for c in (table.time_ps, table.self_ps, table.occurrences))
     rate = rates(
         time, table.flops[rows], table.model_flops[rows], table.bytes[rows], records.traffic[rows],
         supported_peaks(summary), summary.hardware,
     )  # fmt: skip
-    share = own / table.total_ps * 100.0 if table.total_ps else own
-    columns = {
-        "rank": np.arange(1, len(at) + 1),
+    share = own / total_ps * 100.0 if total_ps else np.zeros(len(at))
+    columns: dict[str, Sequence[object]] = {
+        "rank": [0] * len(at) if parent else range(1, len(at) + 1),
         "program_id": [str(table.module[i]) for i in at],
         "category": [table.category[i] for i in at],
         "hlo_op_name": [hlo_name(records.expression(i)) for i in at],
         "hlo_op_expression": [records.expression(i) for i in at],
         "tf_op_name": [table.provenance[i] for i in at],
-        "occurrences": runs,
-        "total_time": time / 1e6,
-        "avg_time": time / 1e6 / runs,
-        "total_self_time": own / 1e6,
-        "avg_self_time": own / 1e6 / runs,
-        "total_self_time_percent": share,
-        "cumulative_total_self_time_percent": np.cumsum(share),
-        "dma_stall_percent": np.divide(records.stall_ps[rows], time, out=np.zeros(len(at)), where=time > 0),
-        "model_flop_rate": rate.model_flops,
-        "normalized_flop_rate": rate.flops,
-        "measured_memory_bw": rate.bandwidth,
-        "hbm_bw": rate.memory[Resource.HBM],
-        "cmem_read_bw": rate.memory[Resource.CMEM_READ],
-        "cmem_write_bw": rate.memory[Resource.CMEM_WRITE],
-        "operational_intensity": rate.intensity,
+        "occurrences": runs.tolist(),
+        "total_time": (time / 1e6).tolist(),
+        "avg_time": (time / 1e6 / runs).tolist(),
+        "total_self_time": (own / 1e6).tolist(),
+        "avg_self_time": (own / 1e6 / runs).tolist(),
+        "total_self_time_percent": share.tolist(),
+        "cumulative_total_self_time_percent": np.cumsum(share).tolist(),
+        "dma_stall_percent": divide(records.stall_ps[rows], time).tolist(),
+        "model_flop_rate": rate.model_flops.tolist(),
+        "normalized_flop_rate": rate.flops.tolist(),
+        "measured_memory_bw": rate.bandwidth.tolist(),
+        "hbm_bw": rate.memory[Resource.HBM].tolist(),
+        "cmem_read_bw": rate.memory[Resource.CMEM_READ].tolist(),
+        "cmem_write_bw": rate.memory[Resource.CMEM_WRITE].tolist(),
+        "operational_intensity": rate.intensity.tolist(),
         "bound_by": [resource.value for resource in rate.bound],
         "hlo_rematerialization": [_yes(is_rematerialized(records.expression(i), table.provenance[i])) for i in at],
         "outside_compilation": [_yes(is_outside_compilation(table.provenance[i], records.expression(i))) for i in at],
         "autotuned": ["No"] * len(at),
         "source_info": [source_cell(records.text[i]) for i in at],
         "core_type": [records.text[i].core for i in at],
-        "parent_op_name": [""] * len(at),
-        "vdd_energy": records.energy[rows],
+        "parent_op_name": [parent] * len(at),
+        "vdd_energy": records.energy[rows].tolist(),
     }
-    return Table(COLUMNS, [columns[column.id] for column in COLUMNS], properties)
+    return list(zip(*(columns[column.id] for column in COLUMNS), strict=True))
 
 
 def _yes(value: bool) -> str:

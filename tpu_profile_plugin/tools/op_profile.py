@@ -7,9 +7,9 @@ from typing import Any
 from tpu_profile_plugin.analysis.environment import Hardware
 from tpu_profile_plugin.analysis.hlo_ops import Fused
 from tpu_profile_plugin.analysis.layout import Dimension, used_share
-from tpu_profile_plugin.analysis.op_records import OpText
+from tpu_profile_plugin.analysis.op_records import OpRecords, OpText
 from tpu_profile_plugin.analysis.op_summary import OpSummary
-from tpu_profile_plugin.analysis.op_table import IDLE
+from tpu_profile_plugin.analysis.op_table import IDLE, OpTable
 from tpu_profile_plugin.analysis.op_tree import (
     CATEGORY,
     MOST_CHILDREN,
@@ -65,16 +65,16 @@ class _Writer:
             "children": [self.node(child) for child in node.children],
             "numChildren": node.count,
         }
-        if node.row is not None:
-            found["xla"] = self._op(node, node.row)
-            if not node.several and is_fusion(self._summary.records.table.category[node.row]):
-                self._add_fused(found, node.row)
+        if node.row is not None and node.records is not None:
+            found["xla"] = self._op(node, node.records, node.row)
+            if not node.several and not node.children and is_fusion(node.records.table.category[node.row]):
+                self._add_fused(found, node.records.table, node.row)
         elif node.is_idle:
             found["xla"] = _xla(OpText(), IDLE, "", 0)
         return found
 
-    def _op(self, node: Node, row: int) -> dict[str, Any]:
-        records, table = self._summary.records, self._summary.records.table
+    def _op(self, node: Node, records: OpRecords, row: int) -> dict[str, Any]:
+        table = records.table
         category, module = table.category[row], table.module[row]
         if node.several:
             fusion = is_fusion(category)
@@ -87,9 +87,8 @@ class _Writer:
                 found["layout"] = _layout(dimensions)
         return found
 
-    def _add_fused(self, found: dict[str, Any], row: int) -> None:
+    def _add_fused(self, found: dict[str, Any], table: OpTable, row: int) -> None:
         """Instructions inside a fusion: children on TPUs; elsewhere, where the reference has none, under `fused`."""
-        table = self._summary.records.table
         tpu = self._summary.hardware is Hardware.TPU
         inside = fused_in(self._inputs, table.module[row], table.name[row], with_cost=not tpu)
         if inside:

@@ -5,6 +5,7 @@ from builders import hlo_parts as hlo
 from builders.asked import ask, rows
 from builders.hlo_parts import number, text
 
+from tpu_profile_plugin.tools import op_profile
 from tpu_profile_plugin.tools.hlo_stats import TOOL
 
 GIB = 1 << 30
@@ -143,3 +144,44 @@ plane 1 "/host:CPU"
     assert rows(table, "hlo_op_name", "category", "core_type", "normalized_flop_rate", "tf_op_name") == [
         ("fusion.1", "loop fusion", "CPU", 0.6144, "jit(f)/max:"),
     ]
+
+
+OFFLOAD = """
+plane 2 "/device:TPU:0" {device_type_string="TPU v9"}
+  metadata "%call.1 = call()" {program_id=7, symbol_id=1, hlo_category="custom-call"} display=call.1
+  line 5 "XLA Ops"
+    0us +4us "%call.1 = call()" {offload_core_id=u3, tc_offload_start_id=11}
+    9us +1us "%call.1 = call()" {offload_core_id=u3, tc_offload_start_id=12}
+plane 3 "/device:TPU:0 SparseCore 0"
+  metadata gather {program_id=8, symbol_id=1, hlo_category="gather", flops=1000}
+  line 1 "Sparse Core Modules"
+    0us +3us module {offload_core_id=u3, tc_offload_start_id=u11}
+    9us +1us module {offload_core_id=u3, tc_offload_start_id=u12}
+    20us +9us module {offload_core_id=u4, tc_offload_start_id=u13}
+  line 2 "Sparse Core Ops"
+    0us +2us gather
+    9us +1us gather
+    21us +1us gather
+"""
+
+
+def test_ops_of_sparse_cores_follow_the_op_that_they_ran_for():
+    names = (
+        "rank",
+        "hlo_op_name",
+        "core_type",
+        "parent_op_name",
+        "occurrences",
+        "total_time",
+        "total_self_time_percent",
+    )
+    assert rows(ask(TOOL, OFFLOAD), *names) == [
+        (1, "call.1", "TensorCore", "", 2, 5, 50),
+        (0, "gather", "SparseCore", "call.1", 2, 3, 0),
+    ]
+    assert [row[4] for row in rows(ask(TOOL, OFFLOAD, OFFLOAD), *names)] == [4, 4]
+    tree = ask(op_profile.TOOL, OFFLOAD)["byProgram"]
+    node = tree["children"][0]["children"][0]["children"][0]
+    assert (node["name"], node["numChildren"]) == ("call.1", 1)
+    assert node["children"][0]["name"] == "gather"
+    assert node["children"][0]["metrics"]["rawTime"] == 3_000_000

@@ -2,10 +2,11 @@
 
 import pytest
 from builders import hlo_parts as hlo
-from builders.asked import ask
+from builders.asked import ask, rows
 from builders.hlo_parts import number, packed, shape, text
 
 from tpu_profile_plugin.analysis.op_tree import MOST_CHILDREN
+from tpu_profile_plugin.tools import framework_op_stats
 from tpu_profile_plugin.tools.op_profile import TOOL
 
 TRAFFIC = text(1, number(1, 1) + number(2, 1) + number(3, 1000)) + text(1, number(1, 2) + number(2, 3) + number(3, 500))
@@ -219,3 +220,33 @@ def test_the_cpu_backend_is_offered_beside():
     )  # fmt: skip
     assert ask(TOOL, CPU, backend="cpu")["byProgram"] == answer["byProgram"]
     assert ask(TOOL, TPU, backend="auto")["notes"] == {}
+
+
+def test_framework_ops_of_the_cpu_backend():
+    with_idle, _ = ask(framework_op_stats.TOOL, CPU)
+    assert rows(with_idle, "host_or_device") == [("Host",)]
+    with_idle, _ = ask(framework_op_stats.TOOL, CPU, backend="auto")
+    assert rows(with_idle, "host_or_device", "type", "operation", "total_self_time")[:3] == [
+        ("Device", "IDLE", "IDLE", 20),
+        ("Device", "max", "jit(f)/max", 16),
+        ("Device", "Unknown", "call.9", 4),
+    ]
+
+
+def test_deep_scopes_and_fusions_that_contain_themselves_end():
+    deep = f"""
+plane 2 "/device:TPU:0"
+  metadata a {{program_id=7, symbol_id=1, hlo_category="c", tf_op="{"x/" * 5000}add:"}}
+  line 5 "XLA Ops"
+    0us +1us a
+"""
+    assert ask(TOOL, deep, group_by="provenance")["byProvenance"]["metrics"]["rawTime"] == 1_000_000
+    again = hlo.instruction("f", "fusion", 1, shape(hlo.F32, 8), more=text(11, "kLoop") + packed(38, [1]))
+    circle = hlo.program("m", hlo.computation("main", 1, [again, again.replace(b"f", b"g", 1)], 1), entry=1)
+    profile = f"""{hlo.metadata_plane(m=(7, circle))}
+plane 2 "/device:TPU:0"
+  metadata f {{program_id=7, symbol_id=1, hlo_category="loop fusion"}}
+  line 5 "XLA Ops"
+    0us +1us f
+"""
+    assert ask(TOOL, profile)["byProgram"]["children"]
