@@ -63,7 +63,7 @@ def cpu_op_table(space: XSpace, ops: HloOps) -> tuple[OpTable, int]:
     named = [(int(program_id) % 2**64, texts[text]) for program_id, text in keys[order].tolist()]
     table = _table(named, _sums(plane, events, rows, len(keys)), ops)
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
-    return table.with_total(int((begin + duration).max() - begin.min())), len(np.unique(devices[events]))
+    return table.with_total(int((begin + duration).max()) - int(begin.min())), len(np.unique(devices[events]))
 
 
 def _sums(plane: Plane, events: Ints, rows: Ints, keys: int) -> tuple[Ints, Ints, Ints, Ints]:
