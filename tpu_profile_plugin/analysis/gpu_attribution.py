@@ -44,10 +44,31 @@ class Unclaimed:
         return self.unattributed_ps / self.all_ps if self.all_ps else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Launches:
+    """Which op each correlation id belongs to, where all events with that id which name an op name the same.
+
+    Attributes:
+      keys: the ops; cause: correlation ids, ascending; op: for each of them the position of its op.
+    """
+
+    keys: list[OpKey]
+    cause: Ints
+    op: Ints
+
+    def find(self, cause: Ints) -> Ints:
+        """The position of the op of each correlation id, -1 for none (and for id 0, which says nothing)."""
+        if not len(self.cause):
+            return np.full(len(cause), -1, np.int64)
+        at = np.minimum(np.searchsorted(self.cause, cause), len(self.cause) - 1)
+        return np.where((self.cause[at] == cause) & (cause != 0), self.op[at], -1)
+
+
 def unclaimed(space: XSpace, planes: Sequence[Plane], ops: HloOps) -> Unclaimed:
     """What the op table of GPUs leaves out."""
-    launches = _launches(space)
-    parts = [_plane(space, plane, ops, launches) for plane in planes]
+    host = host_plane(space)
+    launches = _launches(_Events(space, host)) if host is not None else _Launches([], *np.zeros((2, 0), np.int64))
+    parts = [_plane(_Events(space, plane), ops, launches) for plane in planes]
     return Unclaimed(
         combine(part.table for part in parts),
         sum(part.unattributed_ps for part in parts),
@@ -55,54 +76,60 @@ def unclaimed(space: XSpace, planes: Sequence[Plane], ops: HloOps) -> Unclaimed:
     )
 
 
-def _launches(space: XSpace) -> dict[int, OpKey]:
-    """The op that each launch on the host names, by correlation id."""
-    plane = host_plane(space)
-    if plane is None or plane.stat_metadata.row("hlo_op") is None:
-        return {}
-    code, texts = read.strings(space, plane, plane.events.stats, "hlo_op")
-    program, _ = read.ints(space, plane, plane.events.stats, "program_id")
-    correlation, present = read.ints(space, plane, plane.events.stats, "correlation_id")
-    at = np.flatnonzero((code >= 0) & present)
-    columns = (correlation[at].tolist(), program[at].tolist(), code[at].tolist())
-    return {c: (p % 2**64, _leaf(texts[t])) for c, p, t in zip(*columns, strict=True)}
+class _Events:
+    """The stats of a plane's events that tell whose they are."""
+
+    def __init__(self, space: XSpace, plane: Plane) -> None:
+        self.plane = plane
+        stats = plane.events.stats
+        code, self.texts = read.strings(space, plane, stats, "hlo_op")
+        framework, _ = read.strings(space, plane, stats, "tf_op")
+        self.code, self.framework = code.astype(np.int64), framework.astype(np.int64)
+        self.program, _ = read.ints(space, plane, stats, "program_id")
+        self.cause, self.caused = read.ints(space, plane, stats, "correlation_id")
+
+    def named(self, at: Ints) -> tuple[list[OpKey], Ints]:
+        """The distinct ops that the given events name, and which of them each names."""
+        pairs = np.stack([self.program[at], self.code[at]], axis=1)
+        keys, where = np.unique(pairs, axis=0, return_inverse=True)
+        return [(p % 2**64, _leaf(self.texts[t])) for p, t in keys.tolist()], where.reshape(-1)
 
 
 def _leaf(hlo_op: str) -> str:
     return hlo_op.rpartition("::")[2]
 
 
-def _plane(space: XSpace, plane: Plane, ops: HloOps, launches: dict[int, OpKey]) -> Unclaimed:
-    stats, names = plane.events.stats, plane.event_metadata.names
+def _launches(events: _Events, named: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None) -> _Launches:
+    """The launches among the events that name an op, or among those given."""
+    at = np.flatnonzero(events.caused & (events.code >= 0 if named is None else named))
+    keys, op = events.named(at)
+    pairs = np.unique(np.stack([events.cause[at], op], axis=1), axis=0)
+    cause, first, count = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+    return _Launches(keys, cause[count == 1], pairs[first[count == 1], 1])
+
+
+def _plane(events: _Events, ops: HloOps, launches: _Launches) -> Unclaimed:
+    plane, names = events.plane, events.plane.event_metadata.names
     own = np.array([not is_derived_line(i) for i in plane.lines.id.tolist()], np.bool_)
     shown = np.repeat(own, np.diff(plane.lines.event_start))
-    codes, texts = read.strings(space, plane, stats, "hlo_op")
-    code = codes.astype(np.int64)
-    program, _ = read.ints(space, plane, stats, "program_id")
-    framework, _ = read.strings(space, plane, stats, "tf_op")
-    correlation, correlated = read.ints(space, plane, stats, "correlation_id")
-    has_op, programs = _claimed(code, texts, program, ops)
-    duration = plane.events.duration_ps
-    loose = np.flatnonzero(shown & ~has_op & ~((code < 0) & (framework >= 0)))
-    by_launch = {**launches, **_by_launch(np.flatnonzero(has_op & correlated), correlation, code, texts, program)}
+    claimed, programs = _claimed(events, ops)
+    loose = np.flatnonzero(shown & ~claimed & ~((events.code < 0) & (events.framework >= 0)))
+    here = _launches(events, claimed)
+    cause, row = events.cause[loose], plane.events.metadata[loose].astype(np.int64)
+    signs = np.stack([here.find(cause), launches.find(cause), row, events.code[loose]], axis=1)
+    distinct, where = np.unique(signs, axis=0, return_inverse=True)
     by_name = _by_name(ops, programs)
     rows: dict[OpKey, int] = {}
     kinds: dict[OpKey, str] = {}
-    row = np.empty(len(loose), np.int64)
-    columns = (correlation[loose].tolist(), plane.events.metadata[loose].tolist(), code[loose].tolist(), loose.tolist())
-    distinct, where = np.unique(
-        np.stack([np.array(c, np.int64) for c in columns[:3]], axis=1), axis=0, return_inverse=True
-    )
     place = np.empty(len(distinct), np.int64)
-    for i, (cause, name, hlo) in enumerate(distinct.tolist()):
-        key = by_launch.get(cause) if cause else None
-        key = key or by_name.get(_plain(names[name]))
+    for i, (near, far, name, hlo) in enumerate(distinct.tolist()):
+        key = here.keys[near] if near >= 0 else launches.keys[far] if far >= 0 else by_name.get(_plain(names[name]))
         if key is None:
-            key = (0, _leaf(texts[hlo]) if hlo >= 0 else names[name])
+            key = (0, _leaf(events.texts[hlo]) if hlo >= 0 else names[name])
             kinds[key] = _kind(names[name])
         place[i] = rows.setdefault(key, len(rows))
-    row = place[where.reshape(-1)]
-    table = _table(rows, kinds, row, duration[loose], ops)
+    duration = plane.events.duration_ps
+    table = _table(rows, kinds, place[where.reshape(-1)], duration[loose], ops)
     left = sum(int(table.time_ps[i]) for key, i in rows.items() if key in kinds)
     return Unclaimed(table, left, int(duration[shown].sum()))
 
@@ -113,29 +140,15 @@ def _kind(name: str) -> str:
     return f"{MEMORY_COPY} {kind.removeprefix('Memcpy')}" if kind else UNATTRIBUTED
 
 
-def _claimed(
-    code: Ints, texts: list[str], program: Ints, ops: HloOps
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], list[int]]:
+def _claimed(events: _Events, ops: HloOps) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], list[int]]:
     """Which events name an instruction that there is; and the programs that they name."""
-    at = np.flatnonzero(code >= 0)
-    pairs = np.stack([program[at], code[at]], axis=1)
-    keys, where = np.unique(pairs, axis=0, return_inverse=True)
-    known = np.array([ops.find(p % 2**64, _leaf(texts[t])) is not None for p, t in keys.tolist()], np.bool_)
-    found = np.zeros(len(code), np.bool_)
+    at = np.flatnonzero(events.code >= 0)
+    keys, where = events.named(at)
+    known = np.array([ops.find(*key) is not None for key in keys], np.bool_)
+    found = np.zeros(len(events.code), np.bool_)
     if len(at):
-        found[at] = known[where.reshape(-1)]
-    return found, sorted({p % 2**64 for p, _ in keys.tolist()})
-
-
-def _by_launch(at: Ints, correlation: Ints, code: Ints, texts: list[str], program: Ints) -> dict[int, OpKey]:
-    """Correlation id -> op, where all events of a launch that name an op name the same."""
-    triples = np.unique(np.stack([correlation[at], program[at], code[at]], axis=1), axis=0)
-    found: dict[int, OpKey] = {}
-    several: set[int] = set()
-    for cause, p, text in triples.tolist():
-        several |= {cause} if cause in found else set()
-        found[cause] = (p % 2**64, _leaf(texts[text]))
-    return {cause: key for cause, key in found.items() if cause not in several}
+        found[at] = known[where]
+    return found, sorted({program for program, _ in keys})
 
 
 def _plain(name: str) -> str:

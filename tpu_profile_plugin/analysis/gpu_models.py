@@ -4,8 +4,8 @@ The rates bound what a kernel can reach, they are not measured. A fused multiply
 
 - Nvidia, vector units: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; that of 10.0 is the
   original profiler's.
-- Nvidia, tensor cores: whitepapers of V100, Turing, A100, GA102, AD102, H100 and Blackwell (dense, per SM and clock; fp32
-  is TF32).
+- Nvidia, tensor cores: whitepapers of V100, Turing, A100, GA102, AD102, H100 and Blackwell (dense, per SM and clock;
+  fp32 is TF32).
 - AMD: whitepapers of CDNA to CDNA 4 (dense matrix operations and LDS bytes per compute unit and clock).
 """
 
