@@ -3,44 +3,10 @@
 use std::collections::HashMap;
 
 use crate::nesting::{NONE, Nesting, nest};
+use crate::rows::{Rows, Seeded};
 
 /// A context shared by this many producers and as many consumers links nothing: the product would be useless and huge.
 pub const CONTEXT_LIMIT: usize = 64;
-
-/// Rows of a list of lists: members of `i` are `item[start[i]..start[i + 1]]`, in the order they were given.
-#[derive(Debug, Default)]
-struct Rows {
-    start: Vec<u32>,
-    item: Vec<u32>,
-}
-
-impl Rows {
-    fn new(rows: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut start = vec![0u32; rows + 1];
-        for (row, _) in pairs.clone() {
-            start[row as usize + 1] += 1;
-        }
-        for i in 1..start.len() {
-            start[i] += start[i - 1];
-        }
-        let mut next = start.clone();
-        let mut item = vec![0; *start.last().unwrap_or(&0) as usize];
-        for (row, value) in pairs {
-            let at = &mut next[row as usize];
-            item[*at as usize] = value;
-            *at += 1;
-        }
-        Rows { start, item }
-    }
-
-    fn of(&self, row: u32) -> &[u32] {
-        let row = row as usize;
-        if row + 1 >= self.start.len() {
-            return &[];
-        }
-        &self.item[self.start[row] as usize..self.start[row + 1] as usize]
-    }
-}
 
 /// What grouping found: a group per node (-1 none), the roots that opened groups, and which group reached which.
 #[derive(Debug, Default)]
@@ -91,7 +57,7 @@ impl Forest {
 
     /// Links every producer of a context key to every consumer of it. Replaces earlier contexts.
     pub fn connect(&mut self, producers: &[(u32, u64)], consumers: &[(u32, u64)]) {
-        let mut number: HashMap<u64, u32> = HashMap::with_capacity(producers.len());
+        let mut number: HashMap<u64, u32, Seeded> = HashMap::with_capacity_and_hasher(producers.len(), Seeded::new());
         for &(_, key) in producers {
             let next = number.len() as u32;
             number.entry(key).or_insert(next);

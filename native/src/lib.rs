@@ -23,6 +23,7 @@ pub mod order;
 mod parallel;
 #[cfg(feature = "python")]
 mod python;
+pub mod rows;
 pub mod self_time;
 pub mod stats;
 pub mod sweep;

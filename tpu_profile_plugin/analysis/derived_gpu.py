@@ -158,8 +158,8 @@ class _Kernels:
         return walked
 
     def scopes(self, events: Ints) -> Ints:
-        """Scope range of each event, or an empty column."""
-        return _NO_SCOPE if self.scope is None else self.scope[events]
+        """Scope range of each event of an XLA op, or an empty column."""
+        return _NO_SCOPE if self.scope is None else np.where(self.op[events] >= 0, self.scope[events], ABSENT)
 
     def module_levels(self, events: Ints, dependents: list[int]) -> Levels:
         """`module(program id)` of each event."""

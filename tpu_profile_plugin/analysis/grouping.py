@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis import event_names as names
 from tpu_profile_plugin.analysis.derived import ABSENT, Ints
 from tpu_profile_plugin.analysis.eager import Eager, eager_events, may_be_eager
 from tpu_profile_plugin.analysis.facts import PlaneFacts
-from tpu_profile_plugin.analysis.forest import HostForest, PlaneNodes
+from tpu_profile_plugin.analysis.forest import NO_NODE, HostForest, PlaneNodes
 from tpu_profile_plugin.analysis.group_names import GroupNames, name_groups, numbered
 from tpu_profile_plugin.analysis.plane_roles import tensor_core
 from tpu_profile_plugin.analysis.roots import NO_ROOTS, NONE, find_roots
@@ -98,12 +98,10 @@ def _by_forest(planes: Sequence[PlaneFacts], blocked: bool) -> Grouped:
     forest = HostForest(planes)
     roots = NO_ROOTS if blocked else find_roots(forest)
     forest.connect(roots.links)
-    levels = None
-    if roots.levels is not None:
-        levels = (roots.levels[0].astype(np.uint32), roots.levels[1])
+    levels = None if roots.loops else (roots.marked.astype(np.uint32), roots.levels)
     node_group, opened, above, below = forest.native.group(roots.nodes.astype(np.uint32), levels)
     heads, links = opened.astype(np.int64), (above, below)
-    if not blocked:
+    if not blocked and not _reach_cores(forest, node_group, roots.marked[roots.levels == 0]):
         node_group, heads, links = _count_cores(forest, node_group, heads, links)
     group_names, explicit = name_groups(forest, heads)
     groups, regions, step_roots = [], [], []
@@ -115,15 +113,26 @@ def _by_forest(planes: Sequence[PlaneFacts], blocked: bool) -> Grouped:
     return Grouped(groups, regions, group_names, links, step_roots, eager_events(planes, forest))
 
 
+def _core_ranges(forest: HostForest) -> list[tuple[int, int]]:
+    """First and last node of each core that is cut into steps or module runs."""
+    cores = [forest.nodes[index] for index in _cores(forest.planes)]
+    return [(nodes.base, nodes.base + nodes.count) for nodes in cores]
+
+
+def _reach_cores(forest: HostForest, node_group: Ints, bottom: Ints) -> bool:
+    """Whether anything on a core is grouped, or lies below a root of level 0, the level of steps themselves."""
+    nodes = [np.arange(first, last, dtype=np.uint32) for first, last in _core_ranges(forest)]
+    if any(bool((node_group[own] >= 0).any()) for own in nodes):
+        return True
+    near = [forest.native.nearest(own, bottom.astype(np.uint32)) for own in nodes] if len(bottom) else []
+    return any(bool((own != NO_NODE).any()) for own in near)
+
+
 def _count_cores(
     forest: HostForest, node_group: Ints, heads: Ints, links: tuple[Ints, Ints]
 ) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
     """Where no root reached any core, the cores count on in lock step: the same numbers on each of them."""
-    cores = [forest.nodes[index] for index in _cores(forest.planes)]
-    ranges = [(nodes.base, nodes.base + nodes.count) for nodes in cores]
-    if not cores or any(bool((node_group[first:last] >= 0).any()) for first, last in ranges):
-        return node_group, heads, links
-    node_group, opened, above, below = forest.native.count_cores(ranges, len(heads), node_group)
+    node_group, opened, above, below = forest.native.count_cores(_core_ranges(forest), len(heads), node_group)
     pairs = np.unique(np.stack([np.append(links[0], above), np.append(links[1], below)]), axis=1)
     return node_group, np.append(heads, opened.astype(np.int64)), (pairs[0], pairs[1])
 

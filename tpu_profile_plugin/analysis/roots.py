@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,23 +22,28 @@ class Roots:
 
     Attributes:
       nodes: in the order in which they open groups.
-      levels: nodes with a root level and the levels; None when every root opens a group whatever surrounds it.
+      marked, levels: all nodes with a root level, whether they may open a group or not, and their levels.
+      loops: the roots are iterations; each opens a group whatever surrounds it.
       links: parents and children that belong together besides the forest's own links.
     """
 
     nodes: Ints
-    levels: tuple[Ints, Ints] | None
-    links: tuple[Ints, Ints]
+    marked: Ints
+    levels: Ints
+    loops: bool = False
+    links: tuple[Ints, Ints] = (NONE, NONE)
 
 
-NO_ROOTS = Roots(NONE, None, (NONE, NONE))
+NO_ROOTS = Roots(NONE, NONE, NONE)
 
 
 def find_roots(forest: HostForest) -> Roots:
     """Iterations of executor loops if there are any, else all events with a root level, highest level first."""
     hosts = [(nodes, facts) for nodes, facts in zip(forest.nodes, forest.planes, strict=True) if not facts.is_tpu]
     data_functions = np.concatenate([NONE, *(_captured_functions(facts) for _, facts in hosts)])
-    return _loops(hosts, data_functions) or _marked(hosts, data_functions)
+    marked = _marked(hosts, data_functions)
+    loops = _loops(hosts, data_functions)
+    return marked if loops is None else replace(marked, nodes=loops[0], loops=True, links=loops[1:])
 
 
 def _captured_functions(facts: PlaneFacts) -> Ints:
@@ -58,13 +63,14 @@ def _marked(hosts: Sequence[tuple[PlaneNodes, PlaneFacts]], data_functions: Ints
         columns.append((nodes.nodes(marks.event), marks.value, begin, barred.astype(np.int64)))
     node, level, begin, barred = (np.concatenate([NONE, *column]) for column in zip(*columns, strict=True))
     order = np.lexsort((begin, -level))
-    return Roots(node[order[barred[order] == 0]], (node, level), (NONE, NONE))
+    return Roots(node[order[barred[order] == 0]], node, level)
 
 
-def _loops(hosts: Sequence[tuple[PlaneNodes, PlaneFacts]], data_functions: Ints) -> Roots | None:
+def _loops(hosts: Sequence[tuple[PlaneNodes, PlaneFacts]], data_functions: Ints) -> tuple[Ints, Ints, Ints] | None:
     """Each iteration of a function opens a group at its earliest executor; the others hang below that one.
 
-    A function whose only iteration is number 0 does not iterate. None when no function does.
+    A function whose only iteration is number 0 does not iterate. The answer is (roots, parents of links, their
+    children), None when no function iterates.
     """
     columns: list[tuple[Ints, Ints, Ints, Ints]] = []
     for nodes, facts in hosts:
@@ -88,4 +94,4 @@ def _loops(hosts: Sequence[tuple[PlaneNodes, PlaneFacts]], data_functions: Ints)
         return None
     heads, others = np.flatnonzero(first & loops), np.flatnonzero(~first & loops)
     roots = node[heads][np.argsort(begin[heads], kind="stable")]
-    return Roots(roots, None, (node[first][iteration][others], node[others]))
+    return roots, node[first][iteration][others], node[others]

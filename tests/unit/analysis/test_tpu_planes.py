@@ -51,6 +51,13 @@ def test_cores_that_a_root_reached_do_not_count() -> None:
     assert groups(profile(text), 2) == {"n": [-1]}
 
 
+@pytest.mark.parametrize(("level", "counted"), [(0, -1), (1, 0)])
+def test_cores_below_a_root_of_level_0_do_not_count(level: int, counted: int) -> None:
+    text = HOST + f'9us +80us "InstantiatedCapturedFunction::Run" {{_r={level}, _pt=3, _p=2, id=5}}\n'
+    text += core('line 1 Steps\n10us +9us "0" {_ct=3, _c=2}')
+    assert groups(profile(text), 1) == {"0": [counted]}
+
+
 def test_launch_keys_tie_module_runs_to_the_host() -> None:
     text = (
         HOST
