@@ -17,6 +17,8 @@ pub enum Problem {
     BadWireType,
     /// Groups are nested deeper than the limit.
     NestedTooDeep,
+    /// Text that does not follow its grammar.
+    Syntax,
     /// More items than a column can index.
     TooMany,
     /// The bytes changed between two passes over them.
@@ -34,6 +36,7 @@ impl Problem {
             Problem::BadTag => "invalid field tag in",
             Problem::BadWireType => "invalid wire type in",
             Problem::NestedTooDeep => "groups nested too deeply in",
+            Problem::Syntax => "unexpected character in",
             Problem::TooMany => "too many entries in",
             Problem::Changed => "the file changed while reading",
             Problem::BadArgument => "bad argument:",

@@ -29,5 +29,6 @@ pub mod stats;
 pub mod sweep;
 pub mod text;
 pub mod trace;
+pub mod trace_events;
 pub mod wire;
 pub mod xspace;

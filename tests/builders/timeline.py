@@ -16,12 +16,12 @@ from tpu_profile_plugin.tools.shelf import Shelf
 _TYPES = {"u32": np.uint32, "u16": np.uint16, "f64": np.float64}
 
 
-def inputs_of(*texts: str, tool=trace_viewer.TOOL, **params: Any) -> Inputs:
-    """Inputs of hosts h0, h1, ... whose profiles are typed in; parameters as in a query string."""
+def inputs_of(*texts: str | bytes, tool=trace_viewer.TOOL, **params: Any) -> Inputs:
+    """Inputs of hosts h0, h1, ... whose profiles are typed in (or bytes); parameters as in a query string."""
     shelf = Shelf(1 << 24)
 
-    def host(index: int, text: str) -> HostProfile:
-        data = np.frombuffer(build(text), np.uint8)
+    def host(index: int, text: str | bytes) -> HostProfile:
+        data = np.frombuffer(build(text) if isinstance(text, str) else text, np.uint8)
         return HostProfile(f"h{index}", index, f"h{index}.xplane.pb", index, lambda: data, shelf)
 
     values = {
@@ -31,18 +31,18 @@ def inputs_of(*texts: str, tool=trace_viewer.TOOL, **params: Any) -> Inputs:
     return Inputs("run", tuple(host(i, text) for i, text in enumerate(texts)), values)
 
 
-def streaming(*texts: str, **params: Any) -> dict[str, Any]:
+def streaming(*texts: str | bytes, **params: Any) -> dict[str, Any]:
     """The streaming answer."""
     raw = trace_viewer.TOOL.build(inputs_of(*texts, **params))
     return json.loads(gzip.decompress(raw.body) if raw.encoding else raw.body)
 
 
-def events(*texts: str, **params: Any) -> list[dict[str, Any]]:
+def events(*texts: str | bytes, **params: Any) -> list[dict[str, Any]]:
     """Its events without those that name things."""
     return [event for event in streaming(*texts, **params)["traceEvents"] if event["ph"] != "M"]
 
 
-def legacy(*texts: str) -> dict[str, Any]:
+def legacy(*texts: str | bytes) -> dict[str, Any]:
     """The whole answer in the older form."""
     return json.loads(trace_viewer.LEGACY.build(inputs_of(*texts, tool=trace_viewer.LEGACY)).body)
 

@@ -24,6 +24,7 @@ from tpu_profile_plugin.columns.space import (
     Texts,
     XSpace,
 )
+from tpu_profile_plugin.columns.trace_events import GZIP, space_bytes
 from tpu_profile_plugin.errors import CorruptProfile
 
 Bytes: TypeAlias = NDArray[np.uint8] | bytes | bytearray | memoryview | mmap.mmap
@@ -54,7 +55,7 @@ class SpaceSummary:
 
 
 def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: bool = True) -> XSpace:
-    """Decodes the bytes of an XSpace.
+    """Decodes the bytes of an XSpace, or of a gzip file of trace-event JSON.
 
     Args:
       data: the bytes; they must not change while the result lives, which refers to them.
@@ -102,6 +103,8 @@ def _as_array(data: Bytes) -> NDArray[np.uint8]:
         array = np.ascontiguousarray(data, np.uint8).reshape(-1).view()
     else:
         array = np.frombuffer(data, np.uint8)
+    if array[:2].tobytes() == GZIP:
+        array = np.frombuffer(space_bytes(array.data), np.uint8)
     return _read_only(array)
 
 

@@ -24,8 +24,18 @@ def open_run(files: Files, path: str, name: str, directory: str) -> Run:
         if file is not None:
             (hosts if file.kind == "xplane" else others).append(file)
     problems = [file.problem for file in hosts if file.problem is not None]
-    problems += _about_the_whole(found, bool(hosts), bool(others))
+    hosts, others = _with_stand_ins(hosts, others)
+    problems += _about_the_whole(found, any(file.kind == "xplane" for file in hosts), bool(hosts or others))
     return Run(name, session, directory, tuple(hosts), tuple(others), tuple(problems))
+
+
+def _with_stand_ins(hosts: list[HostFile], others: list[HostFile]) -> tuple[list[HostFile], list[HostFile]]:
+    """Takes a host's trace.json.gz where its profile is empty, and all of them where there is no profile at all."""
+    empty = {file.host for file in hosts if file.size == 0}
+    usable = [file for file in others if file.problem is None and (not hosts or file.host in empty)]
+    taken = {file.host for file in usable}
+    kept = [file for file in hosts if file.host not in taken]
+    return sorted([*kept, *usable], key=lambda file: file.name), [file for file in others if file not in usable]
 
 
 def _host_file(files: Files, path: str, file_name: str, facts: FileFacts, taken: list[str]) -> HostFile | None:
@@ -69,7 +79,9 @@ def _about_the_whole(found: Mapping[str, FileFacts], hosts: bool, others: bool) 
     if others:
         return [
             Problem(
-                "trace_json_only", "This run holds only trace.json.gz files; the tools need a <host>.xplane.pb file."
+                "trace_json_only",
+                "This run holds only trace.json.gz files: the timeline shows them, the other tools need a "
+                "<host>.xplane.pb file.",
             )
         ]
     if found:

@@ -14,6 +14,7 @@ use crate::trace::order::decode_flow;
 use crate::trace::payload::{self, Container, Strings};
 use crate::trace::select::{self, Query, Selection};
 use crate::trace::{Names, TrackId, counter, json, legacy, lod, search};
+use crate::trace_events;
 
 type Read<'py, T> = PyReadonlyArray1<'py, T>;
 type Array<T> = Py<PyArray1<T>>;
@@ -534,6 +535,13 @@ fn trace_args_matching<'py>(
     Ok(flags.into_pyarray(py).unbind())
 }
 
+/// Bytes of an XSpace with the events of trace-event JSON.
+#[pyfunction]
+fn space_of_trace_events<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = without_gil(py, || trace_events::to_space(text))?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Trace>()?;
     module.add_class::<TraceSelection>()?;
@@ -546,6 +554,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_legacy, module)?)?;
     module.add_function(wrap_pyfunction!(trace_columns, module)?)?;
     module.add_function(wrap_pyfunction!(trace_counter, module)?)?;
+    module.add_function(wrap_pyfunction!(space_of_trace_events, module)?)?;
     module.add_function(wrap_pyfunction!(trace_search, module)?)?;
     module.add_function(wrap_pyfunction!(trace_args_matching, module)?)
 }

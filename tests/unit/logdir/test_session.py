@@ -59,6 +59,18 @@ def test_hosts_in_file_name_order_names_sorted(tmp_path):
     assert run.mtime_ms == max(f.mtime_ns for f in run.hosts) // 1_000_000
 
 
+def test_a_saved_trace_stands_in_for_an_empty_profile(tmp_path):
+    run = run_of(tmp_path, {"a.xplane.pb": b"", "a.trace.json.gz": b"1", "b.xplane.pb": b"1", "c.trace.json.gz": b"1"})
+    assert [(f.host, f.kind) for f in run.hosts] == [("a", "trace.json.gz"), ("b", "xplane")]
+    assert [f.host for f in run.others] == ["c"]
+    assert [p.code for p in run.problems] == ["empty_file"]
+
+
+def test_saved_traces_alone_are_hosts(tmp_path):
+    run = run_of(tmp_path, {"a.trace.json.gz": b"1", "b.trace.json.gz": b"1"})
+    assert [(f.host, f.kind) for f in run.hosts] == [("a", "trace.json.gz"), ("b", "trace.json.gz")]
+
+
 def test_a_nameless_profile_opens(tmp_path):
     run = run_of(tmp_path, {"xplane.pb": b"", ".xplane.pb": b"1"})
     assert [(f.host, f.name) for f in run.hosts] == [("xplane", ".xplane.pb"), ("xplane (2)", "xplane.pb")]
