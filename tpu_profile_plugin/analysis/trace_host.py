@@ -102,6 +102,8 @@ class HostTrace:
 
 def host_trace(space: XSpace, extras: Preprocessed) -> HostTrace:
     """Puts the events of a profile and what preprocessing added into tracks."""
+    # What preprocessing used and freed is as much again as what it kept.
+    _native.give_back_memory()
     shown = sections(space)
     lines: list[LinePlace] = []
     for index, section in enumerate(shown):

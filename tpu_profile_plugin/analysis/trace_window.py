@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -54,6 +55,12 @@ def visible(trace: HostTrace, window: Window, resolution: float, pid_offset: int
     begin, end = clip(window, trace.native.span)
     step = resolution_ps((begin, end), resolution, trace.native.on_tracks(THREADS))
     return Chosen(trace, trace.native.select(begin, end, step, full_dma, THREADS), pid_offset)
+
+
+def settle(trace: HostTrace) -> None:
+    """Computes in the background what questions about a long timeline need at finer resolutions."""
+    if trace.native.on_tracks(THREADS) >= FEW_EVENTS:
+        threading.Thread(target=trace.native.settle, args=(1,), name="timeline-levels", daemon=True).start()
 
 
 def resolution_ps(window: Window, units: float, events: int) -> int:

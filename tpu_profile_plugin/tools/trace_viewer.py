@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tpu_profile_plugin.analysis.preprocess import preprocess
 from tpu_profile_plugin.analysis.trace_args import TraceArgs, trace_args
 from tpu_profile_plugin.analysis.trace_host import HostTrace, host_trace
-from tpu_profile_plugin.analysis.trace_window import Text, Window, exactly, named, typed_events, visible, whole
+from tpu_profile_plugin.analysis.trace_window import Text, Window, exactly, named, settle, typed_events, visible, whole
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.tools import trace_canvas, trace_json
@@ -78,6 +78,9 @@ def _streaming(inputs: Inputs) -> Raw:
         events = [typed_events(part, of_host) for part, of_host in zip(chosen, args, strict=True)]
         return Raw(trace_json.streaming_with(hosts, events, sum(map(len, chosen)), fixed, full), disk=False)
     body = trace_json.streaming(hosts, chosen, fixed, full, full_dma=inputs.flag("full_dma"))
+    for host, (_, trace) in zip(inputs.hosts, hosts, strict=True):
+        # Once per host: the first answer is ready, the next will be a closer look.
+        host.derive("trace_settled", lambda _, trace=trace: settle(trace))  # type: ignore[misc]
     return Raw(body, disk=False, encoding="gzip")
 
 

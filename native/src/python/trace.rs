@@ -6,6 +6,7 @@ use pyo3::types::PyBytes;
 
 use super::without_gil;
 use crate::error::Error;
+use crate::memory;
 use crate::parallel;
 use crate::trace::args::{self, Args, Extra, Sheet, Stats, Values};
 use crate::trace::build::{Piece, Table, build};
@@ -203,6 +204,14 @@ impl Trace {
         without_gil(py, || Ok(self.inner.order(threads).on_tracks))
     }
 
+    /// Computes what later questions need, one level of detail at a time, so that a question never waits long.
+    fn settle(&self, py: Python<'_>, threads: usize) -> PyResult<()> {
+        without_gil(py, || {
+            self.inner.settle(threads);
+            Ok(())
+        })
+    }
+
     /// Chooses the events of a window (ps) that are shown at a resolution (ps; 0: everything).
     fn select(
         &self,
@@ -295,7 +304,7 @@ fn trace_json_packed<'py>(
     parts.extend(without_gil(py, || Ok(json::Plan::new(&hosts).pack()))?);
     parts.extend(after);
     PyBytes::new_with(py, deflate::file_size(&parts), |memory| {
-        deflate::write_file(&parts, memory);
+        deflate::write_file(parts, memory);
         Ok(())
     })
 }
@@ -542,6 +551,12 @@ fn space_of_trace_events<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'p
     Ok(PyBytes::new(py, &bytes))
 }
 
+/// Gives freed memory back to the system.
+#[pyfunction]
+fn give_back_memory(py: Python<'_>) {
+    py.detach(memory::give_back);
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Trace>()?;
     module.add_class::<TraceSelection>()?;
@@ -555,6 +570,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_columns, module)?)?;
     module.add_function(wrap_pyfunction!(trace_counter, module)?)?;
     module.add_function(wrap_pyfunction!(space_of_trace_events, module)?)?;
+    module.add_function(wrap_pyfunction!(give_back_memory, module)?)?;
     module.add_function(wrap_pyfunction!(trace_search, module)?)?;
     module.add_function(wrap_pyfunction!(trace_args_matching, module)?)
 }

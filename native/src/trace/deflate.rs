@@ -317,8 +317,8 @@ pub fn file_size(parts: &[Packed]) -> usize {
     FRAME + parts.iter().map(|part| part.bytes.len()).sum::<usize>()
 }
 
-/// Writes the gzip file into memory of exactly its size.
-pub fn write_file(parts: &[Packed], memory: &mut [u8]) {
+/// Writes the gzip file into memory of exactly its size; every part is dropped once it is there.
+pub fn write_file(parts: Vec<Packed>, memory: &mut [u8]) {
     let mut register = !0;
     let mut length = 0u64;
     let mut rest = memory;

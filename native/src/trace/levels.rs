@@ -263,6 +263,14 @@ mod tests {
     }
 
     #[test]
+    fn settling_computes_all_levels() {
+        let trace = trace_of(&[(0, 0, 5, 0), (0, 10, 5, 1), (0, 16, 1, 2)]);
+        trace.settle(1);
+        let levels = trace.levels.lock().expect("not poisoned");
+        assert_eq!((levels.known, levels.level.len()), (LEVELS - 1, 3));
+    }
+
+    #[test]
     fn flow_events_follow_their_flow() {
         let s = 1_000_000_000_000;
         let out = 9 << 2 | 2;

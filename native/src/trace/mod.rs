@@ -156,6 +156,16 @@ impl Trace {
         self.order.get_or_init(|| order::order(self, threads))
     }
 
+    /// Computes the order and every level; between levels others may ask.
+    pub fn settle(&self, threads: usize) {
+        let order = self.order(threads);
+        for level in 0..levels::LEVELS {
+            if let Ok(mut levels) = self.levels.lock() {
+                levels.up_to(self, order, level);
+            }
+        }
+    }
+
     /// The track that holds an event.
     pub fn track_of(&self, event: u32) -> usize {
         self.track_events.partition_point(|&first| first <= event).saturating_sub(1)
