@@ -12,6 +12,10 @@ With `extended=true` the overview's answer has an eighth element, a JSON object:
 * `functions`: tf.functions by share of tracing and eager execution.
 * `hosts`: step time per host; `stragglers` are those that take notably longer than the median host.
 * `verdict`: what bounds the program, TPU steps included.
+* `spans`: when each step ran on the first host that took part, `begin_ps` and `end_ps` on the axis of its trace;
+  null without steps.
+
+Verdict, statements and spans are of the merged steps where there are any.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ from dataclasses import asdict
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.bottleneck import Verdict
 from tpu_profile_plugin.analysis.efficiency import efficiency
 from tpu_profile_plugin.analysis.environment import Hardware
@@ -31,6 +37,8 @@ from tpu_profile_plugin.analysis.inferred_steps import InferredSteps, infer_step
 from tpu_profile_plugin.analysis.op_names import is_outside_compilation
 from tpu_profile_plugin.analysis.op_table import OpTable, framework_ops
 from tpu_profile_plugin.analysis.statistics import ratio, statistics
+from tpu_profile_plugin.analysis.step_merge import HOST_CORES
+from tpu_profile_plugin.analysis.step_table import StepTable
 from tpu_profile_plugin.analysis.tf_functions import expensive_functions
 from tpu_profile_plugin.tools import step_texts
 from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
@@ -63,18 +71,21 @@ INFERRED_COLUMNS = (
 
 def extras(inputs: Inputs, run: RunSummary, analysis: StepAnalysis, serving: Inference) -> dict[str, Any]:
     """The object described above."""
+    merged = _merged_steps(run)
+    told = analysis if merged is None else merged
     return {
-        "steps": _merged_steps(run),
+        "steps": None if merged is None else _as_json(step_table(merged)),
         "inferred_steps": _inferred(inputs, analysis),
         "efficiency": asdict(efficiency(run.steps, run.device, run.peaks)),
         "session": _session(serving),
-        "statements": statements(run, analysis),
+        "statements": statements(run, told),
         "functions": [
             {"name": one.name, "calls": one.calls, "self_ms": one.self_ps / 1e9, "expensive_share": one.expensive_share}
             for one in run.functions
         ],
         "hosts": _hosts(run),
-        "verdict": _verdict(analysis.verdict),
+        "verdict": _verdict(told.verdict),
+        "spans": _spans(inputs, run.steps if merged is None else run.merged_steps),
     }
 
 
@@ -82,10 +93,10 @@ def _as_json(table: Table) -> Any:
     return json.loads(table.to_json())
 
 
-def _merged_steps(run: RunSummary) -> Any:
+def _merged_steps(run: RunSummary) -> StepAnalysis | None:
     if run.environment.hardware is not Hardware.GPU or not len(run.merged_steps):
         return None
-    return _as_json(step_table(analyse(run, steps=run.merged_steps)))
+    return analyse(run, steps=run.merged_steps)
 
 
 def _inferred(inputs: Inputs, analysis: StepAnalysis) -> dict[str, Any] | None:
@@ -233,6 +244,23 @@ def _hosts(run: RunSummary) -> dict[str, Any]:
     limit = middle * (1.0 + STRAGGLER_SHARE)
     slow: Sequence[str] = [host for host, ms in average.items() if ms > limit] if len(average) > 1 else []
     return {"step_ms": average, "median_ms": middle, "stragglers": list(slow)}
+
+
+def _spans(inputs: Inputs, steps: StepTable) -> dict[str, Any] | None:
+    if not len(steps) or not steps.dense_cores:
+        return None
+    # One host keeps its core ids, whatever they are.
+    single = len(inputs.hosts) == 1
+    host = 0 if single else steps.cores[steps.dense_cores[0]] // HOST_CORES
+    own = [i for i in steps.dense_cores if single or steps.cores[i] // HOST_CORES == host]
+    begin, duration = steps.begin_ps[:, own], steps.duration_ps[:, own]
+    took_part = duration >= 0
+    last = np.iinfo(np.int64).max
+    first = np.where(took_part, begin, last).min(axis=1)
+    end = np.where(took_part, begin + duration, -last).max(axis=1)
+    missing = ~took_part.any(axis=1)
+    first[missing] = end[missing] = 0
+    return {"host": inputs.hosts[host].name, "begin_ps": first.tolist(), "end_ps": end.tolist()}
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

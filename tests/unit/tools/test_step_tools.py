@@ -93,6 +93,7 @@ def test_the_overview_of_a_tpu():
     assert more["efficiency"]["memory_bw_percent"] == pytest.approx(0.1)
     assert more["verdict"]["bottleneck"] == "both"
     assert [one["topic"] for one in more["statements"]] == ["input", "idle"]
+    assert more["spans"] == {"host": "h0", "begin_ps": [0, 2 * 10**9], "end_ps": [10**9, 3 * 10**9]}
 
 
 def test_the_core_that_waits_longest_is_named():
