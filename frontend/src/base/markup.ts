@@ -1,0 +1,37 @@
+// The little HTML that the server's sentences carry (links, line breaks) as data; everything else stays text.
+
+export interface Segment {
+  text: string;
+  /** Only http and https addresses. */
+  href: string | null;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", apos: "'", nbsp: " " };
+
+function plain(html: string): string {
+  return html
+    .replace(/<br\s*\/?>/gi, "\n")
+    .replace(/<\/?[a-z][^>]*>/gi, "")
+    .replace(/&([a-z]+|#39);/gi, (all, name: string) => ENTITIES[name.toLowerCase()] ?? all);
+}
+
+function safe(href: string): string | null {
+  return /^https?:\/\//i.test(href) ? href : null;
+}
+
+/** Texts and links of a sentence, in order. */
+export function segments(html: string): Segment[] {
+  const found: Segment[] = [];
+  const add = (text: string, href: string | null): void => {
+    if (text !== "") found.push({ text, href });
+  };
+  const link = /<a\s[^>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)')[^>]*>(.*?)<\/a>/gis;
+  let at = 0;
+  for (const match of html.matchAll(link)) {
+    add(plain(html.slice(at, match.index)), null);
+    add(plain(match[3] ?? ""), safe(plain(match[1] ?? match[2] ?? "")));
+    at = match.index + match[0].length;
+  }
+  add(plain(html.slice(at)), null);
+  return found;
+}
