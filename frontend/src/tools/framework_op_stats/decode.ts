@@ -1,0 +1,72 @@
+// The answer of framework op stats: the ops with idle time, and without.
+import { asList, asTable, badAnswer, numbersOf, textsOf, tidyLabels, withUnits } from "../../api/fields";
+import type { Cell, TableData } from "../../base/table_data";
+
+export type Place = "Device" | "Host";
+
+export interface Op {
+  place: Place;
+  type: string;
+  name: string;
+  occurrences: number;
+  selfUs: number;
+  /** GFLOP/s; 0 when not known. */
+  flopRate: number;
+}
+
+export interface OpStats {
+  /** As shown: percents as such, empty where a number says nothing. */
+  table: TableData;
+  ops: Op[];
+}
+
+export interface FrameworkOps {
+  withIdle: OpStats;
+  withoutIdle: OpStats;
+  task: string;
+  architecture: string;
+}
+
+export const IDLE = "IDLE";
+
+const UNITS: Readonly<Record<string, string>> = {
+  device_total_self_time_percent: "fraction", device_cumulative_total_self_time_percent: "fraction", host_total_self_time_percent: "fraction",
+  Host_cumulative_total_self_time_percent: "fraction", gpu_tensorcore_utilization: "fraction", operational_intensity: "FLOP/B",
+};
+/** Zero means that the costs of the op are not known. */
+const COSTS = new Set(["measured_flop_rate", "model_flop_rate", "measured_memory_bw", "operational_intensity"]);
+
+/** Numbers of the other side, and costs that are not known, become empty. */
+function honest(table: TableData, places: readonly string[]): TableData {
+  const blank = (id: string, value: Cell, row: number): Cell => {
+    const place = places[row];
+    if (/^device_.*percent$/.test(id) && place !== "Device") return null;
+    if (/^host_.*percent$/i.test(id) && place !== "Host") return null;
+    if (id === "gpu_tensorcore_utilization" && place !== "Device") return null;
+    return COSTS.has(id) && value === 0 ? null : value;
+  };
+  return { ...table, columns: table.columns.map((column) => ({ ...column, values: column.values.map((value, row) => blank(column.id, value, row)) })) };
+}
+
+function readStats(value: unknown): OpStats {
+  const what = "the table of ops";
+  const table = asTable(value, what);
+  if (table.columns.length === 0) return { table, ops: [] };
+  const places = textsOf(table, "host_or_device", what);
+  const [types, names] = [textsOf(table, "type", what), textsOf(table, "operation", what)];
+  const [occurrences, selfUs, flopRate] = ["occurrences", "total_self_time", "measured_flop_rate"].map((id) => numbersOf(table, id, what)) as [number[], number[], number[]];
+  const ops = places.map((place, row): Op => ({
+    place: place === "Device" ? "Device" : "Host", type: types[row] ?? "", name: names[row] ?? "",
+    occurrences: occurrences[row] ?? 0, selfUs: selfUs[row] ?? 0, flopRate: flopRate[row] ?? 0,
+  }));
+  return { table: honest(tidyLabels(withUnits(table, UNITS)), places), ops };
+}
+
+/** Reads the whole answer; throws `bad_answer` with the place when the form is another. */
+export function readFrameworkOps(value: unknown): FrameworkOps {
+  const parts = asList(value, "the op statistics");
+  if (parts.length < 2) throw badAnswer("the op statistics have no table without idle time");
+  const [withIdle, withoutIdle] = [readStats(parts[0]), readStats(parts[1])];
+  const { properties } = withIdle.table;
+  return { withIdle, withoutIdle, task: properties["task_type"] ?? "", architecture: properties["architecture_type"] ?? "" };
+}

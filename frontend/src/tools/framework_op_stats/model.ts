@@ -1,0 +1,133 @@
+// Pies, bars and sums of the op statistics. Pure.
+import type { BarsChart, PieChart, Slice } from "../../base/chart_spec";
+import { cutMiddle, formatPercent, formatQuantity } from "../../base/format";
+import { CATEGORIES } from "../../base/step_category";
+import type { TableData } from "../../base/table_data";
+import type { SharePart } from "../../widgets/share_bar";
+import { IDLE } from "./decode";
+import type { FrameworkOps, Op, Place } from "./decode";
+
+/** Slices below this share are one slice, "Other"; and there are never more than this many. */
+const LEAST_SHARE = 0.01;
+const MOST_SLICES = 10;
+const MOST_BARS = 15;
+export const OTHER = "Other";
+
+/** Names in sentences are cut to this length. */
+const MOST_CHARS = 60;
+/** Rates of ops below this share of the time say little: their costs belong to work that runs elsewhere or later. */
+const LEAST_TIME = 0.001;
+
+export type Key = "type" | "name";
+
+/** Own time summed by type or by name, largest first. */
+export function sumsBy(ops: readonly Op[], key: Key): { name: string; occurrences: number; selfUs: number }[] {
+  const sums = new Map<string, { name: string; occurrences: number; selfUs: number }>();
+  for (const op of ops) {
+    const sum = sums.get(op[key]) ?? { name: op[key], occurrences: 0, selfUs: 0 };
+    sum.occurrences += op.occurrences;
+    sum.selfUs += op.selfUs;
+    sums.set(op[key], sum);
+  }
+  return [...sums.values()].sort((a, b) => b.selfUs - a.selfUs || (a.name < b.name ? -1 : 1));
+}
+
+/** The slices of one pie. */
+export function slicesOf(ops: readonly Op[], key: Key): Slice[] {
+  const sums = sumsBy(ops, key).filter(({ selfUs }) => selfUs > 0);
+  const total = sums.reduce((all, { selfUs }) => all + selfUs, 0);
+  const large = sums.filter(({ selfUs }, i) => selfUs / total >= LEAST_SHARE && i < MOST_SLICES);
+  const rest = total - large.reduce((all, { selfUs }) => all + selfUs, 0);
+  let hue = 0;
+  const slices = large.map(({ name, selfUs }): Slice => ({ name, value: selfUs, colour: name === IDLE ? CATEGORIES.idle.colour : hue++ }));
+  return large.length < sums.length ? [...slices, { name: OTHER, value: rest, colour: CATEGORIES.other.colour }] : slices;
+}
+
+export interface Pie {
+  title: string;
+  place: Place;
+  key: Key;
+  spec: PieChart;
+}
+
+/** Up to four pies: by type and by op, on the device and on the host; sides without time are left out. */
+export function piesOf(ops: readonly Op[]): Pie[] {
+  const pies: Pie[] = [];
+  for (const place of ["Device", "Host"] as const) {
+    for (const key of ["type", "name"] as const) {
+      const slices = slicesOf(ops.filter((op) => op.place === place), key);
+      if (slices.length) pies.push({ title: `On ${place.toLowerCase()}, by ${key === "type" ? "op type" : "op"}`, place, key, spec: { kind: "pie", name: "Self time", unit: "us", slices } });
+    }
+  }
+  return pies;
+}
+
+/** FLOP rate of the device ops that know theirs, quickest first; null when none does. */
+export function ratesOf(ops: readonly Op[]): BarsChart | null {
+  const device = ops.filter((op) => op.place === "Device" && op.name !== IDLE);
+  const total = device.reduce((all, { selfUs }) => all + selfUs, 0);
+  const found = device.filter((op) => op.flopRate > 0 && op.selfUs >= LEAST_TIME * total).sort((a, b) => b.flopRate - a.flopRate).slice(0, MOST_BARS);
+  if (found.length === 0) return null;
+  return {
+    kind: "bars",
+    x: { name: "Device op", unit: null, labels: found.map(({ name }) => name) },
+    y: { name: "FLOP rate", unit: "GFLOP/s" },
+    colour: 0,
+    values: found.map(({ flopRate }) => flopRate),
+  };
+}
+
+/** Sums by op type of one side as a table. */
+export function typeTable(ops: readonly Op[], place: Place): TableData {
+  const sums = sumsBy(ops.filter((op) => op.place === place), "type");
+  const total = sums.reduce((all, { selfUs }) => all + selfUs, 0);
+  const number = (id: string, label: string, unit: string | null, help: string, values: readonly (number | null)[]) => ({ id, label, kind: "number" as const, unit, help, values });
+  return {
+    columns: [
+      { id: "type", label: "Operation type", kind: "string", unit: null, help: "Type of the framework op.", values: sums.map(({ name }) => name) },
+      number("occurrences", "Occurrences", null, "How often ops of this type ran.", sums.map(({ occurrences }) => occurrences)),
+      number("self", "Total self time", "us", "Time of all of them without the ops inside.", sums.map(({ selfUs }) => selfUs)),
+      number("share", "Share", "fraction", `Part of the self time of all ops on the ${place.toLowerCase()}.`, sums.map(({ selfUs }) => (total > 0 ? selfUs / total : null))),
+    ],
+    rowCount: sums.length,
+    properties: {},
+  };
+}
+
+export interface Summary {
+  title: string;
+  sentences: string[];
+  picture: string;
+  parts: SharePart[];
+}
+
+function share(ops: readonly Op[], of: (op: Op) => boolean): number {
+  const total = ops.reduce((all, { selfUs }) => all + selfUs, 0);
+  return total > 0 ? ops.filter(of).reduce((all, { selfUs }) => all + selfUs, 0) / total : 0;
+}
+
+/** The strip: which op takes most, and how idle the devices are. */
+export function summary({ withIdle, withoutIdle }: FrameworkOps): Summary {
+  const side = (place: Place, ops: readonly Op[]): Op[] => ops.filter((op) => op.place === place);
+  const words = (place: Place): string | null => {
+    const ops = side(place, withoutIdle.ops);
+    const [first] = sumsBy(ops, "name");
+    if (!first || first.selfUs <= 0) return null;
+    return `On the ${place.toLowerCase()} ${cutMiddle(first.name, MOST_CHARS)} takes most: ${formatPercent(100 * share(ops, (op) => op.name === first.name))} of the op time (${formatQuantity(first.selfUs, "us")})`;
+  };
+  const [device, host] = [words("Device"), words("Host")];
+  const onDevice = side("Device", withIdle.ops);
+  const idle = share(onDevice, (op) => op.name === IDLE);
+  const shown: Place = device ? "Device" : "Host";
+  const slices = slicesOf(side(shown, withIdle.ops), "name").slice(0, 6);
+  const total = side(shown, withIdle.ops).reduce((all, { selfUs }) => all + selfUs, 0);
+  const parts = slices.filter(({ name }) => name !== OTHER).map(({ name, value, colour }): SharePart => ({ name, share: value / total, text: formatQuantity(value, "us"), colour }));
+  const rest = total - parts.reduce((all, part) => all + part.share * total, 0);
+  if (rest > total * 1e-4) parts.push({ name: "Other ops", share: rest / total, text: formatQuantity(rest, "us"), colour: 7 });
+  return {
+    title: device ?? host ?? "No op took measurable time",
+    sentences: [device && host ? `${host}.` : "", onDevice.length ? `The devices are idle ${formatPercent(100 * idle)} of the time.` : "No op of a device was recorded."].filter(Boolean),
+    picture: `Time on the ${shown.toLowerCase()}, idle time included`,
+    parts,
+  };
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { readFrameworkOps } from "./decode";
+import { OTHER, piesOf, ratesOf, slicesOf, summary, sumsBy, typeTable } from "./model";
+
+const COLS = [
+  ["rank", "number"], ["host_or_device", "string"], ["type", "string"], ["operation", "string"], ["occurrences", "number"], ["total_time", "number"], ["total_self_time", "number"],
+  ["device_total_self_time_percent", "number"], ["host_total_self_time_percent", "number"], ["measured_flop_rate", "number"],
+] as const;
+type Row = [number, string, string, string, number, number, number, number, number, number];
+const table = (rows: Row[]) => ({ cols: COLS.map(([id, type]) => ({ id, type, label: id === "total_time" ? "Total time (us)" : id })), rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })), p: { task_type: "Training", architecture_type: "Unknown" } });
+const DOT: Row = [1, "Device", "MatMul", "dot", 4, 600, 600, 0.6, 0, 50];
+const ADD: Row = [2, "Device", "Add", "add", 4, 395, 395, 0.395, 0, 0];
+const TINY: Row = [3, "Device", "Copy", "copy", 1, 0.5, 0.5, 0.005, 0, 9e9];
+const HOST: Row = [4, "Host", "Mul", "mul", 12, 10, 10, 0, 1, 0];
+const IDLE: Row = [1, "Device", "IDLE", "IDLE", 0, 1000, 1000, 0.5, 0, 0];
+const data = readFrameworkOps([table([IDLE, DOT, ADD, TINY, HOST]), table([DOT, ADD, TINY, HOST])]);
+
+describe("framework op stats", () => {
+  it("empties what says nothing: shares of the other side, unknown costs", () => {
+    const { columns } = data.withoutIdle.table;
+    expect(columns.find(({ id }) => id === "device_total_self_time_percent")).toMatchObject({ unit: "fraction", values: [0.6, 0.395, 0.005, null] });
+    expect(columns.find(({ id }) => id === "host_total_self_time_percent")?.values).toEqual([null, null, null, 1]);
+    expect(columns.find(({ id }) => id === "measured_flop_rate")?.values).toEqual([50, null, 9e9, null]);
+    expect(columns.find(({ id }) => id === "total_time")?.label).toBe("Total time");
+  });
+
+  it("merges slices under one percent", () => {
+    expect(slicesOf(data.withoutIdle.ops.filter(({ place }) => place === "Device"), "name").map(({ name, value }) => [name, value])).toEqual([["dot", 600], ["add", 395], [OTHER, 0.5]]);
+    const many = Array.from({ length: 30 }, (_, i) => ({ place: "Host" as const, type: "t", name: `op${i}`, occurrences: 1, selfUs: 10, flopRate: 0 }));
+    expect(slicesOf(many, "name")).toHaveLength(11);
+  });
+
+  it("has up to four pies, those of the device only with device rows", () => {
+    expect(piesOf(data.withIdle.ops).map(({ title }) => title)).toEqual(["On device, by op type", "On device, by op", "On host, by op type", "On host, by op"]);
+    expect(piesOf(data.withIdle.ops.filter(({ place }) => place === "Host"))).toHaveLength(2);
+  });
+
+  it("ranks FLOP rates, without ops that take next to no time", () => {
+    expect(ratesOf(data.withoutIdle.ops)?.x.labels).toEqual(["dot"]);
+    expect(ratesOf([])).toBeNull();
+  });
+
+  it("sums by type", () => {
+    expect(sumsBy([...data.withoutIdle.ops, ...data.withoutIdle.ops], "type")[0]).toEqual({ name: "MatMul", occurrences: 8, selfUs: 1200 });
+    expect(typeTable(data.withoutIdle.ops, "Host").columns.map(({ values }) => values)).toEqual([["Mul"], [12], [10], [1]]);
+  });
+
+  it("says which op takes most and how idle the devices are", () => {
+    const { title, sentences } = summary(data);
+    expect(title).toBe("On the device dot takes most: 60.3% of the op time (600 us)");
+    expect(sentences).toEqual(["On the host mul takes most: 100.0% of the op time (10 us).", "The devices are idle 50.1% of the time."]);
+  });
+
+  it("says what is wrong with another form", () => {
+    expect(() => readFrameworkOps([{}])).toThrow("no table without idle time");
+    expect(() => readFrameworkOps([{ cols: [{ id: "x", type: "string" }], rows: [] }, {}])).toThrow("no column host_or_device");
+  });
+});

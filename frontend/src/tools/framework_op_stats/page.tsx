@@ -1,0 +1,136 @@
+// Which ops of the framework take the time, on devices and on hosts: pies, rates, the table, sums by type.
+import { useMemo, useState } from "preact/hooks";
+import { explain } from "../../api/explain";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf, storeAt } from "../../api/page_state";
+import { useKey } from "../../api/use_key";
+import { formatPercent, plural } from "../../base/format";
+import { Card } from "../../widgets/card";
+import { Chart } from "../../widgets/chart/chart";
+import { swatchStyle } from "../../widgets/chart/look";
+import { useTheme } from "../../widgets/chart/use_theme";
+import { FitTable } from "../../widgets/fit_table";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { ShareBar } from "../../widgets/share_bar";
+import { useLoad } from "../../widgets/use_load";
+import { IDLE, readFrameworkOps } from "./decode";
+import type { FrameworkOps } from "./decode";
+import { OTHER, piesOf, ratesOf, summary, typeTable } from "./model";
+import type { Pie } from "./model";
+import "./page.css";
+
+/** The server lists at most this many ops per side. */
+const MOST_ROWS = 500;
+
+function OpsPage({ run, tool, host, hosts, client, state }: PageProps) {
+  const params = { run, tag: tool.id, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readFrameworkOps(await client.json<unknown>("data", params, { signal })));
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Adding up the ops of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data.withoutIdle.ops.length === 0) {
+    return <Panel tone="empty" title="No framework op was recorded" why="Neither the devices nor the hosts of this profile ran an op of TensorFlow or JAX that the profiler knows." todo={["Choose another host or session on the left.", "Profile while the program is running, for longer."]} />;
+  }
+  return <Sheet data={answer.data} state={state} file={fileNameOf("framework_ops", run, host)} />;
+}
+
+function Sheet({ data, state, file }: { data: FrameworkOps; state: PageProps["state"]; file: string }) {
+  const idle = useKey(state, "idle") === "yes";
+  const shown = idle ? data.withIdle : data.withoutIdle;
+  const pies = useMemo(() => piesOf(shown.ops), [shown]);
+  const rates = useMemo(() => ratesOf(shown.ops), [shown]);
+  const store = useMemo(() => storeAt(state, "t1"), [state]);
+  // The table reads its state once: a filter from a chart makes a new one.
+  const [round, setRound] = useState(0);
+  const { title, sentences, picture, parts } = useMemo(() => summary(data), [data]);
+  const filter = (place: string, column: string, name: string): void => {
+    const exact = name.replace(/[\\,;~]/g, "\\$&");
+    state.set({ "t1.filter": [place ? `host_or_device~${place}` : "", `${column}~${exact}`].filter(Boolean).join(";") }, "replace");
+    setRound(round + 1);
+    document.getElementById("op-table")?.scrollIntoView({ block: "start" });
+  };
+  const full = (["Device", "Host"] as const).some((place) => data.withoutIdle.ops.filter((op) => op.place === place).length >= MOST_ROWS);
+  return (
+    <div class="sheet">
+      <div class="sheet-body ops-page">
+        <section class="strip" aria-label="Summary">
+          <h1>{title}</h1>
+          {sentences.length ? <p>{sentences.join(" ")}</p> : null}
+          {parts.length ? <div><span class="dim">{picture}</span><ShareBar parts={parts} label={picture} /></div> : null}
+          <p class="dim">
+            Task: {data.task || "unknown"}. Architecture: {data.architecture && data.architecture !== "Unknown" ? data.architecture : "unknown"}.
+          </p>
+        </section>
+        <IdleSwitch idle={idle} onChange={(on) => state.set({ idle: on ? "yes" : null }, "replace")} />
+        <div class="pies">{pies.map((pie) => <PieCard key={pie.title} pie={pie} file={file} onPick={(name) => filter(pie.place, pie.key === "type" ? "type" : "operation", name)} />)}</div>
+        {rates ? (
+          <Card title="FLOP rate of device ops" help={"FLOPs per second of each op with at least 0.1% of the time, quickest first.\nFLOPs of the HLO over total time.\nSource: HLO cost estimate, trace."}>
+            <Chart spec={rates} title="" fileName={`${file}_rates`} height={54 + 22 * rates.values.length} onPick={(place) => filter("Device", "operation", rates.x.labels[place] ?? "")} pickHint="Click: show it in the table." />
+          </Card>
+        ) : null}
+        <div id="op-table">
+          <Card title="Ops" class="op-table" help={idle ? "With idle time as an op of its own." : "Without idle time."}>
+            {full ? <p class="dim">At most {MOST_ROWS} ops per side are listed, those with the longest self time.</p> : null}
+            <FitTable most={460} key={`${round}${idle ? "i" : ""}`} data={shown.table} title="" fileName={file} store={store} />
+          </Card>
+        </div>
+        <div class="columns even">
+          {(["Device", "Host"] as const).filter((place) => shown.ops.some((op) => op.place === place)).map((place) => (
+            <Card key={place} title={`Op types on the ${place.toLowerCase()}`} class="type-table">
+              <FitTable most={300} data={typeTable(shown.ops, place)} title="" fileName={`${file}_types_${place.toLowerCase()}`} />
+            </Card>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function IdleSwitch({ idle, onChange }: { idle: boolean; onChange: (on: boolean) => void }) {
+  return (
+    <div class="idle-switch">
+      <span id="idle-label">Include IDLE time in statistics</span>
+      <span class="segmented" role="radiogroup" aria-labelledby="idle-label">
+        {[false, true].map((on) => (
+          <button key={String(on)} type="button" role="radio" aria-checked={idle === on} onClick={() => onChange(on)}>{on ? "Yes" : "No"}</button>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+function PieCard({ pie, file, onPick }: { pie: Pie; file: string; onPick: (name: string) => void }) {
+  const theme = useTheme();
+  const { slices } = pie.spec;
+  const total = slices.reduce((all, { value }) => all + value, 0);
+  const pick = (name: string): void => {
+    if (name !== OTHER) onPick(name);
+  };
+  return (
+    <Card title={pie.title} class="pie-card">
+      <div class="pie">
+        <Chart spec={pie.spec} title={pie.title} fileName={`${file}_pie`} height={132} bare onPick={(place) => pick(slices[place]?.name ?? OTHER)} pickHint="Click: show it in the table." />
+        <ol class="pie-list">
+          {slices.map(({ name, value, colour }) => (
+            <li key={name}>
+              <button type="button" disabled={name === OTHER || name === IDLE} data-tip={name} onClick={() => pick(name)}>
+                <i class="swatch" style={swatchStyle(colour, theme)} />
+                <span>{name}</span>
+                <b class="number">{formatPercent((100 * value) / total)}</b>
+              </button>
+            </li>
+          ))}
+        </ol>
+      </div>
+    </Card>
+  );
+}
+
+const page: PageModule = { ids: ["framework_op_stats", "tensorflow_stats"], Page: OpsPage };
+export default page;

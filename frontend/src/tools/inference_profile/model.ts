@@ -1,0 +1,139 @@
+// Percentile charts and words about requests and batches. Pure.
+import type { StackChart } from "../../base/chart_spec";
+import { filledSeries } from "../../base/chart_spec";
+import { columnOf, propertyNumber } from "../../api/fields";
+import { formatCount, formatPercent, formatQuantity } from "../../base/format";
+import { CATEGORIES } from "../../base/step_category";
+import type { CategoryId } from "../../base/step_category";
+import type { TableData } from "../../base/table_data";
+import type { Figure } from "../../widgets/figures";
+import type { SharePart } from "../../widgets/share_bar";
+import type { Model } from "./decode";
+
+/** Parts of a request from the bottom of a column to its top, in the colours of like categories. */
+const PARTS: readonly (readonly [string, CategoryId])[] = [
+  ["host_preprocessing", "host_compute"],
+  ["host_batch_formation", "compilation"],
+  ["host_runtime", "kernel_launch"],
+  ["data_transfer_h2d", "device_to_device"],
+  ["device_compute", "device_compute"],
+  ["data_transfer_d2h", "output"],
+  ["host_postprocess", "collectives"],
+  ["idle time", "idle"],
+];
+
+/** Rows that stand for one request or batch each, the samples. */
+function sampleRows(table: TableData): number[] {
+  const labels = columnOf(table, "percentile") ?? [];
+  return labels.flatMap((label, row) => (typeof label === "string" && /^\d+(\.\d+)?$/.test(label) ? [row] : []));
+}
+
+const numberAt = (table: TableData, id: string, row: number): number | null => {
+  const value = columnOf(table, id)?.[row];
+  return typeof value === "number" ? value : null;
+};
+
+/** When the sampled items ran, in ps on the axis of the trace; null where the answer does not say. */
+export function sampleWindows(table: TableData): ({ begin: number; end: number } | null)[] {
+  return sampleRows(table).map((row) => {
+    const [begin, end] = [numberAt(table, "begin_ms", row), numberAt(table, "end_ms", row)];
+    return begin !== null && end !== null && end > begin ? { begin: Math.round(begin * 1e9), end: Math.round(end * 1e9) } : null;
+  });
+}
+
+/** Latency of the sampled requests by percentile; null without samples. */
+export function requestChart(requests: TableData): StackChart | null {
+  const rows = sampleRows(requests);
+  if (rows.length === 0) return null;
+  const labels = columnOf(requests, "percentile") ?? [];
+  const parts = PARTS.flatMap(([id, category]) => {
+    const column = requests.columns.find((one) => one.id === id);
+    return column ? [{ name: column.label, colour: CATEGORIES[category].colour, values: rows.map((row) => numberAt(requests, id, row)) }] : [];
+  });
+  return {
+    kind: "stack",
+    x: { name: "Percentile", unit: null, labels: rows.map((row) => `${Number(labels[row])}%`) },
+    y: { name: "Time", unit: "ms" },
+    series: filledSeries(parts),
+    total: "All parts",
+  };
+}
+
+/** Latency of the sampled batches: waiting, then device, then the rest. */
+export function batchChart(batches: TableData): StackChart | null {
+  const rows = sampleRows(batches);
+  if (rows.length === 0) return null;
+  const labels = columnOf(batches, "percentile") ?? [];
+  const rest = rows.map((row) => Math.max(0, (numberAt(batches, "latency", row) ?? 0) - (numberAt(batches, "device_compute", row) ?? 0)));
+  return {
+    kind: "stack",
+    x: { name: "Percentile", unit: null, labels: rows.map((row) => `${Number(labels[row])}%`) },
+    y: { name: "Time", unit: "ms" },
+    series: filledSeries([
+      { name: "Batching delay", colour: CATEGORIES.compilation.colour, values: rows.map((row) => numberAt(batches, "batching_delay_us", row)) },
+      { name: "Device compute", colour: CATEGORIES.device_compute.colour, values: rows.map((row) => numberAt(batches, "device_compute", row)) },
+      { name: "Other processing", colour: CATEGORIES.host_compute.colour, values: rest },
+    ]),
+    total: "Delay and processing",
+  };
+}
+
+function averageRow(table: TableData): number {
+  return (columnOf(table, "percentile") ?? []).findIndex((label) => label === "Average" || label === "Aggregated");
+}
+
+/** Where the average request spends its time; empty when nothing of it is known. */
+export function averageParts({ requests }: Model): SharePart[] {
+  const row = averageRow(requests);
+  const parts = PARTS.flatMap(([id, category]) => {
+    const column = requests.columns.find((one) => one.id === id);
+    const value = column ? numberAt(requests, id, row) : null;
+    return column && value !== null && value > 0 ? [{ name: column.label, help: column.help ?? "", value, colour: CATEGORIES[category].colour }] : [];
+  });
+  const total = parts.reduce((all, { value }) => all + value, 0);
+  return parts.map(({ name, help, value, colour }) => ({ name, help, colour, share: value / total, text: formatQuantity(value, "ms") }));
+}
+
+/** The strip. */
+export function summary(model: Model): { title: string; sentence: string } {
+  const latency = propertyNumber(model.requests.properties, "averageLatencyMs");
+  const rate = propertyNumber(model.requests.properties, "throughput");
+  const largest = [...averageParts(model)].sort((a, b) => b.share - a.share)[0];
+  const title = `A request takes ${formatQuantity(latency, "ms")} on average${largest ? `; ${formatPercent(100 * largest.share)} of it is ${largest.name.toLowerCase()}` : ""}`;
+  return { title, sentence: `${rate === null ? "-" : formatCount(rate)} requests per second.` };
+}
+
+const PARAMETERS = [
+  ["NumBatchThreads", "Batch threads", "Threads that process batches at the same time."],
+  ["MaxBatchSize", "Largest batch size", "Inputs that a batch may hold."],
+  ["BatchTimeoutMicros", "Batch timeout", "How long a batch waits for more requests."],
+  ["MaxEnqueuedBatches", "Most batches in the queue", "Requests beyond it are refused."],
+  ["AllowedBatchSizes", "Allowed batch sizes", "Batches are padded to the next of these."],
+] as const;
+
+/** How the server was told to batch; empty when the profile does not say. */
+export function parameterFigures({ properties }: TableData): Figure[] {
+  if (properties["hasBatchingParam"] !== "true") return [];
+  return PARAMETERS.map(([key, name, help]) => {
+    const text = properties[`batchingParam${key}`] ?? "";
+    const value = key === "BatchTimeoutMicros" && text !== "" && Number.isFinite(Number(text)) ? formatQuantity(Number(text), "us") : text;
+    return { name, help, value: value || null };
+  });
+}
+
+export function rateFigures({ properties }: TableData, what: string): Figure[] {
+  const rate = propertyNumber(properties, "throughput");
+  const latency = propertyNumber(properties, "averageLatencyMs");
+  return [
+    { name: "Throughput", value: rate === null ? null : `${formatCount(rate)} ${what}/s`, better: "higher", help: `How many ${what} are done per second.\nTheir number over the time from the first begin to the last end.\nSource: trace.` },
+    { name: "Average latency", value: latency === null ? null : formatQuantity(latency, "ms"), better: "lower", help: `From begin to end.\nMean over all ${what}.\nSource: trace.` },
+  ];
+}
+
+/** Columns that the server takes no percentiles of. */
+const NO_ORDER = new Set(["throughput", "begin_ms", "end_ms"]);
+
+/** Labels of the columns that percentiles can be taken of. */
+export function sortColumns(table: TableData): string[] {
+  return table.columns.filter((column) => column.kind === "number" && !NO_ORDER.has(column.id)).map((column) => column.label);
+}

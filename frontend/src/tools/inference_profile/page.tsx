@@ -1,0 +1,139 @@
+// Latency of the requests and batches of a model server, and what each was waiting for.
+import { useMemo } from "preact/hooks";
+import { explain } from "../../api/explain";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf, storeAt, toolPatch } from "../../api/page_state";
+import { useKey } from "../../api/use_key";
+import type { TableData } from "../../base/table_data";
+import { Card } from "../../widgets/card";
+import { Chart } from "../../widgets/chart/chart";
+import { Figures } from "../../widgets/figures";
+import { FitTable } from "../../widgets/fit_table";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { ShareBar } from "../../widgets/share_bar";
+import { useLoad } from "../../widgets/use_load";
+import { hasRequests, readInference } from "./decode";
+import type { Model } from "./decode";
+import { averageParts, batchChart, parameterFigures, rateFigures, requestChart, sampleWindows, sortColumns, summary } from "./model";
+import "./page.css";
+
+const DEFAULT_ORDER = "Latency";
+/** Keys of the address that belong to this page. */
+const OWN_KEYS = ["model", "request_column", "batch_column"];
+
+function InferencePage({ run, tool, host, client, state }: PageProps) {
+  const wanted = useKey(state, "model");
+  const request = useKey(state, "request_column");
+  const batch = useKey(state, "batch_column");
+  const params = { run, tag: tool.id, host: host ?? undefined, request_column: request, batch_column: batch };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readInference(await client.json<unknown>("data", params, { signal })));
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what="Looking for requests" rows={16} />;
+  const models = answer.data.filter(hasRequests);
+  const model = models.find(({ name }) => name === wanted) ?? models[0];
+  if (!model) {
+    return <Panel tone="empty" title="No requests in this profile" why="No event of a model server (TensorFlow Serving, TFRT, Orbax) and no root event of a request was recorded on this host." todo={["Profile while requests are served.", "Choose another host or session on the left."]} />;
+  }
+  const file = fileNameOf("inference", run, host, model.name);
+  return (
+    <div class="sheet">
+      <div class="sheet-body inference-page">
+        <Summary model={model} models={models} state={state} several={tool.host_names.length > 1} />
+        <Section title="Request level analysis" kind="requests" table={model.requests} chart={requestChart(model.requests)} order={request} orderKey="request_column" host={host} prefix="t1" file={`${file}_requests`} state={state} />
+        {model.batches ? <Section title="Batch level analysis" kind="batches" table={model.batches} chart={batchChart(model.batches)} order={batch} orderKey="batch_column" host={host} prefix="t2" file={`${file}_batches`} state={state} /> : null}
+        {model.patterns ? (
+          <Card title="Tensor transfer analysis" class="table-card" help={"How often tensors of a shape and layout were brought into the device's order, and how long that took.\nSource: trace."}>
+            <FitTable most={320} data={model.patterns} title="" fileName={`${file}_patterns`} store={storeAt(state, "t3")} />
+          </Card>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+function Summary({ model, models, state, several }: { model: Model; models: readonly Model[]; state: PageProps["state"]; several: boolean }) {
+  const { title, sentence } = summary(model);
+  const parts = averageParts(model);
+  return (
+    <section class="strip" aria-label="Summary">
+      <div class="model-picker">
+        <label for="model">Model</label>
+        <select id="model" class="field" value={model.name} disabled={models.length < 2} onChange={(event) => state.set({ model: event.currentTarget.value }, "push")}>
+          {models.map(({ name }) => <option key={name} value={name}>{name === "ALL" ? "all requests" : name}</option>)}
+        </select>
+      </div>
+      <h1>{title}</h1>
+      <p>{sentence}{several ? " Requests that run on several hosts may be incomplete: each host is read by itself." : ""}</p>
+      {parts.length ? <div><span class="dim">The average request</span><ShareBar parts={parts} label="The average request" /></div> : null}
+    </section>
+  );
+}
+
+interface SectionProps {
+  title: string;
+  kind: "requests" | "batches";
+  table: TableData;
+  chart: ReturnType<typeof requestChart>;
+  order: string | null;
+  orderKey: string;
+  prefix: string;
+  file: string;
+  state: PageProps["state"];
+  host: string | null;
+}
+
+function Section({ host, title, kind, table, chart, order, orderKey, prefix, file, state }: SectionProps) {
+  const store = useMemo(() => storeAt(state, prefix), [state, prefix]);
+  const parameters = kind === "batches" ? parameterFigures(table) : [];
+  const columns = sortColumns(table);
+  const spec = useMemo(() => chart, [table]);
+  const windows = useMemo(() => sampleWindows(table), [table]);
+  const open = (place: number): void => {
+    const window = windows[place];
+    if (window) state.set(toolPatch("trace_viewer@", host, OWN_KEYS, { window: `${window.begin},${window.end}` }), "push");
+  };
+  const known = windows.some((window) => window !== null);
+  return (
+    <>
+      <div class="columns narrow-wide">
+        <div class="column">
+          <Card title={title}><Figures items={rateFigures(table, kind)} /></Card>
+          {kind === "batches" ? (
+            <Card title="Batching parameters">
+              {parameters.length ? <Figures items={parameters} /> : <p class="dim">The profile does not say how the server was told to batch.</p>}
+            </Card>
+          ) : null}
+        </div>
+        {spec ? (
+          <Card title={`Sampled ${kind} by percentile of ${order ?? DEFAULT_ORDER}`} help={"Each column is one request or batch; its percentile says how many come before it in the chosen order.\nSource: trace."}>
+            <Chart spec={spec} title="" fileName={`${file}_percentiles`} height={230} onPick={known ? open : undefined} pickHint={known ? "Click: open in the trace viewer. Drag: zoom." : "Drag: zoom."} />
+          </Card>
+        ) : null}
+      </div>
+      <Card
+        title={kind === "requests" ? "Requests" : "Batches"}
+        class="table-card"
+        tools={
+          <label class="order">
+            Percentiles of{" "}
+            <select class="field" value={order ?? DEFAULT_ORDER} onChange={(event) => state.set({ [orderKey]: event.currentTarget.value === DEFAULT_ORDER ? null : event.currentTarget.value }, "push")}>
+              {columns.map((label) => <option key={label} value={label}>{label}</option>)}
+            </select>
+          </label>
+        }
+      >
+        <FitTable most={360} data={table} title="" fileName={file} store={store} />
+      </Card>
+    </>
+  );
+}
+
+const page: PageModule = { ids: ["inference_profile"], Page: InferencePage };
+export default page;

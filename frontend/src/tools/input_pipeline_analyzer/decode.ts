@@ -1,0 +1,69 @@
+// The answer of the input pipeline analyzer: five tables.
+import { asList, asTable, badAnswer, propertyNumber, relabelled, textsOf, withUnits } from "../../api/fields";
+import { readConclusion, readMessages, readSteps } from "../../api/step_table";
+import type { Message } from "../../api/step_table";
+import type { StepBreakdown } from "../../base/steps";
+import type { TableData } from "../../base/table_data";
+
+export interface HostPart {
+  name: string;
+  help: string;
+  us: number;
+  /** Hue of the categorical palette. */
+  hue: number;
+}
+
+export interface InputPipeline {
+  /** TPU: the core that waited longest, per step; null elsewhere. */
+  waitingCores: { steps: string[]; cores: string[] } | null;
+  steps: StepBreakdown;
+  ops: TableData;
+  /** How the host's input processing splits, in the order of the documents. */
+  host: HostPart[];
+  tips: string[];
+  messages: Message[];
+  conclusion: { level: string; percent: number };
+}
+
+const TABLES = 5;
+const LABELS = { opName: "Input op", timeInMs: "Total time", timeInPercent: "Total time (share)", selfTimeInMs: "Self time", selfTimeInPercent: "Self time (share)" };
+
+/** Property of the table of ops -> name, hue and sentence of the documents. */
+const HOST_PARTS = [
+  ["unclassified_nonequeue_us", "Other data reading or processing", 5, "Input processing that no op of the table explains."],
+  ["demanded_file_read_us", "Reading data from files on demand", 0, "Reads without caching, prefetching or interleaving: the program waits for each."],
+  ["advanced_file_read_us", "Reading data from files in advance", 1, "Reads with caching, prefetching or interleaving."],
+  ["preprocessing_us", "Data preprocessing", 2, "Transformations such as decompressing and parsing."],
+  ["enqueue_us", "Enqueuing data to be transferred to the device", 7, "Handing data to the device's infeed queue."],
+] as const;
+
+function readWaitingCores(table: TableData): InputPipeline["waitingCores"] {
+  if (table.columns.length < 2 || table.rowCount < 2) return null;
+  const [, ...columns] = table.columns;
+  return { steps: columns.map(({ values }) => String(values[0] ?? "")), cores: columns.map(({ values }) => String(values[1] ?? "")) };
+}
+
+/** Reads the whole answer; throws `bad_answer` with the place when the form is another. */
+export function readInputPipeline(value: unknown): InputPipeline {
+  const parts = asList(value, "the input pipeline");
+  if (parts.length < TABLES) throw badAnswer(`the input pipeline has ${parts.length} tables in place of ${TABLES}`);
+  const steps = readSteps(parts[1]);
+  const ops = asTable(parts[2], "the table of input ops");
+  const tips = asTable(parts[3], "the table of tips");
+  return {
+    waitingCores: readWaitingCores(asTable(parts[0], "the table of waiting cores")),
+    steps,
+    ops: relabelled(withUnits(ops, { timeInPercent: "fraction", selfTimeInPercent: "fraction" }), LABELS),
+    host: HOST_PARTS.map(([key, name, hue, help]) => ({ name, hue, help, us: propertyNumber(ops.properties, key) ?? 0 })),
+    tips: tips.columns.length ? textsOf(tips, "link", "the table of tips") : [],
+    messages: readMessages(parts[4]),
+    conclusion: readConclusion(steps.properties["input_conclusion"] ?? ""),
+  };
+}
+
+/** Cores that waited longest and in how many steps, most steps first. */
+export function waitingCounts({ cores }: { cores: readonly string[] }): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const core of cores) counts.set(core, (counts.get(core) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+}

@@ -1,0 +1,141 @@
+// Does the program wait for its input, and which part of the pipeline is to blame: summary, device side, host side.
+import { useMemo } from "preact/hooks";
+import { explain } from "../../api/explain";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf, storeAt } from "../../api/page_state";
+import { plural } from "../../base/format";
+import { stepChart } from "../../base/steps";
+import { Callouts } from "../../widgets/callouts";
+import { Card } from "../../widgets/card";
+import { Chart } from "../../widgets/chart/chart";
+import { FitTable } from "../../widgets/fit_table";
+import { Figures } from "../../widgets/figures";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { RichText } from "../../widgets/rich_text";
+import { ShareBar } from "../../widgets/share_bar";
+import { useLoad } from "../../widgets/use_load";
+import { readInputPipeline } from "./decode";
+import type { InputPipeline } from "./decode";
+import { hostParts, limitOf, stepFigures, waitingChart, waitingParts, waitingTable, waitingWords } from "./model";
+import "./page.css";
+
+function InputPage({ run, tool, host, hosts, client, state }: PageProps) {
+  const params = { run, tag: tool.id, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readInputPipeline(await client.json<unknown>("data", params, { signal })));
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Analysing the input of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  const file = fileNameOf("input", run, host);
+  const parts = { data: answer.data, file, state };
+  return (
+    <div class="sheet">
+      <div class="sheet-body input-page">
+        <Callouts messages={answer.data.messages} />
+        <Summary data={answer.data} />
+        <DeviceSide {...parts} />
+        <HostSide {...parts} />
+      </div>
+    </div>
+  );
+}
+
+interface PartProps {
+  data: InputPipeline;
+  file: string;
+  state: PageProps["state"];
+}
+
+function Summary({ data }: { data: InputPipeline }) {
+  const { tone, title } = limitOf(data);
+  const { input_conclusion: conclusion, output_conclusion: output, summary_nextstep: next } = data.steps.properties;
+  const parts = waitingParts(data);
+  return (
+    <section class={`strip ${tone === "none" ? "" : tone}`} aria-label="Summary">
+      <h1>{title}</h1>
+      {parts.length ? <ShareBar parts={parts} label="Step time waiting for input" /> : null}
+      {conclusion ? <p><RichText html={conclusion} /></p> : null}
+      {output ? <p><RichText html={output} /></p> : null}
+      {next ? <p><strong>Next: </strong><RichText html={next} /></p> : null}
+    </section>
+  );
+}
+
+function DeviceSide({ data, file }: PartProps) {
+  const { steps, waitingCores } = data;
+  const chart = useMemo(() => stepChart(steps), [steps]);
+  const waiting = useMemo(() => waitingChart(steps), [steps]);
+  const table = useMemo(() => (waitingCores ? waitingTable(waitingCores) : null), [waitingCores]);
+  if (steps.labels.length === 0) {
+    return (
+      <Card title="2. Device-side analysis">
+        <p class="dim">Not shown: the profile holds no steps. Mark steps in the program, or profile longer.</p>
+      </Card>
+    );
+  }
+  return (
+    <>
+      <div class="columns narrow-wide">
+        <Card title="2. Device-side analysis: statistics"><Figures items={stepFigures(steps)} /></Card>
+        <Card title="Device step time" help={"Time of every step by what it was spent on; red is waiting for input.\nSource: trace."}>
+          <Chart spec={chart} title="" fileName={`${file}_steps`} height={220} pickHint="Drag: zoom." />
+        </Card>
+      </div>
+      {waiting ? (
+        <div class={table && waitingCores ? "columns narrow-wide" : "columns"}>
+          {table && waitingCores ? (
+            <Card title="Core with the longest wait for input" class="cores">
+              <p>{waitingWords(waitingCores)}</p>
+              <FitTable most={212} data={table} title="" fileName={`${file}_waiting_cores`} />
+            </Card>
+          ) : null}
+          <Card title="Share of step time waiting for input" help={"Line: mean over the cores. Band: from the core that waits least to the one that waits most.\nSource: trace."}>
+            <Chart spec={waiting} title="" fileName={`${file}_waiting`} height={230} pickHint="Drag: zoom." />
+          </Card>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+function HostSide({ data, file, state }: PartProps) {
+  const parts = hostParts(data);
+  const store = useMemo(() => storeAt(state, "t1"), [state]);
+  if (data.ops.rowCount === 0 && parts.length === 0) {
+    return (
+      <Card title="3. Host-side analysis">
+        <p class="dim">Not possible: the profile holds no input op. Use the tf.data API, or instrument the program's own input pipeline.</p>
+        <Tips tips={data.tips} />
+      </Card>
+    );
+  }
+  return (
+    <>
+      <Card title="3. Host-side analysis: breakdown of input processing time" help={"Input processing of the host by kind.\nOwn times of the input ops, scaled to the time outside enqueuing.\nSource: trace."}>
+        {parts.length ? <ShareBar parts={parts} label="Breakdown of input processing time on the host" /> : <p class="dim">The input ops took no measurable time.</p>}
+        <Tips tips={data.tips} />
+      </Card>
+      <Card title="Input op statistics" folded={false} class="input-ops" help={"Ops of the host's input pipeline, without the op that only waits for them.\nSource: trace."}>
+        <FitTable most={360} data={data.ops} title="" fileName={`${file}_ops`} store={store} />
+      </Card>
+    </>
+  );
+}
+
+function Tips({ tips }: { tips: readonly string[] }) {
+  if (tips.length === 0) return null;
+  return (
+    <div class="tips">
+      <h3>What can be done to reduce the host's input time</h3>
+      <ul>{tips.map((tip) => <li key={tip}><RichText html={tip} /></li>)}</ul>
+    </div>
+  );
+}
+
+const page: PageModule = { ids: ["input_pipeline_analyzer"], Page: InputPage };
+export default page;

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { readOverview, verdictOf } from "./decode";
+import { headline, hostLine } from "./headline";
+import { inferredChart } from "./inferred";
+import { latencyChart } from "./latency";
+import { traceTarget } from "./step_card";
+import { environment, performance } from "./summary";
+import { statementsOf, tipGroups, tipParts } from "./tips";
+
+type Value = string | number | boolean | null;
+const table = (cols: Record<string, string>, rows: Value[][] = [], p: Record<string, string> = {}) => ({
+  cols: Object.entries(cols).map(([id, type]) => ({ id, label: id, type })),
+  rows: rows.map((values) => ({ c: values.map((v) => ({ v })) })),
+  p,
+});
+const STEP = { stepnum: "string", deviceComputeTimeMs: "number", hostComputeTimeMs: "number", infeedTimeMs: "number", otherTimeMs: "number", stepTimeMs: "number" };
+const STEPS = table(STEP, [["train 1", 1, 2, 6, 1, 10], ["train 2", 1, 2, 6, 1, 10]], { hardware_type: "CPU_ONLY", input_conclusion: "Your program is HIGHLY input-bound because 60.0% of the total step time sampled is waiting for input." });
+const NO_STEPS = table(STEP, [], { hardware_type: "TPU" });
+const LATENCY = { percentile: "string", hostTimeMs: "number", deviceTimeMs: "number", communicationTimeMs: "number", totalTimeMs: "number" };
+
+function payload({ steps = STEPS, general = {}, environment: facts = {}, latency = [], extras }: { steps?: unknown; general?: Record<string, string>; environment?: Record<string, string>; latency?: Value[][]; extras?: unknown } = {}): unknown[] {
+  const ops = table({ selfTimePercent: "number", cumulativeTimePercent: "number", category: "string", operation: "string", flopRate: "number" }, [[0.75, 0.75, "MatMul", "dot", 12], [0.25, 1, "Unknown", "copy", 0]], general);
+  const tips = table(
+    { tip_type: "string", link: "string", description: "string" },
+    [["faq", "See the FAQ", "FAQ"], ["host", "input_pipeline_analyzer (Section 3)", "Host time"], ["device", "op_profile (ops)", "Device time"], ["doc", '<a href="https://www.tensorflow.org/guide/data" target="_blank">Guide</a>', "Resources"]],
+    { non_bottleneck_tip_types: "device", statement: "HIGHLY input-bound" },
+  );
+  const parts: unknown[] = [ops, steps, table({ host_id: "string" }, [], { host_count: "1", device_core_count: "0", device_type: "CPU", is_training: "true", ...facts }), tips, table(LATENCY, latency), {}, table({ severity: "string", message: "string" }, [["WARNING", "careful"]])];
+  return extras === undefined ? parts : [...parts, extras];
+}
+
+const verdict = (patch: Record<string, { level: string; percent: number }> = {}) => ({
+  input: { level: "NOT", percent: 1 }, output: { level: "no", percent: 0 }, idle: { level: "no", percent: 0 }, collectives: { level: "no", percent: 0 }, kernel_launch: { level: "no", percent: 0 }, all_others: { level: "no", percent: 0 }, ...patch,
+});
+const extras = (patch: Record<string, unknown> = {}) => ({ steps: null, inferred_steps: null, efficiency: { flop_rate_percent: null, memory_bw_percent: null, goodput_percent: 5.7, over: "steps" }, session: null, statements: [], functions: [], hosts: { step_ms: {}, median_ms: 0, stragglers: [] }, verdict: verdict(), spans: null, ...patch });
+const INFERRED = {
+  host: "h", evidence: { source: "device program", event: "jit_f(1)", line: "XLA Modules", plane: "/device:TPU:0", occurrences: 2, period_ms: 10, variation: 0.1, coverage: 0.8 },
+  table: table({ stepnum: "string", beginMs: "number", stepTimeMs: "number", deviceBusyMs: "number", deviceIdleMs: "number" }, [["0", 0, 10, 8, 2], ["1", 10, 10, 7, 3]]),
+  statistics: { average: 10, deviation: 0, minimum: 10, maximum: 10, count: 2 },
+};
+
+describe("the overview's answer", () => {
+  it("is read with and without the further readings", () => {
+    const plain = readOverview(payload());
+    expect(plain.extras).toBeNull();
+    expect(verdictOf(plain).input).toEqual({ level: "HIGHLY", percent: 60 });
+    expect(plain.messages).toEqual([{ severity: "warning", text: "careful" }]);
+    expect(plain.ops.columns[0]).toMatchObject({ label: "Time", unit: "fraction" });
+    expect(readOverview(payload({ extras: extras({ spans: { host: "h", begin_ps: [5, 20], end_ps: [15, 30] } }) })).extras?.spans?.endPs).toEqual([15, 30]);
+  });
+
+  it("says what is wrong with another form", () => {
+    expect(() => readOverview({})).toThrow("the overview is no list");
+    expect(() => readOverview([])).toThrow("0 tables in place of 7");
+    expect(() => readOverview(payload({ extras: extras({ session: { requests: "many" } }) }))).toThrow("requests of the session is no number");
+  });
+});
+
+describe("the strip", () => {
+  it("names the input when it limits", () => {
+    const { tone, title, sentences, parts } = headline(readOverview(payload()));
+    expect([tone, title]).toEqual(["bad", "Input-bound: 60.0% of the step time is waiting for input"]);
+    expect(sentences[0]).toBe("2 steps, 10 ms each.");
+    expect(parts.map(({ name, share, text }) => [name, share, text])).toEqual([["deviceComputeTimeMs", 0.1, "1 ms"], ["hostComputeTimeMs", 0.2, "2 ms"], ["infeedTimeMs", 0.6, "6 ms"], ["otherTimeMs", 0.1, "1 ms"]]);
+  });
+
+  it.each([
+    [{ output: { level: "high", percent: 30 } }, "Output-bound: 30.0% of the step time is output"],
+    [{ collectives: { level: "high", percent: 18.7 } }, "Bound by communication: 18.7% of the step time is collectives between devices"],
+    [{ idle: { level: "high", percent: 40 } }, "Devices wait for the host: 40.0% of the step time they are idle"],
+    [{}, "Not input-bound; most of the step, 60.0%, is infeedtimems"],
+  ])("names what else limits: %j", (patch, title) => {
+    expect(headline(readOverview(payload({ extras: extras({ verdict: verdict(patch) }) }))).title).toBe(title);
+  });
+
+  it("speaks of requests, of guesses, of nothing", () => {
+    const session = { requests: 5, average_ms: 3, host_ms: 2.52, device_ms: 0.4, communication_ms: 0.08 };
+    expect(headline(readOverview(payload({ steps: NO_STEPS, extras: extras({ session }) }))).title).toBe("A request takes 3 ms; 84.0% of it is the host");
+    const guess = headline(readOverview(payload({ steps: NO_STEPS, extras: extras({ inferred_steps: INFERRED }) })));
+    expect(guess.title).toBe("Inferred steps: 10 ms on average");
+    expect(guess.parts.map(({ share }) => share)).toEqual([0.75, 0.25]);
+    const none = headline(readOverview(payload({ steps: NO_STEPS })));
+    expect(none.title).toBe("No steps in this profile");
+    expect(none.parts.map(({ name }) => name)).toEqual(["dot", "copy"]);
+    const busy = headline(readOverview(payload({ steps: NO_STEPS, general: { device_duty_cycle_percent: "86.5%" }, environment: { device_core_count: "4" } })));
+    expect(busy.title).toBe("Devices busy 86.5% of the time; steps unknown");
+  });
+
+  it("compares hosts", () => {
+    const line = (stragglers: string[], ms: Record<string, number>) => hostLine(readOverview(payload({ extras: extras({ hosts: { step_ms: ms, median_ms: 10, stragglers } }) })));
+    expect(line([], { a: 10 })).toBeNull();
+    expect(line([], { a: 10, b: 10.5 })).toEqual({ warn: false, text: "2 hosts, no straggler: steps take 10 ms on a to 10.50 ms on b (5.0% apart)." });
+    expect(line(["b"], { a: 10, b: 13, c: 10 })).toEqual({ warn: true, text: "Straggler: b (13 ms, 30.0% over the median host)." });
+  });
+});
+
+describe("lists of metrics", () => {
+  it("shows step parts on CPUs, the last first, empty ones left out", () => {
+    const items = performance(readOverview(payload({ general: { host_tf_op_percent: "0.0%", device_tf_op_percent: "0.0%", host_op_time_eager_percent: "0.0%", device_op_time_eager_percent: "12.0%" } })));
+    expect(items.map(({ name, value }) => [name, value])).toEqual([
+      ["Average step time", "10 ms"], ["otherTimeMs", "1 ms"], ["infeedTimeMs", "6 ms"], ["hostComputeTimeMs", "2 ms"], ["deviceComputeTimeMs", "1 ms"],
+      ["Framework op placement: host", null], ["Framework op placement: device", null], ["Eager execution: host", "0.0%"], ["Eager execution: device", "12.0%"],
+    ]);
+  });
+
+  it("tells missing counters from zero on TPUs", () => {
+    const overview = readOverview(payload({ steps: NO_STEPS, general: { mxu_utilization_percent: "0.0%", hbm_utilization_percent: "12.5%", device_duty_cycle_percent: "63.2%" }, environment: { device_core_count: "8" }, extras: extras() }));
+    const items = Object.fromEntries(performance(overview).map(({ name, value }) => [name, value]));
+    expect(items).toMatchObject({ "TPU matrix units used": null, "HBM bandwidth used": "12.5%", "TPU duty cycle": "63.2%", "Program goodput efficiency": "5.7%", "FLOP rate against the roofline": null });
+  });
+
+  it("says what the profile was taken on", () => {
+    const items = Object.fromEntries(environment(readOverview(payload({ environment: { profile_duration_ms: "784" } }))).map(({ name, value }) => [name, value]));
+    expect(items).toMatchObject({ Hosts: "1", "Device cores": null, Program: "training", "Profile covers": "784 ms" });
+  });
+});
+
+describe("recommendations", () => {
+  it("leaves out what is no bottleneck, documents and FAQ last", () => {
+    expect(tipGroups(readOverview(payload())).map(({ heading }) => heading)).toEqual(["Host time", "Resources", "FAQ"]);
+    expect(statementsOf(readOverview(payload())).map(({ text }) => text)).toEqual(["HIGHLY input-bound"]);
+  });
+
+  it("makes links of known tools only", () => {
+    const tools = new Map([["input_pipeline_analyzer", "Input pipeline"], ["trace_viewer@", "Trace viewer"]]);
+    expect(tipParts("input_pipeline_analyzer (x)", tools)).toEqual([{ text: "Input pipeline", href: null, tool: "input_pipeline_analyzer" }, { text: " (x)", href: null, tool: null }]);
+    expect(tipParts("trace_viewer, op_profile", tools).map(({ tool }) => tool)).toEqual(["trace_viewer@", null, null]);
+    expect(tipParts('<a href="https://x.org">g</a>', tools)).toEqual([{ text: "g", href: "https://x.org", tool: null }]);
+  });
+});
+
+describe("charts and links", () => {
+  it("stacks host, device and communication", () => {
+    const { latency } = readOverview(payload({ latency: [["Avg", 2.5, 0.4, 0.1, 3]] }));
+    expect(latencyChart(latency).series.map(({ name, values }) => [name, values])).toEqual([["Host", [2.5]], ["Device", [0.4]], ["Communication", [0.1]]]);
+  });
+
+  it("shows inferred steps busy and idle", () => {
+    const inferred = readOverview(payload({ steps: NO_STEPS, extras: extras({ inferred_steps: INFERRED }) })).extras?.inferred;
+    expect(inferred && inferredChart(inferred).series.map(({ values }) => values)).toEqual([[8, 7], [2, 3]]);
+  });
+
+  it("opens the trace viewer at a step, by its time or by its name", () => {
+    const overview = readOverview(payload({ extras: extras({ spans: { host: "h", begin_ps: [100, 300], end_ps: [200, 400] } }) }));
+    expect(traceTarget(overview, 1)).toEqual({ window: "295,405", host: "h" });
+    expect(traceTarget(readOverview(payload()), 1)).toEqual({ find: "train 2" });
+    expect(traceTarget(readOverview(payload()), 7)).toBeNull();
+  });
+});

@@ -1,0 +1,87 @@
+// The first page: what limits the program, how long steps take, where the time goes, and what to look at next.
+import { useMemo } from "preact/hooks";
+import { explain } from "../../api/explain";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf, toolPatch } from "../../api/page_state";
+import type { RunInfo } from "../../api/types";
+import { useKey } from "../../api/use_key";
+import { plural } from "../../base/format";
+import { Callouts } from "../../widgets/callouts";
+import { Card } from "../../widgets/card";
+import { Figures } from "../../widgets/figures";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { useLoad } from "../../widgets/use_load";
+import { readOverview } from "./decode";
+import type { Overview } from "./decode";
+import { InferredCard } from "./inferred";
+import { LatencyCard } from "./latency";
+import { Recommendations } from "./recommendations";
+import { StepCard } from "./step_card";
+import { Strip } from "./strip";
+import { environment, performance } from "./summary";
+import { TopOps } from "./top_ops";
+import "./page.css";
+
+/** What every part of the page gets. */
+export interface PartProps {
+  page: PageProps;
+  overview: Overview;
+  /** Titles of the tools that have data, by id. */
+  tools: ReadonlyMap<string, string>;
+  /** Opens another tool of the same run. */
+  open: (tool: string, more?: Readonly<Record<string, string>>) => void;
+  fileName: string;
+}
+
+/** Keys of the address that belong to this page. */
+const OWN_KEYS = ["step_event", "view"];
+
+function OverviewPage(page: PageProps) {
+  const { run, tool, host, hosts, client, state } = page;
+  const event = useKey(state, "step_event");
+  const params = { run, tag: tool.id, host: host ?? undefined, extended: "true", step_event: event };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readOverview(await client.json<unknown>("data", params, { signal })));
+  const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
+  const tools = useMemo(() => new Map(info.data?.tools.filter((one) => one.available).map((one) => [one.id, one.title])), [info.data]);
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        {event ? <button type="button" class="button" onClick={() => state.set({ step_event: null }, "push")}>Forget the named event</button> : null}
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Computing the overview of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  const fileName = fileNameOf("overview", run, host);
+  const open: PartProps["open"] = (id, more = {}) => state.set(toolPatch(id, host, OWN_KEYS, more), "push");
+  return <Sheet page={page} overview={answer.data} tools={tools} open={open} fileName={fileName} />;
+}
+
+function Sheet(props: PartProps) {
+  const { overview } = props;
+  return (
+    <div class="sheet">
+      <div class="sheet-body overview">
+        <Callouts messages={overview.messages} />
+        <Strip {...props} />
+        <div class="columns narrow-wide">
+          <div class="column">
+            <Card title="Performance summary"><Figures items={performance(overview)} /></Card>
+            <Card title="Run environment"><Figures items={environment(overview)} /></Card>
+          </div>
+          <div class="column">
+            <StepCard {...props} />
+            <LatencyCard {...props} />
+            <InferredCard {...props} />
+            <Recommendations {...props} />
+          </div>
+        </div>
+        <TopOps {...props} />
+      </div>
+    </div>
+  );
+}
+
+const page: PageModule = { ids: ["overview_page"], Page: OverviewPage };
+export default page;

@@ -1,0 +1,36 @@
+// What to do next: statements, then tips whose tool names are links within the page.
+import { Card } from "../../widgets/card";
+import { RichText } from "../../widgets/rich_text";
+import { statementsOf, tipGroups, tipParts } from "./tips";
+import type { PartProps } from "./page";
+
+export function Recommendations({ overview, tools, open }: PartProps) {
+  const statements = statementsOf(overview);
+  const groups = tipGroups(overview);
+  const functions = (overview.extras?.functions ?? []).filter(({ share }) => share >= 0.2);
+  return (
+    <Card title="Recommendations for next steps" class="tips">
+      {statements.length ? (
+        <ul class="statements">
+          {statements.map(({ text }) => <li key={text}><RichText html={text} /></li>)}
+        </ul>
+      ) : null}
+      {functions.length ? <p class="dim">Functions that are traced or run eagerly most: {functions.slice(0, 3).map(({ name, share }) => `${name} (${(100 * share).toFixed(1)}%)`).join(", ")}.</p> : null}
+      {groups.map(({ heading, tips }) => (
+        <div key={heading}>
+          <h3>{heading}</h3>
+          <ul>
+            {tips.map((tip) => (
+              <li key={tip}>
+                {tipParts(tip, tools).map(({ text, href, tool }, i) => {
+                  if (tool !== null) return <button key={i} type="button" class="link" onClick={() => open(tool)}>{text}</button>;
+                  return href === null ? text : <a key={i} href={href} target="_blank" rel="noreferrer noopener">{text}</a>;
+                })}
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </Card>
+  );
+}

@@ -1,0 +1,133 @@
+// One step on every worker side by side, to find the one that keeps the others waiting.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { explain } from "../../api/explain";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf } from "../../api/page_state";
+import { useKey } from "../../api/use_key";
+import { plural } from "../../base/format";
+import { Callouts } from "../../widgets/callouts";
+import { Card } from "../../widgets/card";
+import { Chart } from "../../widgets/chart/chart";
+import { swatchStyle } from "../../widgets/chart/look";
+import { useTheme } from "../../widgets/chart/use_theme";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { useLoad } from "../../widgets/use_load";
+import { readPod } from "./decode";
+import type { Pod, PodStep } from "./decode";
+import { chooseStep, podHeadline, stepLabel, stepsChart, workerCard, workersChart } from "./model";
+import "./page.css";
+
+/** The address follows the slider after this pause, so that a drag makes no hundred history entries. */
+const SETTLE_MS = 200;
+
+function PodPage({ run, tool, host, hosts, client, state }: PageProps) {
+  const params = { run, tag: tool.id, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readPod(await client.json<unknown>("data", params, { signal })));
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Comparing the workers of ${plural(Math.max(1, hosts.length), "host")}`} rows={16} />;
+  if (answer.data.steps.length === 0) {
+    return (
+      <div class="sheet"><div class="sheet-body">
+        <Callouts messages={answer.data.messages} />
+        <Panel tone="empty" title="No steps to compare" why="The profile holds no step that all workers took part in." todo={["Mark steps in the program (Keras does; else use StepTraceAnnotation).", "Profile longer, so that whole steps are recorded.", "The overview may infer steps from what repeats."]} />
+      </div></div>
+    );
+  }
+  return <Sheet pod={answer.data} state={state} file={fileNameOf("pod", run, host)} />;
+}
+
+function Sheet({ pod, state, file }: { pod: Pod; state: PageProps["state"]; file: string }) {
+  const wanted = useKey(state, "step");
+  const [at, setAt] = useState(() => chooseStep(pod, wanted));
+  useEffect(() => setAt(chooseStep(pod, wanted)), [wanted, pod]);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const [core, setCore] = useState<number | null>(() => (state.get("worker") === null ? null : Number(state.get("worker"))));
+  const step = pod.steps[Math.min(at, pod.steps.length - 1)];
+  const all = useMemo(() => stepsChart(pod), [pod]);
+  const spec = useMemo(() => (step ? workersChart(pod, step) : null), [pod, step]);
+  if (!step || !spec) return null;
+  const choose = (next: number): void => {
+    const place = Math.max(0, Math.min(pod.steps.length - 1, next));
+    setAt(place);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => state.set({ step: place === 0 ? null : String(pod.steps[place]?.number) }, "replace"), SETTLE_MS);
+  };
+  const pick = (place: number): void => {
+    const chosen = pod.workers[place]?.core ?? null;
+    setCore(chosen);
+    state.set({ worker: chosen === null ? null : String(chosen) }, "replace");
+  };
+  const { tone, title, sentences } = podHeadline(pod, step);
+  const shownCore = core !== null && step.byCore.has(core) ? core : slowestCore(step);
+  return (
+    <div class="sheet">
+      <div class="sheet-body pod-page">
+        <Callouts messages={pod.messages} />
+        <section class={`strip ${tone === "none" ? "" : tone}`} aria-label="Summary">
+          <h1>{title}</h1>
+          {sentences.length ? <p>{sentences.join(" ")}</p> : null}
+        </section>
+        {pod.steps.length > 1 ? <StepSlider pod={pod} at={at} onChange={choose} /> : null}
+        <div class="columns narrow-wide">
+          <WorkerCard pod={pod} step={step} core={shownCore} chosen={core !== null} />
+          <Card title="Step breakdown" help={"Time of the chosen step on each worker by what it was spent on.\nSource: trace."}>
+            <Chart spec={spec} title="" fileName={`${file}_step_${step.number}`} height={300} onPick={pick} onPoint={(place) => setCore(pod.workers[place]?.core ?? null)} pickHint="Click: keep this worker in the card." />
+          </Card>
+        </div>
+        {pod.steps.length > 1 ? (
+          <Card title="Step time of all workers" help={"Line: mean over the workers. Band: from the quickest to the slowest.\nSource: trace."}>
+            <Chart spec={all} title="" fileName={`${file}_steps`} height={200} onPick={choose} pickHint="Click: show this step. Drag: zoom." />
+          </Card>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+function slowestCore(step: PodStep): number {
+  return [...step.byCore].reduce((slowest, one) => (one[1].totalUs > slowest[1].totalUs ? one : slowest), [...step.byCore][0] ?? [-1, { totalUs: 0, partsUs: [], bottleneck: "" }])[0];
+}
+
+function StepSlider({ pod, at, onChange }: { pod: Pod; at: number; onChange: (at: number) => void }) {
+  const number = pod.steps[at]?.number ?? 0;
+  return (
+    <div class="step-slider" role="group" aria-label="Step">
+      <label for="pod-step">Selected step</label>
+      <button type="button" class="button icon" aria-label="Step before" disabled={at === 0} onClick={() => onChange(at - 1)}>‹</button>
+      <input id="pod-step" type="range" min={0} max={pod.steps.length - 1} value={at} aria-valuetext={`Step ${stepLabel(number)}`} onInput={(event) => onChange(Number(event.currentTarget.value))} />
+      <button type="button" class="button icon" aria-label="Step after" disabled={at === pod.steps.length - 1} onClick={() => onChange(at + 1)}>›</button>
+      <output for="pod-step" class="number">{stepLabel(number)}</output>
+      <span class="dim number">{plural(pod.steps.length, "step")}, {stepLabel(pod.steps[0]?.number ?? 0)} to {stepLabel(pod.steps.at(-1)?.number ?? 0)}</span>
+    </div>
+  );
+}
+
+function WorkerCard({ pod, step, core, chosen }: { pod: Pod; step: PodStep; core: number; chosen: boolean }) {
+  const theme = useTheme();
+  const card = workerCard(pod, step, core);
+  if (!card) return null;
+  return (
+    <Card title={`Step breakdown of ${card.title}`} class="worker-card">
+      <p class="dim">{[card.host === null ? "" : `Host ${card.host}.`, chosen || pod.workers.length === 1 ? "" : "The slowest worker; point at another in the chart."].filter(Boolean).join(" ")}</p>
+      <dl>
+        <dt>Total</dt><dd class="number">{card.total}</dd>
+        {card.lines.map(({ name, text, share }) => [
+          <dt key={name}><i class="swatch" style={swatchStyle(share.colour, theme, share.striped)} />{name}</dt>,
+          <dd key={`${name}:value`} class={share.share === 0 ? "number dim" : "number"}>{text}</dd>,
+        ])}
+        <dt>Largest part</dt><dd>{card.bottleneck || "-"}</dd>
+      </dl>
+    </Card>
+  );
+}
+
+const page: PageModule = { ids: ["pod_viewer"], Page: PodPage };
+export default page;

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { labelled, readPod } from "./decode";
+import { chooseStep, podHeadline, stepLabel, stepsChart, widest, workerCard, workersChart } from "./model";
+
+const core = (hostName: string, totalDurationUs: number, compute: number, input: number) => ({ hostName, chipId: 0, nodeId: 0, stepNum: 1, totalDurationUs, bottleneck: compute > input ? "Device compute" : "Input", stepBreakdownUs: { "1": compute, "6": input } });
+const PAYLOAD = {
+  podStatsSequence: { podStatsMap: [
+    { stepNum: 3, podStatsPerCore: { "1002": core("b", 150, 50, 100), "2": core("a", 100, 90, 10), "10": core("a", 100, 80, 20) }, channelDb: [] },
+    { stepNum: 4, podStatsPerCore: { "1002": core("b", 104, 94, 10), "2": core("a", 100, 90, 10), "10": core("a", 100, 80, 20) } },
+  ] },
+  diagnostics: { info: [], warnings: ["No step marker "], errors: [] },
+  stepBreakdownEvents: [{ id: 1, name: "Device compute" }, { id: 6, name: "Input" }],
+  deviceType: "TPU v4",
+};
+const pod = readPod(PAYLOAD);
+const step = (at: number) => {
+  const found = pod.steps[at];
+  if (!found) throw new Error("no step");
+  return found;
+};
+
+describe("pod viewer", () => {
+  it("reads workers by host, then place", () => {
+    expect(pod.workers.map(({ label, core: id }) => [label, id])).toEqual([["a:0", 2], ["a:1", 10], ["b:0", 1002]]);
+    expect(pod.parts.map(({ category }) => category)).toEqual(["device_compute", "input"]);
+    expect(pod.messages).toEqual([{ severity: "warning", text: "No step marker" }]);
+    expect(labelled([{ core: 1, host: "vm", chip: 0, node: 0 }], false)[0]?.label).toBe("vm");
+    expect(labelled([{ core: 2, host: "h", chip: 1, node: 0 }, { core: 1, host: "h", chip: 0, node: 1 }], true).map(({ label }) => label)).toEqual(["(0,1)", "(1,0)"]);
+  });
+
+  it("says what is wrong with another form", () => {
+    expect(() => readPod([])).toThrow("the pod is no object");
+    expect(() => readPod({ stepBreakdownEvents: [] })).toThrow("have no names");
+    expect(() => readPod({ ...PAYLOAD, podStatsSequence: { podStatsMap: [{ podStatsPerCore: { x: core("a", 1, 1, 1) } }] } })).toThrow("core x is no number");
+  });
+
+  it("names the straggler of a step and what differs", () => {
+    expect(podHeadline(pod, step(0))).toEqual({
+      tone: "bad", title: "Step 3: b:0 is slow, 150 us, 50.0% over the median worker", sentences: ["Input differs most: 10 us on a:0, 100 us on b:0."],
+    });
+    expect(podHeadline(pod, step(1)).title).toBe("Step 4: no straggler; 3 workers take 100 us (median), the slowest 4.0% more");
+    expect(widest(pod, step(1))).toBe("Device compute differs most: 80 us on a:1, 94 us on b:0.");
+  });
+
+  it("draws one column per worker, and the range of every step", () => {
+    expect(workersChart(pod, step(0)).series.map(({ name, values }) => [name, values])).toEqual([["Device compute", [90, 80, 50]], ["Input", [10, 20, 100]]]);
+    const all = stepsChart(pod);
+    expect([all.x.labels, all.low, all.high]).toEqual([["3", "4"], [100, 100], [150, 104]]);
+  });
+
+  it("fills the card of a worker", () => {
+    const card = workerCard(pod, step(0), 1002);
+    expect([card?.title, card?.host, card?.total]).toEqual(["b:0", "b", "150 us"]);
+    expect(card?.lines.map(({ name, text }) => [name, text])).toEqual([["Device compute", "50.00 us (33.33%)"], ["Input", "100.00 us (66.67%)"]]);
+    expect(workerCard(pod, step(0), 7)).toBeNull();
+  });
+
+  it("finds the step of the address", () => {
+    expect([chooseStep(pod, "4"), chooseStep(pod, null), chooseStep(pod, "9")]).toEqual([1, 0, 0]);
+    expect(stepLabel(-2)).toBe("2 (incomplete)");
+  });
+});
