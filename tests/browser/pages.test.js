@@ -1,0 +1,223 @@
+// The pages about steps and ops: overview, input pipeline, framework ops, pod viewer, inference profile.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import * as h from "./harness.js";
+
+const SESSION = "2026_11_20_10_00_00";
+const link = (run, tool, more = "") => `run=${encodeURIComponent(`${run}/${SESSION}`)}&tool=${tool}${more}`;
+const demo = (run, tool) => `run=${encodeURIComponent(`${run}/${readdirSync(path.join(h.DEMO, run, "plugins", "profile"))[0]}`)}&tool=${tool}`;
+
+let built;
+let server;
+let demos;
+before(async () => {
+  built = h.temporaryDirectory();
+  const own = path.join(h.ROOT, ".venv/bin/python");
+  const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
+  execFileSync(existsSync(own) ? own : "python3", ["-m", "builders.step_profiles", built.directory], options);
+  server = await h.startTensorBoard(built.directory);
+  demos = await h.startTensorBoard(h.DEMO);
+});
+after(async () => {
+  await server?.stop();
+  await demos?.stop();
+  built?.remove();
+});
+
+/** Opens a page and waits until `wanted` is on it. */
+async function open(browser, query, wanted, { at = server, ...size } = {}) {
+  const tab = await h.openProfile(browser, at, { query, ...size });
+  await h.shows(tab, wanted, 30_000);
+  return tab;
+}
+
+async function close(tab) {
+  h.assertClean(tab);
+  await tab.page.close();
+}
+
+/** Waits until the first chart has drawn, and returns how many places it shows. */
+function drawn(tab, selector = ".chart-canvas") {
+  return h.until("a drawn chart", async () => Number(await tab.frame().$eval(`${selector}[data-drawn]`, (element) => element.dataset.drawn)));
+}
+
+/** Clicks the button whose text matches. */
+async function press(tab, scope, wanted) {
+  const button = await h.until(`a button ${wanted}`, async () => {
+    for (const element of await tab.frame().$$(`${scope} button`)) if (wanted.test(await element.evaluate((e) => e.textContent))) return element;
+    return null;
+  });
+  await button.click();
+}
+
+/** Clicks into the first chart, `x` as a share of its width. */
+async function clickChart(tab, x) {
+  const canvas = await tab.frame().$(".chart-canvas");
+  await canvas.evaluate((element) => element.scrollIntoView({ block: "center" }));
+  const box = await canvas.boundingBox();
+  await tab.page.mouse.move(box.x + box.width * x, box.y + box.height * 0.6);
+  await h.pause(100);
+  await tab.page.mouse.click(box.x + box.width * x, box.y + box.height * 0.6);
+}
+
+const said = (tab) => tab.frame().$eval('.chart [aria-live="polite"]', (element) => element.textContent);
+
+h.inEveryBrowser("pages", ({ name, browser }) => {
+  test("the overview says what limits, names the straggler, and a step opens in the trace viewer", async () => {
+    const tab = await open(browser(), link("pod", "overview_page"), "Straggler: worker-2");
+    await h.shows(tab, /bound/);
+    assert.equal(await drawn(tab), 4);
+    await h.screenshot(tab, `overview-${name}`);
+    await clickChart(tab, 0.3);
+    await h.until("the trace viewer in the address", () => h.query(tab).get("tool") === "trace_viewer@");
+    const [begin, end] = h.query(tab).get("window").split(",").map(Number);
+    assert.ok(end > begin && end - begin < 2e9, "the window is about one step long");
+    await tab.page.goBack();
+    await h.shows(tab, "Straggler: worker-2");
+    await press(tab, ".tips", /^Input/);
+    await h.until("the linked tool", () => h.query(tab).get("tool") === "input_pipeline_analyzer");
+    await close(tab);
+  });
+
+  test("a chart is read by arrow keys and becomes a table with t", async () => {
+    const tab = await open(browser(), link("pod", "overview_page"), "Step-time graph");
+    await drawn(tab);
+    await tab.frame().focus(".chart-body");
+    await tab.page.keyboard.press("ArrowRight");
+    await h.until("the first step in words", async () => /^Step train 1: All parts 1 ms/.test(await said(tab)));
+    await tab.page.keyboard.press("End");
+    await h.until("the last step in words", async () => /^Step train 4/.test(await said(tab)));
+    await tab.page.keyboard.press("t");
+    await h.until("the table of the chart", async () => (await tab.frame().$$(".chart .table-tr")).length === 4);
+    await tab.page.keyboard.press("t");
+    await drawn(tab);
+    const box = await (await tab.frame().$(".chart-canvas")).boundingBox();
+    await tab.page.mouse.move(box.x + box.width * 0.4, box.y + box.height / 2);
+    await tab.page.mouse.down();
+    await tab.page.mouse.move(box.x + box.width * 0.5, box.y + box.height / 2, { steps: 3 });
+    await tab.page.mouse.move(box.x + box.width * 0.7, box.y + box.height / 2, { steps: 3 });
+    await tab.page.mouse.up();
+    await h.until("a closer look", async () => (await drawn(tab)) === 2);
+    assert.equal(h.query(tab).get("tool"), "overview_page", "a drag is no click");
+    await press(tab, ".chart-head", /Show all 4/);
+    await h.until("all steps", async () => (await drawn(tab)) === 4);
+    await press(tab, ".chart-legend", /Host compute/);
+    await h.until("a hidden part", () => tab.frame().$('.chart-legend button[aria-pressed="false"]'));
+    await close(tab);
+  });
+
+  test("steps without markers are a labelled guess, or what the reader names", async () => {
+    const tab = await open(browser(), link("unmarked", "overview_page"), "Inferred steps");
+    await h.shows(tab, "guess");
+    await h.shows(tab, "jit_step(3)");
+    await (await tab.frame().$("#step-event")).type("my_step");
+    await press(tab, ".event-form", /Use it/);
+    await h.until("the event in the address", () => h.query(tab).get("step_event") === "my_step");
+    await h.shows(tab, "Steps by a named event");
+    await h.screenshot(tab, `overview-named-${name}`);
+    await press(tab, ".event-form", /Forget/);
+    await h.shows(tab, "Inferred steps");
+    assert.equal(h.query(tab).get("step_event"), null);
+    await close(tab);
+  });
+
+  test("a GPU's steps are shown with the host's part and without", async () => {
+    const tab = await open(browser(), link("gpu", "overview_page"), "Kernel launch");
+    await press(tab, ".segmented", /Device only/);
+    await h.until("the choice in the address", () => h.query(tab).get("view") === "device");
+    await h.until("a legend without launches", async () => !/Kernel launch/.test(await tab.frame().$eval(".chart-legend", (e) => e.textContent)));
+    const again = await open(browser(), h.query(tab).toString(), "Step-time graph");
+    assert.equal(await again.frame().$eval('.segmented button[aria-pressed="true"]', (e) => e.textContent), "Device only");
+    await close(tab);
+    await close(again);
+  });
+
+  test("requests without steps: latency by percentile, on to the requests", async () => {
+    const tab = await open(browser(), link("serving", "overview_page"), "A request takes 2 ms");
+    await h.shows(tab, "Inference session latency breakdown");
+    assert.equal(await drawn(tab), 6);
+    await press(tab, ".chart-head", /Requests one by one/);
+    await h.until("the inference profile", () => h.query(tab).get("tool") === "inference_profile");
+    await close(tab);
+  });
+
+  test("the input page says how bound, splits the host's work and lists its ops", async () => {
+    const tab = await open(browser(), demo("tf_input", "input_pipeline_analyzer"), "Input op statistics", { at: demos });
+    await h.shows(tab, /input-bound/i);
+    await h.shows(tab, "Data preprocessing");
+    assert.ok((await tab.frame().$$(".input-ops .table-tr")).length > 2);
+    await press(tab, ".input-ops .card-head", /Input op statistics/);
+    assert.equal((await tab.frame().$$(".input-ops .table-tr")).length, 0);
+    await h.screenshot(tab, `input-${name}`);
+    await close(tab);
+  });
+
+  test("framework ops: idle switch, a slice filters the table, the link keeps both", async () => {
+    const tab = await open(browser(), demo("tf_input", "framework_op_stats"), "Include IDLE time", { at: demos });
+    await press(tab, ".idle-switch", /Yes/);
+    await h.until("the switch in the address", () => h.query(tab).get("idle") === "yes");
+    await h.until("a slice of idle time", async () => /IDLE/.test(await tab.frame().$eval(".pie-list", (e) => e.textContent)));
+    await press(tab, ".idle-switch", /No/);
+    const rows = () => tab.frame().$$eval(".op-table .table-tr", (all) => all.length);
+    const before = await rows();
+    await h.click(tab, ".pie-list button:not(:disabled)");
+    await h.until("fewer rows", async () => (await rows()) > 0 && (await rows()) < before);
+    await h.until("the filter in the address", () => /type~/.test(h.query(tab).get("t1.filter") ?? ""));
+    await h.screenshot(tab, `framework-ops-${name}`);
+    const again = await open(browser(), h.query(tab).toString(), /of \d+ rows/, { at: demos });
+    await close(tab);
+    await close(again);
+  });
+
+  test("pod viewer: the slider changes the step, a click keeps a worker's card", async () => {
+    const tab = await open(browser(), link("pod", "pod_viewer"), /worker-2 is slow/);
+    assert.equal(await drawn(tab), 3);
+    await tab.frame().focus("#pod-step");
+    await tab.page.keyboard.press("ArrowRight");
+    await h.until("the step in the address", () => h.query(tab).get("step") !== null);
+    await clickChart(tab, 0.25);
+    await h.shows(tab, "Step breakdown of worker-0");
+    await h.shows(tab, /Host compute\s+600\.00 us \(60\.00%\)/);
+    await h.screenshot(tab, `pod-${name}`);
+    const again = await open(browser(), h.query(tab).toString(), "Step breakdown of worker-0");
+    await close(tab);
+    await close(again);
+  });
+
+  test("inference: models, order of percentiles, a request opens in the trace viewer", async () => {
+    const tab = await open(browser(), link("serving", "inference_profile"), "Request level analysis");
+    await tab.frame().select("#model", "m:1");
+    await h.until("the model in the address", () => h.query(tab).get("model") === "m:1");
+    await h.shows(tab, "requests per second");
+    await tab.frame().select(".order select", "Device compute");
+    await h.until("the order in the address", () => h.query(tab).get("request_column") === "Device compute");
+    await h.shows(tab, "by percentile of Device compute");
+    assert.equal(await drawn(tab), 4);
+    await h.screenshot(tab, `inference-${name}`);
+    await clickChart(tab, 0.2);
+    await h.until("the trace viewer in the address", () => h.query(tab).get("tool") === "trace_viewer@");
+    assert.match(h.query(tab).get("window"), /^\d+,\d+$/);
+    await close(tab);
+  });
+
+  test("every page fits 1280 and 800 pixels, in light and dark", async () => {
+    const pages = [
+      [link("pod", "overview_page"), "Performance summary"], [link("gpu", "framework_op_stats"), "Include IDLE"], [link("pod", "pod_viewer"), "Selected step"],
+      [link("pod", "input_pipeline_analyzer"), "Device step time"], [link("serving", "inference_profile"), "Request level analysis"],
+    ];
+    for (const [query, wanted] of pages) {
+      const tab = await open(browser(), query, wanted);
+      for (const [width, theme] of [[1280, "light"], [800, "dark"]]) {
+        await tab.page.setViewport({ width, height: 720 });
+        await tab.frame().evaluate((value) => { document.documentElement.dataset.theme = value; }, theme);
+        await h.pause(250);
+        const [wide, room] = await tab.frame().$eval(".sheet", (element) => [element.scrollWidth, element.clientWidth]);
+        assert.ok(wide <= room, `${query} is ${wide} px wide in ${room} px`);
+      }
+      await close(tab);
+    }
+  });
+});
