@@ -220,7 +220,7 @@ def _available(facts: RunFacts) -> str | None:
 TOOL = Tool(
     id="inference_profile",
     title="Inference Profile",
-    group="Time",
+    group="Summary",
     summary="Latency of the requests and batches of a model server, and what each was waiting for.",
     build=build,
     hosts=HostChoice.ONE,

@@ -111,7 +111,7 @@ def input_op_table(source: InputBreakdown) -> Table:
 TOOL = Tool(
     id="input_pipeline_analyzer",
     title="Input Pipeline Analyzer",
-    group="Time",
+    group="Summary",
     summary="Whether the program waits for input data, and where the host spends the time to prepare it.",
     build=build,
     hosts=HostChoice.ONE_OR_ALL,
