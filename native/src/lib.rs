@@ -15,7 +15,7 @@ pub mod forest;
 pub mod gather;
 pub mod hlo;
 mod ids;
-mod memory;
+pub mod memory;
 pub mod metadata;
 pub mod nesting;
 pub mod offload;
