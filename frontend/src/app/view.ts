@@ -21,6 +21,7 @@ export const PAGE_KEYS: readonly string[] = [
   "start_time_ms", "end_time_ms", "select", "q", "view", "step", "row", "tab",
   "window", "selected", "mark", "mode", "find", "collapsed", "folded", "hidden", "pinned",
   "step_event", "idle", "model", "request_column", "batch_column", "worker",
+  "order", "limit", "top90", "unattributed", "backend", "open", "full", "node", "by", "kernel", "op", "category", "bound", "infeed", "program", "chart", "core",
   ...tableKeys(9),
 ];
 

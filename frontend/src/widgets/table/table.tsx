@@ -25,6 +25,8 @@ interface Props {
   store?: TableStore | undefined;
   /** Called with the row's index when the reader opens it; without it a panel opens. */
   onOpen?: (row: number) => void;
+  /** A new object brings its row into sight and opens it. */
+  show?: { row: number } | null;
 }
 
 interface Place {
@@ -34,13 +36,16 @@ interface Place {
 
 let tables = 0;
 
-export function Table({ data, title = "", fileName = "table", store, onOpen }: Props) {
+export function Table({ data, title = "", fileName = "table", store, onOpen, show = null }: Props) {
   const model = useMemo(() => makeTableModel(data, store), [data]);
   const [, draw] = useState(0);
   useEffect(() => model.subscribe(() => draw((n) => n + 1)), [model]);
   const name = useMemo(() => `table${++tables}`, []);
   const [opened, setOpened] = useState<number | null>(null);
   const grid = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (show) (onOpen ?? setOpened)(show.row);
+  }, [show]);
 
   const close = (): void => {
     setOpened(null);
@@ -55,7 +60,7 @@ export function Table({ data, title = "", fileName = "table", store, onOpen }: P
     <section class="table" aria-label={title || "Table"}>
       <TableToolbar model={model} title={title} fileName={fileName} />
       <div class="table-split">
-        <TableGrid model={model} name={name} label={title} grid={grid} opened={opened} onOpen={onOpen ?? setOpened} />
+        <TableGrid model={model} name={name} label={title} grid={grid} opened={opened} show={show} onOpen={onOpen ?? setOpened} />
         {opened !== null ? <TableDetail columns={data.columns} row={opened} onClose={close} onStep={step} /> : null}
       </div>
     </section>
@@ -68,10 +73,11 @@ interface GridProps {
   label: string;
   grid: { current: HTMLDivElement | null };
   opened: number | null;
+  show: { row: number } | null;
   onOpen: (row: number) => void;
 }
 
-function TableGrid({ model, name, label, grid, opened, onOpen }: GridProps) {
+function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps) {
   const rows = model.rows();
   const columns = model.visible();
   const sizes = columns.map((c) => model.width(c.id));
@@ -88,6 +94,10 @@ function TableGrid({ model, name, label, grid, opened, onOpen }: GridProps) {
     sight.show(next.at);
     showColumn(grid.current, widths, next.col);
   };
+  useEffect(() => {
+    const there = show ? rows.indexOf(show.row) : -1;
+    if (there >= 0) go({ at: there, col });
+  }, [show]);
   const onKey = (event: KeyboardEvent): void => {
     if (isTyping(event.target) || event.target !== grid.current) return;
     const key = keyName(event);

@@ -1,0 +1,84 @@
+// Tables made from tables: some rows, other columns, columns that start hidden.
+import type { TableColumn, TableData } from "./table_data";
+
+/** The rows named, in their order. */
+export function pickRows(table: TableData, rows: readonly number[]): TableData {
+  return {
+    ...table,
+    rowCount: rows.length,
+    columns: table.columns.map((column) => ({ ...column, values: rows.map((row) => column.values[row] ?? null) })),
+  };
+}
+
+/** Rows that pass, as indexes. */
+export function rowsWhere(table: TableData, test: (row: number) => boolean): number[] {
+  return Array.from({ length: table.rowCount }, (_, row) => row).filter(test);
+}
+
+/** The columns named come first, in that order; the others follow as they stand. */
+export function firstColumns(table: TableData, ids: readonly string[]): TableData {
+  const named = ids.map((id) => table.columns.find((column) => column.id === id)).filter((column): column is TableColumn => column !== undefined);
+  return { ...table, columns: [...named, ...table.columns.filter((column) => !named.includes(column))] };
+}
+
+interface Store {
+  get(key: string): string | null;
+  set(patch: Readonly<Record<string, string | null>>): void;
+}
+
+const NOTHING = "none";
+
+/** A table's store in which the columns named are hidden until the reader chooses others. */
+export function hiding(store: Store, ids: readonly string[]): Store {
+  const start = ids.join(",");
+  return {
+    get: (key) => (key === "hide" ? (store.get(key) ?? start) : store.get(key)),
+    set(patch) {
+      if (!("hide" in patch)) return store.set(patch);
+      const hide = patch["hide"] ?? NOTHING;
+      const usual = hide.split(",").sort().join() === [...ids].sort().join();
+      store.set({ ...patch, hide: usual ? null : hide });
+    },
+  };
+}
+
+/** The source cell of the server, `<div title='STACK'>FILE:LINE</div>`, as its two texts. */
+export function sourceOf(cell: string): { place: string; stack: string } {
+  const match = /^<div[^>]*?title='([^']*)'[^>]*>(.*)<\/div>$/s.exec(cell.trim());
+  return match ? { place: unescape(match[2] ?? ""), stack: unescape(match[1] ?? "").trim() } : { place: unescape(cell), stack: "" };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&#x27;": "'", "&apos;": "'", "&amp;": "&" };
+
+function unescape(text: string): string {
+  return text.replace(/&(?:lt|gt|quot|#39|#x27|apos|amp);/g, (entity) => ENTITIES[entity] ?? entity);
+}
+
+/** The source column as plain places, with the stacks in a column of their own where any is known. */
+export function plainSources(table: TableData, id = "source_info"): TableData {
+  return {
+    ...table,
+    columns: table.columns.flatMap((column) => {
+      if (column.id !== id) return [column];
+      const cells = column.values.map((value) => sourceOf(String(value ?? "")));
+      const places: TableColumn = { ...column, label: "Source", values: cells.map(({ place }) => place || null) };
+      const stacks: TableColumn = { ...column, id: "source_stack", label: "Source stack", help: "The calls that led to it, innermost first.", values: cells.map(({ stack }) => stack || null) };
+      return cells.some(({ stack, place }) => stack !== "" && stack !== place) ? [places, stacks] : [places];
+    }),
+  };
+}
+
+/** Labels without the unit that the cells show themselves: `Total time (us)` -> `Total time`; percents become shares. */
+export function bareLabels(table: TableData): TableData {
+  const bare = (label: string): string => label.replace(/\s*\((?:us|μs|%|J|GFLOP\/s|GiB\/s|FLOPS?\/Byte)\)$/, "");
+  const uses = new Map<string, number>();
+  for (const { label } of table.columns) uses.set(bare(label), (uses.get(bare(label)) ?? 0) + 1);
+  const name = (label: string): string => (label.endsWith("(%)") && (uses.get(bare(label)) ?? 0) > 1 ? `${bare(label)} share` : bare(label));
+  return { ...table, columns: table.columns.map((column) => ({ ...column, label: name(column.label) })) };
+}
+
+/** The columns named show nothing instead of 0: the number was not measured. */
+export function withoutZeros(table: TableData, ids: readonly string[]): TableData {
+  const columns = table.columns.map((column) => (ids.includes(column.id) ? { ...column, values: column.values.map((value) => (value === 0 ? null : value)) } : column));
+  return { ...table, columns };
+}

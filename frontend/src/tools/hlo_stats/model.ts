@@ -1,0 +1,163 @@
+// HLO ops of a profile: filters, charts, and the words above them. Pure.
+import { asTable, columnOf, numbersOf, textsOf, withUnits } from "../../api/fields";
+import { readNotes } from "../../api/op_request";
+import type { OpNotes } from "../../api/op_request";
+import type { BarsChart, ChartSpec } from "../../base/chart_spec";
+import { formatPercent, formatQuantity, formatTime, plural } from "../../base/format";
+import { sumBy, topSlices } from "../../base/slices";
+import { bareLabels, pickRows, plainSources, rowsWhere, withoutZeros } from "../../base/table_rows";
+import type { TableData } from "../../base/table_data";
+
+export interface Ops {
+  table: TableData;
+  program: readonly string[];
+  category: readonly string[];
+  name: readonly string[];
+  expression: readonly string[];
+  framework: readonly string[];
+  core: readonly string[];
+  bound: readonly string[];
+  selfUs: readonly number[];
+  notes: OpNotes;
+}
+
+const WHAT = "the table of HLO ops";
+/** 0 in these means that nothing was measured. */
+const MEASURED = ["dma_stall_percent", "model_flop_rate", "normalized_flop_rate", "measured_memory_bw", "hbm_bw", "cmem_read_bw", "cmem_write_bw", "operational_intensity", "vdd_energy"];
+
+export function readOps(payload: unknown): Ops {
+  const raw = asTable(payload, WHAT);
+  const text = (id: string): string[] => textsOf(raw, id, WHAT);
+  return {
+    table: plainSources(bareLabels(withoutZeros(withUnits(raw, { dma_stall_percent: "fraction", operational_intensity: "FLOP/B" }), MEASURED))),
+    program: text("program_id"),
+    category: text("category"),
+    name: text("hlo_op_name"),
+    expression: text("hlo_op_expression"),
+    framework: text("tf_op_name"),
+    core: text("core_type"),
+    bound: text("bound_by"),
+    selfUs: numbersOf(raw, "total_self_time", WHAT),
+    notes: readNotes(raw.properties),
+  };
+}
+
+export interface Choice {
+  program: string;
+  category: string;
+  core: string;
+  bound: string;
+  /** Any case, in the name, the expression or the framework op. */
+  text: string;
+}
+
+/** Ops that pass all filters. */
+export function chooseOps(ops: Ops, { program, category, core, bound, text }: Choice): Ops {
+  const wanted = text.trim().toLowerCase();
+  if (!program && !category && !core && !bound && !wanted) return ops;
+  const has = (value: string | undefined): boolean => (value ?? "").toLowerCase().includes(wanted);
+  const rows = rowsWhere(ops.table, (row) =>
+    (program === "" || ops.program[row] === program) &&
+    (category === "" || ops.category[row] === category) &&
+    (core === "" || ops.core[row] === core) &&
+    (bound === "" || ops.bound[row] === bound) &&
+    (wanted === "" || has(ops.name[row]) || has(ops.expression[row]) || has(ops.framework[row])));
+  const take = <T>(values: readonly T[]): T[] => rows.map((row) => values[row] as T);
+  return {
+    ...ops,
+    table: pickRows(ops.table, rows),
+    program: take(ops.program),
+    category: take(ops.category),
+    name: take(ops.name),
+    expression: take(ops.expression),
+    framework: take(ops.framework),
+    core: take(ops.core),
+    bound: take(ops.bound),
+    selfUs: take(ops.selfUs),
+  };
+}
+
+export const CHARTS = ["category", "op", "bound", "replica", "remat", "remat_category", "outside", "rate"] as const;
+export type ChartId = (typeof CHARTS)[number];
+
+export const CHART_WORDS: Record<ChartId, string> = {
+  category: "Time by category",
+  op: "Time by op",
+  bound: "Time by what binds it",
+  replica: "Communication by replica groups",
+  remat: "Time on rematerialization",
+  remat_category: "Rematerialization by category",
+  outside: "Time outside compilation",
+  rate: "Model FLOP rate by op",
+};
+
+const MOST_BARS = 12;
+const COMMUNICATION = /^(all-|collective|reduce-scatter|ragged-all|send|recv)/;
+
+/** `replica_groups={{0,1},{2,3}}` of an expression; null when it has none. */
+export function replicaGroups(expression: string): string | null {
+  const nested = /replica_groups=(\{\{.*?\}\}|\[[^\]]*\][^,\s]*|\{\})/.exec(expression)?.[1];
+  return nested ?? null;
+}
+
+/** The charts that have something to show. */
+export function chartsOf(ops: Ops): ChartId[] {
+  const yes = (id: string): boolean => columnOf(ops.table, id)?.includes("Yes") ?? false;
+  return CHARTS.filter((id) => {
+    if (id === "bound") return ops.bound.some((bound) => bound !== "" && bound !== "Unknown");
+    if (id === "replica") return ops.category.some((category, row) => COMMUNICATION.test(category) && replicaGroups(ops.expression[row] ?? "") !== null);
+    if (id === "remat" || id === "remat_category") return yes("hlo_rematerialization");
+    if (id === "outside") return yes("outside_compilation");
+    if (id === "rate") return numbersOf(ops.table, "model_flop_rate", WHAT).some((rate) => rate > 0);
+    return true;
+  });
+}
+
+function pie(names: readonly string[], values: readonly number[]): ChartSpec {
+  return { kind: "pie", name: "Self time", unit: "us", slices: topSlices(sumBy(names, values)) };
+}
+
+export function chartOf(ops: Ops, id: ChartId): ChartSpec {
+  const flags = (column: string): string[] => textsOf(ops.table, column, WHAT);
+  switch (id) {
+    case "category": return pie(ops.category, ops.selfUs);
+    case "op": return pie(ops.name, ops.selfUs);
+    case "bound": return pie(ops.bound.map((bound) => (bound && bound !== "Unknown" ? bound : "Nothing measured")), ops.selfUs);
+    case "remat": return pie(flags("hlo_rematerialization").map((yes) => (yes === "Yes" ? "Rematerialization" : "Other work")), ops.selfUs);
+    case "outside": return pie(flags("outside_compilation").map((yes) => (yes === "Yes" ? "Outside compilation" : "Inside")), ops.selfUs);
+    case "remat_category": {
+      const yes = flags("hlo_rematerialization");
+      return pie(ops.category, ops.selfUs.map((time, row) => (yes[row] === "Yes" ? time : 0)));
+    }
+    case "replica": {
+      const groups = ops.expression.map((text, row) => (COMMUNICATION.test(ops.category[row] ?? "") ? replicaGroups(text) : null));
+      return pie(groups.map((group, row) => `${ops.category[row] ?? ""} ${group ?? ""}`), ops.selfUs.map((time, row) => (groups[row] === null ? 0 : time)));
+    }
+    case "rate": {
+      const rates = numbersOf(ops.table, "model_flop_rate", WHAT);
+      const rows = rates.map((_, row) => row).filter((row) => (rates[row] ?? 0) > 0).slice(0, MOST_BARS);
+      const bars: BarsChart = { kind: "bars", x: { name: "Op, by self time", unit: null, labels: rows.map((row) => ops.name[row] ?? "") }, y: { name: "Model FLOP rate", unit: "GFLOP/s" }, colour: 0, values: rows.map((row) => rates[row] ?? 0) };
+      return bars;
+    }
+  }
+}
+
+export interface Words {
+  headline: string;
+  lines: string[];
+}
+
+/** The answer for ten seconds. */
+export function wordsOf(ops: Ops): Words {
+  const total = ops.selfUs.reduce((a, b) => a + b, 0);
+  const [category] = sumBy(ops.category, ops.selfUs);
+  const first = ops.selfUs.reduce((best, time, row) => (time > (ops.selfUs[best] ?? -1) ? row : best), 0);
+  const percent = (part: number): string => formatPercent(total > 0 ? (100 * part) / total : 0);
+  if (!category) return { headline: "No op passes the filters", lines: [] };
+  const bounds = sumBy(ops.bound.map((bound) => (bound && bound !== "Unknown" ? bound : "")), ops.selfUs).filter(({ name }) => name !== "");
+  const flops = numbersOf(ops.table, "model_flop_rate", WHAT)[first] ?? 0;
+  const lines = [`${plural(ops.name.length, "op")}, ${formatTime(total * 1e6)} of own time. Longest: ${ops.name[first] ?? ""} with ${percent(ops.selfUs[first] ?? 0)}${flops > 0 ? ` at ${formatQuantity(flops, "GFLOP/s")}` : ""}.`];
+  if (bounds.length) lines.push(`Bound by ${bounds.map(({ name, value }) => `${name} for ${percent(value)}`).join(", ")} of the time.`);
+  if (ops.notes.onCpu) lines.push("The ops ran on the CPU itself, whose peaks are not known: nothing is said about what binds them.");
+  return { headline: `${category.name} takes ${percent(category.value)} of the op time`, lines };
+}

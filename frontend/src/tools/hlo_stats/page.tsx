@@ -1,0 +1,157 @@
+// HLO stats: every XLA op with its time, rates and what binds it; charts, filters, the table.
+import { useMemo } from "preact/hooks";
+import { explain } from "../../api/explain";
+import { opRequest } from "../../api/op_request";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf } from "../../api/page_state";
+import { useKey } from "../../api/use_key";
+import { formatPercent, plural } from "../../base/format";
+import { firstColumns, hiding } from "../../base/table_rows";
+import { Chart } from "../../widgets/chart/chart";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { PieList } from "../../widgets/pie_list";
+import { Table } from "../../widgets/table/table";
+import { useLoad } from "../../widgets/use_load";
+import "../../widgets/card.css";
+import { CHART_WORDS, chartOf, chartsOf, chooseOps, readOps, wordsOf } from "./model";
+import type { ChartId, Choice, Ops } from "./model";
+import "./page.css";
+
+/** Shown at first, in this order; the others are one press away. */
+const SHOWN = ["hlo_op_name", "category", "total_self_time_percent", "total_self_time", "occurrences", "avg_time", "bound_by", "model_flop_rate", "hbm_bw", "tf_op_name", "source_info", "hlo_op_expression", "program_id"];
+
+function HloPage(page: PageProps) {
+  const { run, tool, host, hosts, client, state } = page;
+  const all = useKey(state, "unattributed");
+  const params = opRequest(page);
+  const answer = useLoad(JSON.stringify([params, all]), async (signal) => readOps(await client.json<unknown>("data", params, { signal })));
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Computing the HLO ops of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data.table.rowCount === 0) {
+    const nameless = !answer.data.notes.onCpu && all === null && tool.params.some(({ name }) => name === "unattributed");
+    return (
+      <Panel
+        tone="empty"
+        title="This profile holds no XLA ops"
+        why="Neither a TPU or GPU nor the CPU backend recorded any; kernels of a GPU may have run without naming an op."
+        todo={["Profile while the program runs on the device: warm it up first, then capture several steps.", "Programs that XLA does not compile have no HLO ops: see the framework op stats."]}
+      >
+        {nameless ? <button type="button" class="button" onClick={() => state.set({ unattributed: "true" }, "push")}>Count kernels without an op</button> : null}
+      </Panel>
+    );
+  }
+  return <Sheet page={page} ops={answer.data} />;
+}
+
+function Sheet({ page, ops }: { page: PageProps; ops: Ops }) {
+  const { state, run, host } = page;
+  const key = (name: string): string => useKey(state, name) ?? "";
+  const choice: Choice = { program: key("program"), category: key("category"), core: key("core"), bound: key("bound"), text: key("op") };
+  const wanted = key("chart");
+  const named = JSON.stringify(choice);
+  const shown = useMemo(() => chooseOps(ops, choice), [ops, named]);
+  const charts = useMemo(() => chartsOf(ops), [ops]);
+  const id = charts.find((one) => one === wanted) ?? "category";
+  const words = useMemo(() => wordsOf(shown), [shown]);
+  const data = useMemo(() => firstColumns(shown.table, SHOWN), [shown]);
+  const hide = useMemo(() => data.columns.map((column) => column.id).filter((one) => !SHOWN.includes(one)), [data]);
+  const { unattributed } = ops.notes;
+  return (
+    <div class="hlo">
+      <div class="hlo-head">
+        <section class="strip" aria-label="Summary">
+          <h1>{words.headline}</h1>
+          {words.lines.map((line) => <p key={line}>{line}</p>)}
+          {unattributed !== null && unattributed > 0 ? <p>{formatPercent(unattributed * 100)} of the GPU time names no op.</p> : null}
+        </section>
+        <ChartPart ops={shown} charts={charts} id={id} page={page} />
+      </div>
+      <Controls ops={ops} choice={choice} set={(patch) => state.set(patch, "replace")} />
+      <div class="hlo-table">
+        <Table
+          key={named}
+          data={data}
+          title="HLO ops"
+          fileName={fileNameOf("hlo_stats", run, host)}
+          store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)}
+        />
+      </div>
+    </div>
+  );
+}
+
+interface ChartProps {
+  ops: Ops;
+  charts: readonly ChartId[];
+  id: ChartId;
+  page: PageProps;
+}
+
+/** What a press on a slice filters by. */
+const PICKS: Partial<Record<ChartId, string>> = { category: "category", op: "op", bound: "bound", remat_category: "category" };
+
+function ChartPart({ ops, charts, id, page: { state, run, host } }: ChartProps) {
+  const spec = useMemo(() => chartOf(ops, id), [ops, id]);
+  const tools = (
+    <label class="hlo-chart">
+      <span class="off-screen">Chart</span>
+      <select class="field" value={id} onChange={(e) => state.set({ chart: e.currentTarget.value === "category" ? null : e.currentTarget.value }, "replace")}>
+        {charts.map((one) => <option key={one} value={one}>{CHART_WORDS[one]}</option>)}
+      </select>
+    </label>
+  );
+  const file = fileNameOf("hlo_stats", id, run, host);
+  if (spec.kind !== "pie") return <Chart spec={spec} title={CHART_WORDS[id]} fileName={file} height={160} tools={tools} />;
+  const pick = PICKS[id];
+  const canPick = (place: number): boolean => pick !== undefined && typeof spec.slices[place]?.colour === "number" && spec.slices[place].name !== "Nothing measured";
+  return (
+    <PieList
+      key={id}
+      spec={spec}
+      title={CHART_WORDS[id]}
+      fileName={file}
+      height={150}
+      tools={tools}
+      canPick={canPick}
+      onPick={(place) => pick && state.set({ [pick]: spec.slices[place]?.name ?? null }, "push")}
+      pickHint="Click: show only these"
+    />
+  );
+}
+
+function Controls({ ops, choice, set }: { ops: Ops; choice: Choice; set: (patch: Record<string, string | null>) => void }) {
+  const unique = (values: readonly string[]): string[] => [...new Set(values)].filter(Boolean);
+  const select = (label: string, name: keyof Choice, values: readonly string[]) => {
+    const options = unique(values);
+    return options.length < 2 && !choice[name] ? null : (
+      <label>
+        {label}
+        <select class="field" value={choice[name]} onChange={(e) => set({ [name]: e.currentTarget.value || null })}>
+          <option value="">All</option>
+          {options.map((one) => <option key={one} value={one}>{one}</option>)}
+        </select>
+      </label>
+    );
+  };
+  const any = Object.values(choice).some(Boolean);
+  return (
+    <div class="hlo-controls" role="toolbar" aria-label="Which ops are shown">
+      {select("Program", "program", ops.program)}
+      {select("Category", "category", ops.category)}
+      {select("Bound by", "bound", ops.bound)}
+      {select("Core", "core", ops.core)}
+      <label>Op <input class="field" type="search" placeholder="in name, text or framework op" value={choice.text} onInput={(e) => set({ op: e.currentTarget.value || null })} /></label>
+      {any ? <button type="button" class="button ghost" onClick={() => set({ program: null, category: null, core: null, bound: null, op: null })}>Clear</button> : null}
+    </div>
+  );
+}
+
+const page: PageModule = { ids: ["hlo_stats"], Page: HloPage };
+export default page;

@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { amounts, filterKernels, groupKernels, readKernels, summaryOf } from "./model";
+
+const IDS = ["rank", "kernel_name", "registers_per_thread", "occupancy_pct", "is_op_tensor_core_eligible", "is_kernel_using_tensor_core", "op_name", "occurrences", "total_duration_us", "avg_duration_us", "min_duration_us", "max_duration_us"];
+const TYPES: Record<string, string> = { kernel_name: "string", op_name: "string", is_op_tensor_core_eligible: "boolean", is_kernel_using_tensor_core: "boolean" };
+
+function payload(rows: unknown[][]): unknown {
+  return { cols: IDS.map((id) => ({ id, label: id === "total_duration_us" ? "Total Duration (μs)" : id, type: TYPES[id] ?? "number" })), rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })) };
+}
+
+const KERNELS = readKernels(payload([
+  [1, "gemm", 32, 50, true, true, "a/MatMul", 2, 60, 30, 20, 40],
+  [2, "fusion", 0, 0, true, false, "a/MatMul", 1, 30, 30, 30, 30],
+  [3, "copy", 8, 0, false, false, "", 5, 8, 1.6, 1, 3],
+  [4, "gemm", 32, 50, true, true, "b/MatMul", 1, 2, 2, 2, 2],
+]));
+const values = (table: { columns: readonly { id: string; values: readonly unknown[] }[] }, id: string) => table.columns.find((column) => column.id === id)?.values;
+
+it("adds the share of time, and shows no 0 for what the launch did not say", () => {
+  expect(values(KERNELS.table, "share")).toEqual([0.6, 0.3, 0.08, 0.02]);
+  expect(values(KERNELS.table, "registers_per_thread")).toEqual([32, null, 8, 32]);
+  expect(KERNELS.table.columns.find(({ id }) => id === "total_duration_us")?.label).toBe("Total Duration");
+});
+
+it("groups by kernel and by op", () => {
+  const byKernel = groupKernels(KERNELS, "kernel");
+  expect(values(byKernel, "name")).toEqual(["gemm", "fusion", "copy"]);
+  expect(values(byKernel, "total_duration_us")).toEqual([62, 30, 8]);
+  expect(values(byKernel, "min_duration_us")).toEqual([2, 30, 1]);
+  expect(values(byKernel, "max_duration_us")).toEqual([40, 30, 3]);
+  expect(values(byKernel, "launches")).toEqual([2, 1, 1]);
+  expect(values(byKernel, "others")).toEqual(["a/MatMul, b/MatMul", "a/MatMul", null]);
+  expect(amounts(KERNELS, "op").map(({ name }) => name)).toEqual(["a/MatMul", "(no op)", "b/MatMul"]);
+});
+
+it("filters by kernel and op, a dash for those without one", () => {
+  expect(filterKernels(KERNELS, "GEM", "").kernel).toEqual(["gemm", "gemm"]);
+  expect(filterKernels(KERNELS, "", "-").kernel).toEqual(["copy"]);
+  expect(filterKernels(KERNELS, "", "b/").table.rowCount).toBe(1);
+  expect(filterKernels(KERNELS, "", "")).toBe(KERNELS);
+});
+
+it("says what takes the time and how much names no op", () => {
+  const { headline, lines } = summaryOf(KERNELS);
+  expect(headline).toBe("gemm takes 62.0% of the kernel time");
+  expect(lines[0]).toMatch(/^3 kernels, 100 us together\. 62\.0% of the time ran on tensor/);
+  expect(lines[1]).toMatch(/^30\.0% belongs to ops that could use them/);
+  expect(lines[2]).toMatch(/^8\.0% of the time names no op/);
+});
+
+it("refuses other tables", () => {
+  expect(() => readKernels({ cols: [{ id: "a", type: "number" }], rows: [] })).toThrow(/no column total_duration_us/);
+  expect(() => readKernels([])).toThrow(/no table/);
+});

@@ -1,0 +1,127 @@
+// Kernels of a profile: filtered, grouped, summed up. Pure.
+import { asTable, badAnswer, columnOf, numbersOf, textsOf } from "../../api/fields";
+import { formatPercent, formatTime, plural } from "../../base/format";
+import { bareLabels, pickRows, rowsWhere } from "../../base/table_rows";
+import { sumBy } from "../../base/slices";
+import type { Amount } from "../../base/slices";
+import type { TableColumn, TableData } from "../../base/table_data";
+
+export const GROUPS = ["launch", "kernel", "op"] as const;
+export type Group = (typeof GROUPS)[number];
+export const NO_OP = "(no op)";
+
+export interface Kernels {
+  table: TableData;
+  kernel: readonly string[];
+  op: readonly string[];
+  totalUs: readonly number[];
+}
+
+const WHAT = "the table of kernels";
+
+export function readKernels(payload: unknown): Kernels {
+  const table = asTable(payload, WHAT);
+  const totalUs = numbersOf(table, "total_duration_us", WHAT);
+  for (const id of ["occurrences", "min_duration_us", "max_duration_us", "is_kernel_using_tensor_core", "is_op_tensor_core_eligible"]) {
+    if (columnOf(table, id) === null) throw badAnswer(`${WHAT} has no column ${id}`);
+  }
+  return { table: withShare(table, totalUs), kernel: textsOf(table, "kernel_name", WHAT), op: textsOf(table, "op_name", WHAT), totalUs };
+}
+
+/** The share of all kernel time stands after the name. */
+function withShare(table: TableData, totalUs: readonly number[]): TableData {
+  const all = totalUs.reduce((a, b) => a + b, 0);
+  const share: TableColumn = { id: "share", label: "Time share", kind: "number", unit: "fraction", help: "Total duration by that of all kernels listed, from the trace.", values: totalUs.map((one) => (all > 0 ? one / all : null)) };
+  const at = table.columns.findIndex(({ id }) => id === "kernel_name") + 1;
+  // What the kernel's launch did not say is missing, not 0.
+  const unknown = (column: TableColumn): TableColumn =>
+    column.id === "registers_per_thread" || column.id === "occupancy_pct" ? { ...column, values: column.values.map((value) => (value === 0 ? null : value)) } : column;
+  const columns = table.columns.map(unknown);
+  return bareLabels({ ...table, columns: [...columns.slice(0, at), share, ...columns.slice(at)] });
+}
+
+/** Launches whose kernel and op contain the texts, any case; `-` as op finds kernels without one. */
+export function filterKernels(kernels: Kernels, kernel: string, op: string): Kernels {
+  const [k, o] = [kernel.trim().toLowerCase(), op.trim().toLowerCase()];
+  if (!k && !o) return kernels;
+  const rows = rowsWhere(kernels.table, (row) => {
+    const ofOp = (kernels.op[row] ?? "").toLowerCase();
+    return (kernels.kernel[row] ?? "").toLowerCase().includes(k) && (o === "-" || o === NO_OP ? ofOp === "" : ofOp.includes(o));
+  });
+  const take = <T>(values: readonly T[]): T[] => rows.map((row) => values[row] as T);
+  return { table: pickRows(kernels.table, rows), kernel: take(kernels.kernel), op: take(kernels.op), totalUs: take(kernels.totalUs) };
+}
+
+/** Durations by kernel or by op, longest first. */
+export function amounts({ kernel, op, totalUs }: Kernels, group: Group): Amount[] {
+  return sumBy(group === "op" ? op.map((name) => name || NO_OP) : kernel, totalUs);
+}
+
+/** One row per kernel or op, longest first. */
+export function groupKernels(kernels: Kernels, group: Group): TableData {
+  if (group === "launch") return kernels.table;
+  const names = group === "op" ? kernels.op.map((name) => name || NO_OP) : kernels.kernel;
+  const all = amounts(kernels, group);
+  const rowsOf = new Map(all.map(({ name }) => [name, [] as number[]]));
+  names.forEach((name, row) => rowsOf.get(name)?.push(row));
+  const lists = all.map(({ name }) => rowsOf.get(name) ?? []);
+  const values = (id: string): readonly (number | null)[] => numbersOf(kernels.table, id, WHAT);
+  const fold = (id: string, join: (a: number, b: number) => number): number[] => {
+    const from = values(id);
+    return lists.map((rows) => rows.map((row) => from[row] ?? 0).reduce(join));
+  };
+  const sum = (a: number, b: number): number => a + b;
+  const runs = fold("occurrences", sum);
+  const total = all.reduce((a, { value }) => a + value, 0);
+  const uses = columnOf(kernels.table, "is_kernel_using_tensor_core");
+  const eligible = columnOf(kernels.table, "is_op_tensor_core_eligible");
+  const any = (flags: readonly unknown[] | null): boolean[] => lists.map((rows) => rows.some((row) => flags?.[row] === true));
+  const other = group === "op" ? kernels.kernel : kernels.op;
+  const number = (id: string, label: string, unit: string | null, help: string, list: readonly (number | null)[]): TableColumn => ({ id, label, kind: "number", unit, help, values: list });
+  const flag = (id: string, label: string, help: string, list: readonly boolean[]): TableColumn => ({ id, label, kind: "boolean", unit: null, help, values: list });
+  const text = (id: string, label: string, help: string, list: readonly (string | null)[]): TableColumn => ({ id, label, kind: "string", unit: null, help, values: list });
+  const others = lists.map((rows) => [...new Set(rows.map((row) => other[row] ?? ""))].filter(Boolean));
+  return {
+    rowCount: all.length,
+    properties: kernels.table.properties,
+    columns: [
+      text("name", group === "op" ? "Op Name" : "Kernel Name", "All its launches together.", all.map(({ name }) => name)),
+      number("share", "Time share", "fraction", "Total duration by that of all kernels listed, from the trace.", all.map(({ value }) => value / total)),
+      number("total_duration_us", "Total Duration", "us", "Time of all runs.", all.map(({ value }) => value)),
+      number("occurrences", "Occurrences", null, "How often it ran.", runs),
+      number("avg_duration_us", "Avg Duration", "us", "Total duration by occurrences.", all.map(({ value }, i) => value / (runs[i] || 1))),
+      number("min_duration_us", "Min Duration", "us", "The shortest run.", fold("min_duration_us", (a, b) => Math.min(a, b))),
+      number("max_duration_us", "Max Duration", "us", "The longest run.", fold("max_duration_us", (a, b) => Math.max(a, b))),
+      number("launches", "Launch shapes", null, "Different grids, blocks, registers and ops.", lists.map((rows) => rows.length)),
+      flag("eligible", "Op is TensorCore eligible", "Any of its ops could run on tensor cores.", any(eligible)),
+      flag("uses", "Kernel uses TensorCore", "The name of any of its kernels says that it runs on tensor cores.", any(uses)),
+      text("others", group === "op" ? "Kernels" : "Ops", "What it is listed with.", others.map((list) => list.join(", ") || null)),
+    ],
+  };
+}
+
+export interface Summary {
+  headline: string;
+  lines: string[];
+}
+
+/** The answer for ten seconds. */
+export function summaryOf(kernels: Kernels): Summary {
+  const total = kernels.totalUs.reduce((a, b) => a + b, 0);
+  const percent = (part: number): string => formatPercent(total > 0 ? (100 * part) / total : 0);
+  const [top] = amounts(kernels, "kernel");
+  const uses = columnOf(kernels.table, "is_kernel_using_tensor_core") ?? [];
+  const eligible = columnOf(kernels.table, "is_op_tensor_core_eligible") ?? [];
+  const sum = (test: (row: number) => boolean): number => kernels.totalUs.reduce((all, one, row) => all + (test(row) ? one : 0), 0);
+  const missed = sum((row) => eligible[row] === true && uses[row] !== true);
+  const nameless = sum((row) => !kernels.op[row]);
+  const count = new Set(kernels.kernel).size;
+  return {
+    headline: top ? `${top.name.length > 60 ? `${top.name.slice(0, 59)}…` : top.name} takes ${percent(top.value)} of the kernel time` : "No kernel passes the filters",
+    lines: [
+      `${plural(count, "kernel")}, ${formatTime(total * 1e6)} together. ${percent(sum((row) => uses[row] === true))} of the time ran on tensor or matrix cores, by the kernels' names.`,
+      ...(missed > 0.01 * total ? [`${percent(missed)} belongs to ops that could use them but ran kernels that do not: check number types, sizes (multiples of 8 or 16) and layouts.`] : []),
+      nameless > 0 ? `${percent(nameless)} of the time names no op (memory copies, libraries, kernels inside CUDA graphs); it is listed without an op name.` : "Every kernel names its op.",
+    ],
+  };
+}

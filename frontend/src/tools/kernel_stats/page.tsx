@@ -1,0 +1,94 @@
+// Kernel stats: which GPU kernels take the time, by kernel, by op or launch by launch.
+import { useMemo } from "preact/hooks";
+import { explain } from "../../api/explain";
+import { opRequest } from "../../api/op_request";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf } from "../../api/page_state";
+import { useKey } from "../../api/use_key";
+import { plural } from "../../base/format";
+import { topSlices } from "../../base/slices";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { PieList } from "../../widgets/pie_list";
+import { Table } from "../../widgets/table/table";
+import { useLoad } from "../../widgets/use_load";
+import "../../widgets/card.css";
+import { GROUPS, NO_OP, amounts, filterKernels, groupKernels, readKernels, summaryOf } from "./model";
+import type { Group, Kernels } from "./model";
+import "./page.css";
+
+const GROUP_WORDS: Record<Group, string> = { launch: "Launches", kernel: "Kernels", op: "Ops" };
+
+function KernelPage(page: PageProps) {
+  const { run, tool, host, hosts, client } = page;
+  const params = opRequest(page);
+  const answer = useLoad(JSON.stringify(params), async (signal) => readKernels(await client.json<unknown>("data", params, { signal })));
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Reading the kernels of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data.table.rowCount === 0) {
+    return (
+      <Panel
+        tone="empty"
+        title="There is no GPU data to display"
+        why="There were no kernels in the capture duration."
+        todo={["Capture while the program runs on the GPU; the first seconds are often compilation.", "TPUs and CPUs run no kernels: see the op profile."]}
+      />
+    );
+  }
+  return <Sheet page={page} kernels={answer.data} />;
+}
+
+function Sheet({ page, kernels }: { page: PageProps; kernels: Kernels }) {
+  const { state, run, host } = page;
+  const kernel = useKey(state, "kernel") ?? "";
+  const op = useKey(state, "op") ?? "";
+  const by = useKey(state, "by");
+  const group = GROUPS.find((one) => one === by) ?? "launch";
+  const shown = useMemo(() => filterKernels(kernels, kernel, op), [kernels, kernel, op]);
+  const table = useMemo(() => groupKernels(shown, group), [shown, group]);
+  const slices = useMemo(() => topSlices(amounts(shown, group)), [shown, group]);
+  const summary = useMemo(() => summaryOf(shown), [shown]);
+  const key = group === "op" ? "op" : "kernel";
+  const pick = (place: number): void => {
+    const name = slices[place]?.name;
+    if (name !== undefined) state.set({ [key]: name === NO_OP ? "-" : name }, "push");
+  };
+  const what = group === "op" ? "op" : "kernel";
+  return (
+    <div class="kst">
+      <div class="kst-head">
+        <section class="strip" aria-label="Summary">
+          <h1>{summary.headline}</h1>
+          {summary.lines.map((line) => <p key={line}>{line}</p>)}
+        </section>
+        <PieList
+          title={`Time by ${what}`}
+          fileName={fileNameOf("kernel_stats", what, run, host)}
+          spec={{ kind: "pie", name: "Total duration", unit: "us", slices }}
+          onPick={pick}
+          canPick={(place) => typeof slices[place]?.colour === "number"}
+          pickHint={`Click: show only this ${what}`}
+        />
+      </div>
+      <div class="kst-controls" role="toolbar" aria-label="Which kernels are shown">
+        <span class="segmented" role="group" aria-label="One row per">
+          {GROUPS.map((one) => <button key={one} type="button" aria-pressed={group === one} onClick={() => state.set({ by: one === "launch" ? null : one, sort: null, filter: null, hide: null }, "push")}>{GROUP_WORDS[one]}</button>)}
+        </span>
+        <label>Kernel <input class="field" type="search" value={kernel} placeholder="contains" onInput={(e) => state.set({ kernel: e.currentTarget.value || null }, "replace")} /></label>
+        <label>Op <input class="field" type="search" value={op} placeholder="- for none" onInput={(e) => state.set({ op: e.currentTarget.value || null }, "replace")} /></label>
+      </div>
+      <div class="kst-table">
+        <Table key={`${group} ${kernel} ${op}`} data={table} title={GROUP_WORDS[group]} fileName={fileNameOf("kernel_stats", run, host)} store={{ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }} />
+      </div>
+    </div>
+  );
+}
+
+const page: PageModule = { ids: ["kernel_stats"], Page: KernelPage };
+export default page;

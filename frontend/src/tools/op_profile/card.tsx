@@ -1,0 +1,151 @@
+// Everything about one node: times, utilisation, memories, padding, expression, source.
+import { MISSING, formatBytes, formatCount, formatPercent, formatQuantity, formatTime } from "../../base/format";
+import { CopyButton } from "../../widgets/copy_button";
+import { Figures } from "../../widgets/figures";
+import type { Figure } from "../../widgets/figures";
+import type { OpFacts, OpNode } from "./decode";
+import { fit, flopsUse, memoryUse, perSecond, share, wasted } from "./formulas";
+import type { Peaks } from "./formulas";
+import { reasonFor } from "./tree";
+
+interface Props {
+  node: OpNode | null;
+  root: OpNode;
+  peaks: Peaks;
+  device: string;
+  pinned: boolean;
+  onUnpin: () => void;
+}
+
+const NOTES: Partial<Record<OpNode["kind"], string>> = {
+  group: "Sums over the ops below it.",
+  duplicates: "Equal ops together: sums over all of them. Expression and source are those of the longest.",
+  part: "An instruction inside a fusion: the fusion runs as one kernel, so its parts have no time of their own.",
+  idle: "Time in which no op ran on the device.",
+};
+const MEMORIES = ["HBM", "On-chip read", "On-chip write"] as const;
+
+export function Card({ node, root, peaks, device, pinned, onUnpin }: Props) {
+  if (!node) {
+    return (
+      <aside class="opp-card" aria-label="Details">
+        <p class="dim">Point at an op to see its details; a click or Enter keeps them here. Arrow keys open and close.</p>
+      </aside>
+    );
+  }
+  const note = NOTES[node.kind];
+  const capped = [flopsUse(node, root, peaks), ...MEMORIES.map((_, i) => memoryUse(node, i, peaks))].some((use) => use !== null && use >= 1);
+  return (
+    <aside class="opp-card" aria-label="Details">
+      <div class="opp-card-head">
+        <h2>{node.name}</h2>
+        {pinned ? <button type="button" class="button ghost icon" aria-label="Let go" data-tip="Follow the pointer again" onClick={onUnpin}>✕</button> : null}
+      </div>
+      {node.op && node.kind !== "idle" && node.op.category ? <p class="dim">{node.op.category} operation</p> : null}
+      {note ? <p class="dim">{note}</p> : null}
+      {capped ? <p>⚠ A utilisation of 100 % or more: FLOPs or bytes are estimates of the compiler, or the peak is not that of this device.</p> : null}
+      <Figures items={figures(node, root, peaks, device)} />
+      {node.kind === "part" || node.kind === "idle" ? null : <Memories node={node} peaks={peaks} />}
+      {node.op?.layout.length ? <Layout op={node.op} /> : null}
+      {node.op?.expression ? (
+        <>
+          <div class="opp-title"><h3>Expression</h3><CopyButton text={() => node.op?.expression ?? ""} class="ghost" /></div>
+          <pre>{node.op.expression}</pre>
+        </>
+      ) : null}
+      {node.op ? <Origin op={node.op} /> : null}
+    </aside>
+  );
+}
+
+const percent = (value: number | null): string | null => (value === null ? null : formatPercent(value * 100));
+
+function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string): Figure[] {
+  const none = NOTES[node.kind] ?? "";
+  const part = share(node, root);
+  if (node.kind === "part") return [{ name: "FLOPs per run", value: node.modelFlops > 0 ? formatCount(node.modelFlops) : null, reason: "The HLO counts none for it." }];
+  const time: Figure = { name: "Time", value: formatTime(node.timePs), exact: `${node.timePs} ps`, detail: part === null ? "" : `${formatPercent(part * 100)} of the tree`, help: "Over all runs and cores, from the trace." };
+  if (node.kind === "idle") return [time];
+  const use = flopsUse(node, root, peaks);
+  const rate = perSecond(node.modelFlops, node);
+  const wide = perSecond(node.flops, node);
+  const lost = wasted(node, root, peaks);
+  return [
+    time,
+    { name: "Time per run", value: node.runs > 0 ? formatTime(node.averagePs) : null, reason: none || "It has no runs of its own." },
+    { name: "Occurrences", value: node.runs > 0 ? formatCount(node.runs) : null, reason: none || "It has no runs of its own.", help: "How often it ran, over all cores." },
+    { name: "FLOPS utilisation", value: percent(use), exact: use === null ? "" : `${use * 100} %`, reason: reasonFor(node, peaks.flops), help: "FLOPs per time by the peak of the device; FLOPs from the HLO cost analysis." },
+    { name: "FLOP rate", value: rate !== null && node.modelFlops > 0 ? formatQuantity(rate / 1e9, "GFLOP/s") : null, reason: "The HLO counts no FLOPs for it.", help: "FLOPs of the model per time, per core." },
+    ...(device === "TPU" ? [{ name: "Normalized FLOP rate", value: wide !== null && node.flops > 0 ? formatQuantity(wide / 1e9, "GFLOP/s") : null, reason: "The HLO counts no FLOPs for it.", help: "The same in bf16 units: FLOPs of types that the hardware computes slower count for more or less." }] : []),
+    { name: "Wasted", value: percent(lost), reason: "No HBM traffic is known for it.", help: "Time share x (1 - the larger of FLOPS and HBM utilisation)." },
+  ];
+}
+
+function Memories({ node, peaks }: { node: OpNode; peaks: Peaks }) {
+  return (
+    <>
+      <h3>Memory</h3>
+      <table>
+        <thead><tr><th scope="col">Space</th><th scope="col">Bytes</th><th scope="col">Bandwidth</th><th scope="col">Of peak</th></tr></thead>
+        <tbody>
+          {MEMORIES.map((name, i) => {
+            const bytes = node.bytes[i] ?? 0;
+            const speed = bytes > 0 ? perSecond(bytes, node) : null;
+            return (
+              <tr key={name}>
+                <td>{name}</td>
+                <td data-tip={bytes > 0 ? `${bytes} bytes` : "No bytes are known in this memory."}>{bytes > 0 ? formatBytes(bytes) : MISSING}</td>
+                <td>{speed === null ? MISSING : `${formatBytes(speed)}/s`}</td>
+                <td data-tip={bytes > 0 ? undefined : "No bytes are known in this memory."}>{bytes > 0 ? (percent(memoryUse(node, i, peaks)) ?? MISSING) : MISSING}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+/** Dimensions against the tiles of the matrix unit. */
+function Layout({ op }: { op: OpFacts }) {
+  const used = op.layoutUse ?? op.layout.reduce((all, dimension) => all * fit(dimension).used, 1);
+  return (
+    <>
+      <h3>Layout and padding</h3>
+      <p>{formatPercent(used * 100)} of the matrix unit's tiles hold data.</p>
+      <div class="opp-use" aria-hidden="true"><i style={{ width: `${used * 100}%` }} /><u /></div>
+      <table>
+        <thead><tr><th scope="col">Dimension</th><th scope="col">Size</th><th scope="col">Fit</th><th scope="col">Used</th></tr></thead>
+        <tbody>
+          {op.layout.map((dimension, i) => {
+            const { hint, used: part } = fit(dimension);
+            return (
+              <tr key={i}>
+                <td>{dimension.semantics.replace("_semantics", "") || "unknown"}</td>
+                <td>{formatCount(dimension.size)}</td>
+                <td>{hint}</td>
+                <td>{formatPercent(part * 100)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function Origin({ op }: { op: OpFacts }) {
+  return (
+    <>
+      {op.provenance ? <><h3>Framework op</h3><p>{op.provenance}</p></> : null}
+      {op.programId && op.programId !== "0" ? <><h3>Program id</h3><p class="number">{op.programId}</p></> : null}
+      {op.source ? (
+        <>
+          <h3>Source</h3>
+          <p>{op.source}</p>
+          {op.stack && op.stack !== op.source ? <pre>{op.stack}</pre> : null}
+        </>
+      ) : null}
+    </>
+  );
+}

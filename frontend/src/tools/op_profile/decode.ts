@@ -1,0 +1,135 @@
+// The answer of the op profile as a tree with numbers; says what is wrong with an answer of another form.
+import { asDict, asList, asNumber, asText, badAnswer } from "../../api/fields";
+import type { Dict } from "../../api/fields";
+import { readNotes } from "../../api/op_request";
+import type { OpNotes } from "../../api/op_request";
+
+export const GROUPINGS = ["program", "category", "provenance"] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+export interface Dimension {
+  size: number;
+  alignment: number;
+  semantics: string;
+}
+
+export interface OpFacts {
+  expression: string;
+  provenance: string;
+  category: string;
+  programId: string;
+  source: string;
+  stack: string;
+  layout: readonly Dimension[];
+  /** Share of the padded tensor that holds data; null without a layout. */
+  layoutUse: number | null;
+}
+
+/** root; group: program, scope or category; duplicates: equal ops together; part: an instruction inside a fusion. */
+export type NodeKind = "root" | "group" | "duplicates" | "op" | "idle" | "part";
+
+export interface OpNode {
+  name: string;
+  kind: NodeKind;
+  timePs: number;
+  /** Share of peak compute times share of all time; not capped. */
+  weightedFlops: number;
+  flops: number;
+  modelFlops: number;
+  /** Shares of the peaks of HBM, on-chip reads and on-chip writes, capped at 1. */
+  bandwidth: readonly number[];
+  bytes: readonly number[];
+  runs: number;
+  averagePs: number;
+  children: readonly OpNode[];
+  /** Children before the server left the shortest out. */
+  count: number;
+  op: OpFacts | null;
+}
+
+export interface OpProfile {
+  whole: OpNode;
+  busy: OpNode;
+  device: string;
+  notes: OpNotes;
+}
+
+const IDLE = "IDLE";
+export const DUPLICATES = " and its duplicate(s)";
+
+/** `group_by` names the two trees of the answer. */
+export function readOpProfile(payload: unknown, groupBy: Grouping): OpProfile {
+  const answer = asDict(payload, "the op profile");
+  const key = `by${groupBy.charAt(0).toUpperCase()}${groupBy.slice(1)}`;
+  if (!(key in answer)) throw badAnswer(`the op profile has no tree ${key}`);
+  const notes = answer["notes"] === undefined ? {} : asDict(answer["notes"], "notes");
+  return {
+    whole: readNode(answer[key], null),
+    busy: readNode(answer[`${key}ExcludeIdle`], null),
+    device: asText(answer["deviceType"] ?? "", "deviceType"),
+    notes: readNotes(Object.fromEntries(Object.entries(notes).map(([name, value]) => [name, String(value)]))),
+  };
+}
+
+function kindOf(name: string, op: OpFacts | null, parent: OpNode["kind"] | null): NodeKind {
+  if (parent === null) return "root";
+  if (op === null) return "group";
+  if (op.category === IDLE && name === IDLE) return "idle";
+  if (parent === "op" || parent === "part") return "part";
+  return name.endsWith(DUPLICATES) ? "duplicates" : "op";
+}
+
+function readNode(value: unknown, parent: NodeKind | null): OpNode {
+  const node = asDict(value, "a node of the op profile");
+  const name = asText(node["name"] ?? "", "the name of a node");
+  const metrics = asDict(node["metrics"] ?? {}, `metrics of ${name}`);
+  const number = (key: string): number => asNumber(metrics[key] ?? 0, `${key} of ${name}`);
+  const three = (key: string): number[] => [0, 1, 2].map((i) => asNumber(asList(metrics[key] ?? [], `${key} of ${name}`)[i] ?? 0, `${key} of ${name}`));
+  const op = node["xla"] === undefined ? null : readFacts(asDict(node["xla"], `facts of ${name}`), name);
+  const kind = kindOf(name, op, parent);
+  // Instructions inside fusions are children on TPUs and `fused` elsewhere.
+  const listed = [...asList(node["children"] ?? [], `children of ${name}`), ...asList(node["fused"] ?? [], `parts of ${name}`)];
+  const children = listed.map((child) => readNode(child, kind));
+  return {
+    name,
+    kind,
+    timePs: number("rawTime"),
+    weightedFlops: number("uncappedFlops"),
+    flops: number("bf16Flops"),
+    modelFlops: number("rawFlops"),
+    bandwidth: three("bandwidthUtils"),
+    bytes: three("rawBytesAccessedArray"),
+    runs: number("occurrences"),
+    averagePs: number("avgTimePs"),
+    children,
+    count: Math.max(children.length, asNumber(node["numChildren"] ?? 0, `numChildren of ${name}`)),
+    op,
+  };
+}
+
+function readFacts(xla: Dict, name: string): OpFacts {
+  const text = (key: string): string => asText(xla[key] ?? "", `${key} of ${name}`);
+  const source = asDict(xla["sourceInfo"] ?? {}, `source of ${name}`);
+  const file = asText(source["fileName"] ?? "", `source file of ${name}`);
+  const line = asNumber(source["lineNumber"] ?? -1, `source line of ${name}`);
+  const layout = asDict(xla["layout"] ?? {}, `layout of ${name}`);
+  const dimensions = asList(layout["dimensions"] ?? [], `layout of ${name}`).map((one): Dimension => {
+    const dimension = asDict(one, `a dimension of ${name}`);
+    return {
+      size: asNumber(dimension["size"] ?? 0, `size of ${name}`),
+      alignment: asNumber(dimension["alignment"] ?? 0, `alignment of ${name}`),
+      semantics: asText(dimension["semantics"] ?? "", `semantics of ${name}`),
+    };
+  });
+  const use = layout["utilization"];
+  return {
+    expression: text("expression"),
+    provenance: text("provenance"),
+    category: text("category"),
+    programId: text("programId"),
+    source: file && line > 0 ? `${file}:${line}` : file,
+    stack: asText(source["stackFrame"] ?? "", `stack of ${name}`).trim(),
+    layout: dimensions,
+    layoutUse: dimensions.length === 0 || use === undefined ? null : asNumber(use, `utilization of ${name}`),
+  };
+}

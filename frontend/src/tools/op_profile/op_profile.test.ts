@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import { adviceOf } from "./advice";
+import { readOpProfile } from "./decode";
+import type { OpNode } from "./decode";
+import { fit, flopsUse, frameworkOp, memoryUse, peaksOf, share, wasted } from "./formulas";
+import { firstOpen, ownTime, pathTo, treeTable, visibleRows } from "./rows";
+import type { Options } from "./rows";
+import { node, sample } from "./sample";
+import { readView, writeView } from "./view_state";
+
+const read = (more = {}) => readOpProfile(sample(more), "program");
+const all: Options = { limit: 10, top90: false, order: "time" };
+const find = (root: OpNode, name: string): OpNode => {
+  const queue = [root];
+  for (let next = queue.shift(); next; next = queue.shift()) {
+    if (next.name === name) return next;
+    queue.push(...next.children);
+  }
+  throw new Error(name);
+};
+
+describe("the answer", () => {
+  it("becomes a tree of programs, ops, duplicates, parts and idle time", () => {
+    const { whole, device, notes } = read();
+    expect([device, notes]).toEqual(["TPU", { onCpu: false, unattributed: null }]);
+    expect(["by_program", "jit_f(7)", "fusion.1", "add.1", "copy.1 and its duplicate(s)", "copy.2", "IDLE"].map((name) => find(whole, name).kind)).toEqual(["root", "group", "op", "part", "duplicates", "op", "idle"]);
+    expect(find(whole, "fusion.1").op).toMatchObject({ source: "f.py:3", stack: "f.py:3", layoutUse: 0.78125, programId: "7" });
+  });
+
+  it("takes 64-bit integers as texts and parts outside the children", () => {
+    const op = { ...node("f", { time: 1, category: "loop fusion" }), metrics: { rawTime: "9007199254740993" }, fused: [node("a", { category: "add" })] };
+    const profile = readOpProfile({ byCategory: node("r", { time: 2 }, [op]), byCategoryExcludeIdle: node("r", {}), deviceType: "GPU", notes: { backend: "CPU", unattributed_share: "0.25" } }, "category");
+    expect(find(profile.whole, "f").timePs).toBe(9007199254740992);
+    expect(find(profile.whole, "a").kind).toBe("part");
+    expect(profile.notes).toEqual({ onCpu: true, unattributed: 0.25 });
+  });
+
+  it("says what is wrong with another form", () => {
+    expect(() => readOpProfile([], "program")).toThrow(/op profile is no object/);
+    expect(() => readOpProfile(sample(), "category")).toThrow(/no tree byCategory/);
+    expect(() => readOpProfile({ ...sample(), byProgramExcludeIdle: { name: "r", metrics: { rawTime: "x" } } }, "program")).toThrow(/rawTime of r is no number/);
+  });
+});
+
+describe("numbers of a node", () => {
+  const { busy, whole } = read();
+  const peaks = peaksOf(read());
+  const fusion = find(busy, "fusion.1");
+
+  it("are shares and utilisations of the tree on the screen", () => {
+    expect(share(fusion, busy)).toBe(0.5);
+    expect(flopsUse(fusion, busy, peaks)).toBeCloseTo(0.2);
+    expect(memoryUse(fusion, 0, peaks)).toBe(0.25);
+    expect(wasted(fusion, busy, peaks)).toBeCloseTo(0.5 * 0.75);
+  });
+
+  it("are missing where they do not exist", () => {
+    const [part, idle] = [find(busy, "add.1"), find(whole, "IDLE")];
+    expect([share(part, busy), flopsUse(part, busy, peaks), memoryUse(part, 0, peaks)]).toEqual([null, null, null]);
+    expect([flopsUse(idle, whole, peaks), memoryUse(idle, 0, peaks)]).toEqual([null, null]);
+    expect(wasted({ ...fusion, bandwidth: [0, 0, 0] }, busy, peaks)).toBeNull();
+  });
+
+  it("know no utilisation without a peak", () => {
+    const cpu = readOpProfile(sample({ deviceType: "CPU_ONLY", notes: { backend: "CPU" } }), "program");
+    expect(peaksOf(cpu)).toEqual({ flops: false, memory: [false, false, false] });
+    expect(flopsUse(cpu.busy, cpu.busy, peaksOf(cpu))).toBeNull();
+  });
+
+  it("name the framework op by its last part", () => {
+    expect(["jit(f)/jit(main)/add:", "model/dense/MatMul:MatMul", "a/b", "", "x/y:deep/Op"].map(frameworkOp)).toEqual(["add", "MatMul", "b", null, "Op"]);
+  });
+
+  it("say how a dimension fits the tiles", () => {
+    expect(fit({ size: 128, alignment: 128, semantics: "" })).toEqual({ hint: "Exact fit", padded: 128, used: 1 });
+    expect(fit({ size: 256, alignment: 128, semantics: "" }).hint).toBe("Exact fit: 2 x 128");
+    expect(fit({ size: 100, alignment: 128, semantics: "" })).toEqual({ hint: "Pad to 128", padded: 128, used: 0.78125 });
+    expect(fit({ size: 130, alignment: 128, semantics: "" }).hint).toBe("Pad to 256: 2 x 128");
+    expect(fit({ size: 7, alignment: 0, semantics: "" }).hint).toBe("No padding");
+  });
+});
+
+describe("rows on the screen", () => {
+  const { busy, whole } = read();
+  const peaks = peaksOf(read());
+  const names = (root: OpNode, options: Partial<Options>, open: readonly string[] = [], full: readonly string[] = []) =>
+    visibleRows(root, peaks, { ...all, ...options }, new Set(open), new Set(full)).map((row) => (row.kind === "node" ? `${" ".repeat(row.depth)}${row.node.name}` : `${row.kind} ${row.left}`));
+
+  it("open to the first level with a choice, and say which time has no row", () => {
+    expect(names(busy, {}, firstOpen(busy))).toEqual(["jit_f(7)", " loop fusion", "  fusion.1", " copy", "own time 20000000000"]);
+    expect(ownTime(find(busy, "loop fusion"))).toBe(0);
+  });
+
+  it("obey limit, top 90 % and order", () => {
+    const many = readOpProfile({ ...sample(), byProgram: node("r", { time: 100, bytes: 10 }, [node("a", { time: 60, hbm: 1, bytes: 1 }), node("b", { time: 31, hbm: 0.1, bytes: 9 }), node("c", { time: 9 })], 5) }, "program").whole;
+    expect(names(many, {})).toEqual(["a", "b", "c", "left out 2"]);
+    expect(names(many, { top90: true })).toEqual(["a", "b", "left out 3"]);
+    expect(names(many, { limit: 1 })).toEqual(["a", "left out 4"]);
+    expect(names(many, { limit: 1 }, [], ["root"])).toEqual(["a", "b", "c", "left out 2"]);
+    expect(names(many, { order: "wasted" }).slice(0, 2)).toEqual(["b", "a"]);
+    expect(names(many, { order: "traffic" }).slice(0, 2)).toEqual(["b", "a"]);
+  });
+
+  it("keep their ids with and without idle time, and lead back to the node", () => {
+    const id = visibleRows(busy, peaks, all, new Set(firstOpen(busy)), new Set()).find((row) => row.node.name === "fusion.1")?.id ?? "";
+    expect(pathTo(whole, id).map((step) => step.node.name)).toEqual(["jit_f(7)", "loop fusion", "fusion.1"]);
+    expect(pathTo(whole, "nothing")).toEqual([]);
+  });
+
+  it("are a table too", () => {
+    const table = treeTable(busy, peaks);
+    expect(table.rowCount).toBe(9);
+    const column = (name: string) => table.columns.find(({ id }) => id === name)?.values;
+    expect(column("path")?.[2]).toBe("jit_f(7) > loop fusion > fusion.1");
+    expect(column("time")?.[3]).toBeNull();
+  });
+});
+
+describe("advice", () => {
+  it("names utilisation, moves and the largest saving", () => {
+    const advice = adviceOf(read());
+    expect(advice.headline).toBe("Overall TPU FLOPS utilisation is 10.0%, HBM bandwidth utilisation 25.0% of the busy time");
+    expect(advice.tone).toBe("bad");
+    expect(advice.lines[0]).toMatch(/^25\.0% of the busy time moves data instead of computing, most of it in copy/);
+    expect(advice.lines[1]).toMatch(/^Largest saving in one place: fusion\.1 takes 50\.0%.*up to 37\.5% could go/);
+  });
+
+  it("puts a device that mostly waits first", () => {
+    const idle = readOpProfile({ ...sample(), byProgram: node("by_program", { time: 800e9 }) }, "program");
+    expect(adviceOf(idle).headline).toMatch(/^The TPU is idle for 90\.0% of the time/);
+    expect(adviceOf(idle).tone).toBe("bad");
+  });
+
+  it("speaks of no utilisation on a CPU", () => {
+    const advice = adviceOf(readOpProfile(sample({ deviceType: "CPU_ONLY", notes: { backend: "CPU" } }), "program"));
+    expect(advice.headline).toBe("Ops on the CPU: 80 ms of op time");
+    expect(advice.tone).toBe("");
+  });
+});
+
+it("keeps the view in the address", () => {
+  const keys = new Map<string, string>();
+  const put = (patch: Record<string, string | null>): void => { for (const [k, v] of Object.entries(patch)) if (v === null) keys.delete(k); else keys.set(k, v); };
+  const now = () => readView({ get: (key) => keys.get(key) ?? null });
+  expect(now()).toMatchObject({ groupBy: "program", limit: 10, idle: false, open: null, pinned: null });
+  put(writeView({ order: "wasted", limit: 50, top90: true, idle: true, open: new Set(["a", "b"]), pinned: "b" }));
+  expect(Object.fromEntries(keys)).toEqual({ order: "wasted", limit: "50", top90: "1", idle: "1", open: "a.b", node: "b" });
+  expect(now()).toMatchObject({ order: "wasted", limit: 50, top90: true, idle: true, open: new Set(["a", "b"]), pinned: "b" });
+  put(writeView({ groupBy: "category" }));
+  expect([keys.get("group_by"), now().open, now().pinned]).toEqual(["category", null, null]);
+  put(writeView({ open: new Set() }));
+  expect(now().open).toEqual(new Set());
+});

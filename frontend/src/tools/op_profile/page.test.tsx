@@ -1,0 +1,80 @@
+import { render } from "preact";
+import { afterEach, expect, it } from "vitest";
+import { makeClient } from "../../api/client";
+import type { UrlState } from "../../api/page";
+import type { ToolInfo } from "../../api/types";
+import page from "./page";
+import { node, sample } from "./sample";
+
+const tool: ToolInfo = { id: "op_profile", title: "Op Profile", group: "Ops", summary: "", hosts: "one_or_all", host_names: ["h"], available: true, reason: null, params: [{ name: "group_by", type: "string", default: "program" }, { name: "backend", type: "string", default: "device" }] };
+const root = document.createElement("div");
+
+function memoryState(start: Record<string, string> = {}): UrlState & { kept: Map<string, string> } {
+  const kept = new Map(Object.entries(start));
+  const listeners = new Set<() => void>();
+  return {
+    kept,
+    get: (key) => kept.get(key) ?? null,
+    set: (patch) => {
+      for (const [k, v] of Object.entries(patch)) if (v === null) kept.delete(k); else kept.set(k, v);
+      for (const listener of listeners) listener();
+    },
+    subscribe: (listener) => { listeners.add(listener); return () => listeners.delete(listener); },
+  };
+}
+
+const settle = async (): Promise<void> => { for (let i = 0; i < 8; i++) await new Promise((done) => setTimeout(done, 5)); };
+
+async function open(body: unknown, state = memoryState()): Promise<string[]> {
+  const asked: string[] = [];
+  const client = makeClient("http://host/p/index.html", (url) => {
+    asked.push(url);
+    return Promise.resolve(new Response(JSON.stringify(body)));
+  });
+  document.body.append(root);
+  render(<page.Page run="r/1" tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
+  await settle();
+  return asked;
+}
+
+const grid = (): HTMLElement => root.querySelector<HTMLElement>('[role="treegrid"]') ?? root;
+const names = (): string[] => [...root.querySelectorAll(".opp-name")].map((cell) => cell.textContent?.replace(/[▸▾]/, "") ?? "");
+async function press(...keys: string[]): Promise<void> {
+  for (const key of keys) {
+    grid().dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    await settle();
+  }
+}
+
+afterEach(() => {
+  render(null, root);
+  root.remove();
+});
+
+it("opens and closes by arrows, pins by Enter, and keeps it in the address", async () => {
+  const state = memoryState();
+  const asked = await open(sample(), state);
+  expect(asked[0]).toBe("http://host/p/data?run=r%2F1&tag=op_profile&host=h&backend=auto&group_by=program");
+  expect(names()).toEqual(["jit_f(7)", "loop fusion", "fusion.1", "copy"]);
+  await press("ArrowDown", "ArrowDown", "ArrowRight");
+  expect(names()).toContain("add.1");
+  await press("Enter");
+  expect(state.kept.get("node")).toBeTruthy();
+  const card = root.querySelector(".opp-card")?.textContent ?? "";
+  expect(card).toContain("loop fusion operation");
+  expect(card).toContain("78.1% of the matrix unit's tiles hold data.");
+  expect(card).toContain("Pad to 128");
+  expect(card).toContain("%fusion.1 = f32[8]");
+  await press("ArrowLeft", "ArrowLeft", "ArrowLeft");
+  expect(names()).toEqual(["jit_f(7)", "loop fusion", "copy"]);
+});
+
+it("explains a profile without ops", async () => {
+  await open({ byProgram: node("by_program", {}), byProgramExcludeIdle: node("by_program", {}), deviceType: "CPU_ONLY" });
+  expect(root.querySelector(".panel-empty")?.textContent).toContain("This profile holds no XLA ops");
+});
+
+it("explains an answer of another form", async () => {
+  await open({ byCategory: {} });
+  expect(root.querySelector(".panel-error")?.textContent).toContain("the op profile has no tree byProgram");
+});

@@ -1,0 +1,122 @@
+// Op profile: where device time goes, as a tree, and how well each part of it uses the hardware.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { explain } from "../../api/explain";
+import { opRequest } from "../../api/op_request";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf } from "../../api/page_state";
+import { formatPercent, plural } from "../../base/format";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { useLoad } from "../../widgets/use_load";
+import "../../widgets/card.css";
+import { adviceOf } from "./advice";
+import { Card } from "./card";
+import { Controls } from "./controls";
+import { readOpProfile } from "./decode";
+import type { OpProfile } from "./decode";
+import { peaksOf } from "./formulas";
+import { firstOpen, pathTo, visibleRows } from "./rows";
+import { Tree } from "./tree";
+import { readView, writeView } from "./view_state";
+import type { ViewState } from "./view_state";
+import "./page.css";
+
+function OpProfilePage(page: PageProps) {
+  const { run, tool, host, hosts, client, state } = page;
+  const [view, setView] = useState(() => readView(state));
+  useEffect(() => state.subscribe(() => setView(readView(state))), [state]);
+  const change = (patch: Partial<ViewState>): void => state.set(writeView(patch), "replace");
+  const params = opRequest(page, { group_by: view.groupBy });
+  const answer = useLoad(JSON.stringify(params), async (signal) => readOpProfile(await client.json<unknown>("data", params, { signal }), view.groupBy));
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Computing the op profile of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data.busy.timePs <= 0) return <NoOps profile={answer.data} onAll={() => change({ unattributed: true })} asked={view.unattributed} />;
+  return <Profile profile={answer.data} view={view} change={change} fileName={fileNameOf("op_profile", run, host)} />;
+}
+
+interface NoOpsProps {
+  profile: OpProfile;
+  /** Counts kernels without an op too. */
+  onAll: () => void;
+  asked: boolean;
+}
+
+function NoOps({ profile, onAll, asked }: NoOpsProps) {
+  const { device } = profile;
+  const nameless = device === "GPU" && !asked;
+  const why = nameless
+    ? "None of the kernels and copies of the GPU names an op."
+    : device === "CPU_ONLY" || device === ""
+      ? "No TPU or GPU was recorded, and no op of the CPU backend either."
+      : "The device was recorded, but not its ops.";
+  return (
+    <Panel
+      tone="empty"
+      title="This profile holds no XLA ops"
+      why={why}
+      todo={["Profile while the program runs on the device: warm it up first, then capture several steps.", "Programs that XLA does not compile have no HLO ops: see the framework op stats.", "Choose another host on the left: this one may only feed the others."]}
+    >
+      {nameless ? <button type="button" class="button" onClick={onAll}>Count kernels without an op</button> : null}
+    </Panel>
+  );
+}
+
+interface ProfileProps {
+  profile: OpProfile;
+  view: ViewState;
+  change: (patch: Partial<ViewState>) => void;
+  fileName: string;
+}
+
+function Profile({ profile, view, change, fileName }: ProfileProps) {
+  const [pointed, setPointed] = useState<string | null>(null);
+  const root = view.idle ? profile.whole : profile.busy;
+  const peaks = useMemo(() => peaksOf(profile), [profile]);
+  const advice = useMemo(() => adviceOf(profile), [profile]);
+  const open = useMemo(() => view.open ?? new Set([...firstOpen(root), ...pathTo(root, view.pinned ?? "").slice(0, -1).map(({ id }) => id)]), [view.open, root]);
+  const rows = useMemo(() => visibleRows(root, peaks, view, open, view.full), [root, peaks, view, open]);
+  const shown = view.pinned ?? pointed;
+  const node = useMemo(() => (shown === null ? null : (pathTo(root, shown).pop()?.node ?? null)), [root, shown]);
+  const toggle = (id: string, wanted: boolean): void => {
+    const next = new Set(open);
+    if (wanted) next.add(id);
+    else next.delete(id);
+    change({ open: next });
+  };
+  const { unattributed } = profile.notes;
+  return (
+    <div class="opp">
+      <div class="opp-head">
+        <section class={`strip ${advice.tone}`} aria-label="Overview">
+          <h1>{advice.headline}</h1>
+          {advice.lines.map((line) => <p key={line}>{line}</p>)}
+          {unattributed !== null && unattributed > 0 ? <p>{formatPercent(unattributed * 100)} of the GPU time belongs to no op: neither its launch nor its name tells whose it is. It is below as kernels of no program.</p> : null}
+        </section>
+        <Controls view={view} root={root} peaks={peaks} fileName={fileName} gpu={profile.device === "GPU"} change={change} />
+      </div>
+      <div class="opp-split">
+        <Tree
+          rows={rows}
+          root={root}
+          peaks={peaks}
+          open={open}
+          pinned={view.pinned}
+          onOpen={toggle}
+          onFull={(id) => change({ full: new Set([...view.full, id]) })}
+          onPin={(id) => change({ pinned: id === view.pinned ? null : id })}
+          onPoint={setPointed}
+        />
+        <Card node={node} root={root} peaks={peaks} device={profile.device} pinned={view.pinned !== null} onUnpin={() => change({ pinned: null })} />
+      </div>
+    </div>
+  );
+}
+
+const page: PageModule = { ids: ["op_profile"], Page: OpProfilePage };
+export default page;

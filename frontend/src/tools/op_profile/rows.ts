@@ -1,0 +1,168 @@
+// Which nodes of the tree are on the screen, in which order, and what was left out. Pure.
+import { hashText } from "../../base/colour";
+import type { TableColumn, TableData } from "../../base/table_data";
+import type { OpNode } from "./decode";
+import { flopsUse, frameworkOp, memoryUse, share, trafficShare, wasted } from "./formulas";
+import type { Peaks } from "./formulas";
+
+export const ORDERS = ["time", "wasted", "traffic"] as const;
+export type Order = (typeof ORDERS)[number];
+
+export interface Options {
+  /** Most children of one node. */
+  limit: number;
+  /** Only the children that make up 90 % of their parent. */
+  top90: boolean;
+  order: Order;
+}
+
+export interface Row {
+  /** Stable across orders and limits, short enough for an address. */
+  id: string;
+  parent: string | null;
+  node: OpNode;
+  depth: number;
+  /** The last rows of a parent say what the others do not: children that are not shown, time that no child has. */
+  kind: "node" | "left out" | "own time";
+  /** Children not shown; or ps. */
+  left: number;
+  /** Place among its shown siblings, from 1, and their number. */
+  place: number;
+  siblings: number;
+}
+
+const TOP = 0.9;
+
+function value(node: OpNode, root: OpNode, peaks: Peaks, order: Order): number {
+  if (order === "wasted") return wasted(node, root, peaks) ?? -1;
+  if (order === "traffic") return trafficShare(node, root) ?? -1;
+  return node.timePs;
+}
+
+/** Children in order, as many as the options allow. Parts of fusions stay in the server's order, by FLOPs. */
+export function shownChildren(parent: OpNode, root: OpNode, peaks: Peaks, options: Options): OpNode[] {
+  const timed = parent.children.some(({ kind }) => kind !== "part");
+  if (!timed) return parent.children.slice(0, options.limit);
+  const sorted = parent.children
+    .map((node) => ({ node, by: value(node, root, peaks, options.order) }))
+    .sort((a, b) => b.by - a.by)
+    .map(({ node }) => node);
+  let count = Math.min(options.limit, sorted.length);
+  if (options.top90) {
+    let sum = 0;
+    const needed = sorted.findIndex((node) => (sum += node.timePs) >= TOP * parent.timePs);
+    if (needed >= 0) count = Math.min(count, needed + 1);
+  }
+  return sorted.slice(0, count);
+}
+
+const OWN_MATTERS = 0.005;
+
+/** Time of a program that no child has: ops that contain others give it their own time and get no node. 0 when small. */
+export function ownTime(node: OpNode): number {
+  if (node.kind !== "group" || node.count > node.children.length || node.children.length === 0) return 0;
+  const own = node.timePs - node.children.reduce((sum, child) => sum + child.timePs, 0);
+  return own > OWN_MATTERS * node.timePs ? own : 0;
+}
+
+/** Ids of children in the order of the answer; equal names are told apart by their place. */
+function childIds(parent: string, node: OpNode): Map<OpNode, string> {
+  const seen = new Map<string, number>();
+  return new Map(node.children.map((child) => {
+    const again = seen.get(child.name) ?? 0;
+    seen.set(child.name, again + 1);
+    return [child, hashText(`${parent}/${child.name}${again ? `#${again}` : ""}`).toString(36)];
+  }));
+}
+
+/** The rows below the root; `open` holds the ids of open nodes, `full` those whose children are all shown. */
+export function visibleRows(root: OpNode, peaks: Peaks, options: Options, open: ReadonlySet<string>, full: ReadonlySet<string>): Row[] {
+  const rows: Row[] = [];
+  const add = (node: OpNode, id: string, depth: number, parent: string | null): void => {
+    const ids = childIds(id, node);
+    const everything = { ...options, limit: Infinity, top90: false };
+    const shown = shownChildren(node, root, peaks, full.has(id || "root") ? everything : options);
+    shown.forEach((child, i) => {
+      const childId = ids.get(child) ?? "";
+      rows.push({ id: childId, parent, node: child, depth, kind: "node", left: 0, place: i + 1, siblings: shown.length });
+      if (open.has(childId)) add(child, childId, depth + 1, childId);
+    });
+    const left = node.count - shown.length;
+    const last = { parent, node, depth, place: shown.length + 1, siblings: shown.length + 1 };
+    if (left > 0) rows.push({ ...last, id: `${id}+`, kind: "left out", left });
+    const own = ownTime(node);
+    if (own > 0) rows.push({ ...last, id: `${id}=`, kind: "own time", left: own });
+  };
+  add(root, "", 0, null);
+  return rows;
+}
+
+/** The way to a node from the root, itself included; empty when the id is unknown. */
+export function pathTo(root: OpNode, id: string): { id: string; node: OpNode }[] {
+  const find = (node: OpNode, nodeId: string): { id: string; node: OpNode }[] | null => {
+    for (const [child, childId] of childIds(nodeId, node)) {
+      const here = { id: childId, node: child };
+      if (childId === id) return [here];
+      const below = find(child, childId);
+      if (below) return [here, ...below];
+    }
+    return null;
+  };
+  return find(root, "") ?? [];
+}
+
+/** What is open at first: the longest chain down to the first level with a choice. */
+export function firstOpen(root: OpNode): string[] {
+  const ids: string[] = [];
+  let [node, id] = [root, ""];
+  for (let depth = 0; depth < 2; depth++) {
+    const timed = node.children.filter(({ kind }) => kind === "group");
+    const longest = timed.reduce<OpNode | null>((best, child) => (best && best.timePs >= child.timePs ? best : child), null);
+    if (!longest) break;
+    id = childIds(id, node).get(longest) ?? "";
+    node = longest;
+    ids.push(id);
+  }
+  return ids;
+}
+
+/** The whole tree as a table, for CSV. */
+export function treeTable(root: OpNode, peaks: Peaks): TableData {
+  const all: { node: OpNode; depth: number; path: string }[] = [];
+  const add = (node: OpNode, depth: number, path: string): void => {
+    for (const child of node.children) {
+      const name = path ? `${path} > ${child.name}` : child.name;
+      all.push({ node: child, depth, path: name });
+      add(child, depth + 1, name);
+    }
+  };
+  add(root, 0, "");
+  const text = (id: string, label: string, of: (n: OpNode) => string | null): TableColumn => ({ id, label, kind: "string", unit: null, help: null, values: all.map(({ node }) => of(node)) });
+  const number = (id: string, label: string, unit: string | null, of: (n: OpNode) => number | null): TableColumn => ({ id, label, kind: "number", unit, help: null, values: all.map(({ node }) => of(node)) });
+  const timed = (of: (n: OpNode) => number) => (n: OpNode): number | null => (n.kind === "part" ? null : of(n));
+  return {
+    rowCount: all.length,
+    properties: {},
+    columns: [
+      { id: "path", label: "Path", kind: "string", unit: null, help: null, values: all.map(({ path }) => path) },
+      { id: "level", label: "Level", kind: "number", unit: null, help: null, values: all.map(({ depth }) => depth) },
+      text("kind", "Kind", (n) => n.kind),
+      text("name", "Name", (n) => n.name),
+      text("category", "Category", (n) => n.op?.category || null),
+      text("framework_op", "Framework op", (n) => frameworkOp(n.op?.provenance ?? "")),
+      number("time", "Time", "ps", timed((n) => n.timePs)),
+      number("share", "Time share", "fraction", (n) => share(n, root)),
+      number("wasted", "Wasted", "fraction", (n) => wasted(n, root, peaks)),
+      number("flops_use", "FLOPS utilisation", "fraction", (n) => flopsUse(n, root, peaks)),
+      number("hbm_use", "HBM utilisation", "fraction", (n) => memoryUse(n, 0, peaks)),
+      number("hbm_share", "HBM bytes share", "fraction", (n) => trafficShare(n, root)),
+      number("flops", "FLOPs", null, (n) => n.modelFlops),
+      number("hbm_bytes", "HBM bytes", "bytes", timed((n) => n.bytes[0] ?? 0)),
+      number("read_bytes", "On-chip bytes read", "bytes", timed((n) => n.bytes[1] ?? 0)),
+      number("write_bytes", "On-chip bytes written", "bytes", timed((n) => n.bytes[2] ?? 0)),
+      number("occurrences", "Occurrences", null, timed((n) => n.runs)),
+      text("expression", "Expression", (n) => n.op?.expression || null),
+      text("source", "Source", (n) => n.op?.source || null),
+    ],
+  };
+}

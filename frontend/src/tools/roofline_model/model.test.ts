@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { allowed, choose, readRoofline, remarks, wordsOf } from "./model";
+import type { Choice } from "./model";
+import { extentOf, nearest, roofCorners, shapePath, ticks, toX, toY } from "./plot";
+
+const IDS = ["step", "rank", "category", "operation", "total_time", "total_self_time_percent", "measured_flop_rate", "hbm_bw", "cmem_read_bw", "vmem_read_bw", "operational_intensity", "bottleneck_operational_intensity", "bound_by", "roofline_efficiency", "include_infeed_outfeed"];
+const TEXTS = ["step", "category", "operation", "bound_by"];
+const PROPERTIES = { device_type: "TPU v6 Lite", peak_flop_rate: "918000", peak_hbm_bw: "1525.5", peak_cmem_read_bw: "0", peak_vmem_read_bw: "21696.1" };
+
+function payload(rows: unknown[][], p: Record<string, string> = PROPERTIES): unknown {
+  const cols = IDS.map((id) => ({ id, label: id === "hbm_bw" ? "HBM BW (GiB/s)" : id, type: TEXTS.includes(id) ? "string" : id.startsWith("include") ? "boolean" : "number" }));
+  return [{ cols, rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })), p }, { cols: [{ id: "severity", type: "string" }, { id: "message", type: "string" }], rows: [{ c: [{ v: "WARNING" }, { v: "No step marker" }] }] }];
+}
+
+const half = (transfers: boolean) => [
+  ["Total", 0, "Program", "Program", 1000, 0, 700, 66, 0, 0, 7, 10, "HBM", 0.04, transfers],
+  ["Total", 1, "fusion", "f.1", 600, 0.6, 800, 60, 0, 0, 8, 12, "HBM", 0.05, transfers],
+  ["Total", 2, "copy", "c.1", 300, 0.3, 0, 10, 0, 0, 0, 0, "HBM", 0.01, transfers],
+  ["Total", 3, "conv", "v.1", 100, 0.1, 1e6, 10, 0, 0, 900, 900, "Compute", 1.1, transfers],
+  ["Average", 0, "Program", "Program", 500, 0, 650, 60, 0, 0, 7, 10, "HBM", 0.04, transfers],
+  ["1", 0, "Program", "Program", 510, 0, 640, 60, 0, 0, 7, 10, "HBM", 0.04, transfers],
+];
+const ROOFLINE = readRoofline(payload([...half(true), ...half(false)]));
+const choice: Choice = { view: "ops", transfers: true, step: "", category: "", bound: "", text: "" };
+
+describe("the answer", () => {
+  it("has roofs of the memories with a peak, and units", () => {
+    expect(ROOFLINE.roofs.map(({ id, ridge }) => [id, Math.round(ridge * 10) / 10])).toEqual([["hbm", 560.4], ["vmem_read", 39.4]]);
+    expect(ROOFLINE.messages).toEqual([{ severity: "warning", text: "No step marker" }]);
+    const column = (id: string) => ROOFLINE.table.columns.find((one) => one.id === id);
+    expect(column("roofline_efficiency")?.unit).toBe("fraction");
+    expect(column("hbm_bw")?.label).toBe("HBM BW");
+    expect(column("cmem_read_bw")?.values.every((value) => value === null)).toBe(true);
+    expect(ROOFLINE.hasTransfers).toBe(false);
+    expect(readRoofline(payload([...half(true), ...half(false).slice(0, 2)])).hasTransfers).toBe(true);
+  });
+
+  it("filters ops and steps", () => {
+    const names = (more: Partial<Choice>) => choose(ROOFLINE.points, { ...choice, ...more }).map(({ name, step }) => (name === "Program" ? step : name));
+    expect(names({})).toEqual(["f.1", "c.1", "v.1"]);
+    expect(names({ bound: "Compute" })).toEqual(["v.1"]);
+    expect(names({ category: "copy" })).toEqual(["c.1"]);
+    expect(names({ text: "F." })).toEqual(["f.1"]);
+    expect(names({ view: "program" })).toEqual(["Total", "Average", "1"]);
+    expect(names({ view: "program", step: "steps" })).toEqual(["1"]);
+  });
+
+  it("says what binds, how far it is, and what is not drawn", () => {
+    const { headline, lines, tone } = wordsOf(ROOFLINE, true);
+    expect(headline).toBe("Bound by HBM: 700 GFLOP/s, 4.0% of what the roofline allows");
+    expect(tone).toBe("bad");
+    expect(lines[0]).toMatch(/below the ridge of HBM at 560\.4 FLOP\/B/);
+    expect(lines[2]).toMatch(/f\.1, 60\.0% of the time at 5\.0%/);
+    expect(remarks(choose(ROOFLINE.points, choice), ROOFLINE.peak)).toMatch(/^1 row without FLOPs or bytes is only in the table\. 1 point above the peak/);
+  });
+
+  it("has points but no roofs on a CPU", () => {
+    const cpu = readRoofline(payload(half(true), { device_type: "CPU", peak_flop_rate: "0", peak_hbm_bw: "0", backend: "CPU" }));
+    expect([cpu.roofs, cpu.peak, cpu.points[1]?.efficiency]).toEqual([[], null, null]);
+    expect(wordsOf(cpu, true).lines[0]).toMatch(/ran on the CPU/);
+  });
+
+  it("refuses other forms", () => {
+    expect(() => readRoofline({})).toThrow(/no list/);
+    expect(() => readRoofline([{ cols: [], rows: [] }])).toThrow(/no column/);
+  });
+});
+
+describe("the picture", () => {
+  const points = choose(ROOFLINE.points, choice).filter(({ rate }) => rate > 0);
+  const extent = extentOf(points, ROOFLINE.roofs, ROOFLINE.peak);
+  const frame = { width: 500, height: 300, left: 50, right: 10, top: 10, bottom: 40 };
+
+  it("spans whole decades around points and ridges", () => {
+    expect(extent).toEqual({ x: [0, 4], y: [2, 7] });
+    expect(extentOf([], [], null)).toEqual({ x: [0, 1], y: [0, 1] });
+  });
+
+  it("draws a roof to its ridge and along the peak", () => {
+    const [hbm] = ROOFLINE.roofs;
+    if (!hbm) throw new Error("no roof");
+    const corners = roofCorners(hbm, 918000, extent, frame);
+    expect(corners).toHaveLength(3);
+    expect(corners[1]?.[0]).toBeCloseTo(toX(hbm.ridge, extent, frame));
+    expect(corners[1]?.[1]).toBe(corners[2]?.[1]);
+    expect(allowed(hbm, 918000, 1)).toBeCloseTo(1525.5 * 1.073741824);
+  });
+
+  it("finds the point under the pointer", () => {
+    const [first] = points;
+    if (!first) throw new Error("no point");
+    expect(nearest(points, toX(first.intensity, extent, frame) + 5, toY(first.rate, extent, frame), extent, frame)).toBe(0);
+    expect(nearest(points, 0, 0, extent, frame)).toBeNull();
+  });
+
+  it("thins ticks and closes shapes", () => {
+    expect(ticks([0, 4], 10)).toEqual([0, 1, 2, 3, 4]);
+    expect(ticks([0, 12], 6)).toEqual([0, 2, 4, 6, 8, 10, 12]);
+    for (const shape of ["circle", "square", "diamond", "triangle", "star"] as const) expect(shapePath(shape, 5)).toMatch(/^M.*z$/);
+  });
+});

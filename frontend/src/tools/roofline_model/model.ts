@@ -1,0 +1,209 @@
+// The roofline answer: points (programs, steps, ops), roofs and peaks of the device, and what they say. Pure.
+import { asList, asTable, badAnswer, columnOf, numbersOf, propertyNumber, textsOf, withUnits } from "../../api/fields";
+import { readNotes } from "../../api/op_request";
+import type { OpNotes } from "../../api/op_request";
+import { formatPercent, formatQuantity, plural } from "../../base/format";
+import { bareLabels, plainSources, withoutZeros } from "../../base/table_rows";
+import type { TableData } from "../../base/table_data";
+
+export interface Point {
+  /** Row of the table. */
+  row: number;
+  step: string;
+  program: boolean;
+  category: string;
+  name: string;
+  bound: string;
+  /** FLOP per byte of the memory that binds, of all memory where none is known to. */
+  intensity: number;
+  /** GFLOP/s. */
+  rate: number;
+  timeUs: number;
+  /** Own time by the program's time. */
+  share: number;
+  efficiency: number | null;
+  transfers: boolean;
+}
+
+export interface Roof {
+  id: string;
+  name: string;
+  /** GiB/s. */
+  bandwidth: number;
+  /** FLOP per byte from which on compute is the limit. */
+  ridge: number;
+}
+
+export interface Roofline {
+  table: TableData;
+  points: readonly Point[];
+  roofs: readonly Roof[];
+  /** GFLOP/s; null when not known. */
+  peak: number | null;
+  device: string;
+  properties: Readonly<Record<string, string>>;
+  notes: OpNotes;
+  messages: readonly { severity: "error" | "warning" | "info"; text: string }[];
+  /** Leaving out infeed and outfeed changes something. */
+  hasTransfers: boolean;
+}
+
+const WHAT = "the roofline table";
+const MEMORIES = [["hbm", "HBM"], ["cmem_read", "CMEM read"], ["cmem_write", "CMEM write"], ["vmem_read", "VMEM read"], ["vmem_write", "VMEM write"]] as const;
+const FRACTIONS = ["total_self_time_percent", "cumulative_total_self_time_percent", "dma_stall_percent", "total_time_in_percentage", "roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization"];
+const GIGA_PER_GIBI = 2 ** 30 / 1e9;
+
+/** GFLOP/s that a memory allows at an intensity. */
+export function allowed(roof: Roof, peak: number, intensity: number): number {
+  return Math.min(peak, roof.bandwidth * GIGA_PER_GIBI * intensity);
+}
+
+export function readRoofline(payload: unknown): Roofline {
+  const answer = asList(payload, "the roofline answer");
+  if (answer.length < 1) throw badAnswer("the roofline answer holds no table");
+  const raw = asTable(answer[0], WHAT);
+  const { properties } = raw;
+  const peak = positive(properties, "peak_flop_rate");
+  const gpu = columnOf(raw, "vmem_read_bw") === null;
+  const roofs = MEMORIES.flatMap(([id, name]): Roof[] => {
+    const bandwidth = positive(properties, `peak_${id}_bw`);
+    if (bandwidth === null || peak === null) return [];
+    return [{ id, name: gpu && id === "vmem_write" ? "Shared memory / L1" : name, bandwidth, ridge: peak / (bandwidth * GIGA_PER_GIBI) }];
+  });
+  const points = readPoints(raw, peak !== null);
+  return {
+    table: dressed(raw, peak !== null, roofs),
+    points,
+    roofs,
+    peak,
+    device: properties["device_type"] ?? "",
+    properties,
+    notes: readNotes(properties),
+    messages: answer[1] === undefined ? [] : readMessages(asTable(answer[1], "the diagnostics")),
+    hasTransfers: differ(points),
+  };
+}
+
+function positive(properties: Readonly<Record<string, string>>, name: string): number | null {
+  const value = propertyNumber(properties, name);
+  return value !== null && value > 0 ? value : null;
+}
+
+/** Units on all columns; what has no peak or no memory is missing instead of 0. */
+function dressed(raw: TableData, known: boolean, roofs: readonly Roof[]): TableData {
+  const fractions = Object.fromEntries(FRACTIONS.map((id) => [id, "fraction"]));
+  const intensities = Object.fromEntries(raw.columns.filter(({ id }) => id.endsWith("operational_intensity")).map(({ id }) => [id, "FLOP/B"]));
+  const absent = MEMORIES.filter(([id]) => !roofs.some((roof) => roof.id === id)).flatMap(([id]) => [`${id}_bw`, `${id}_operational_intensity`]);
+  const unknown = known ? ["optimal_flop_rate", "bottleneck_operational_intensity"] : ["roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization", "optimal_flop_rate", "bottleneck_operational_intensity"];
+  return plainSources(bareLabels(withoutZeros(withUnits(raw, { ...fractions, ...intensities }), [...absent, ...unknown])));
+}
+
+function readPoints(table: TableData, known: boolean): Point[] {
+  const number = (id: string): number[] => numbersOf(table, id, WHAT);
+  const text = (id: string): string[] => textsOf(table, id, WHAT);
+  const [step, category, name, bound] = [text("step"), text("category"), text("operation"), text("bound_by")];
+  const [rank, rate, time, own] = [number("rank"), number("measured_flop_rate"), number("total_time"), number("total_self_time_percent")];
+  const [overall, binding, efficiency] = [number("operational_intensity"), number("bottleneck_operational_intensity"), number("roofline_efficiency")];
+  const transfers = columnOf(table, "include_infeed_outfeed");
+  return step.map((one, row): Point => ({
+    row,
+    step: one,
+    program: category[row] === "Program" && rank[row] === 0,
+    category: category[row] ?? "",
+    name: name[row] ?? "",
+    bound: bound[row] || "Unknown",
+    intensity: binding[row] || overall[row] || 0,
+    rate: rate[row] ?? 0,
+    timeUs: time[row] ?? 0,
+    share: own[row] ?? 0,
+    efficiency: known ? (efficiency[row] ?? 0) : null,
+    transfers: transfers?.[row] !== false,
+  }));
+}
+
+function readMessages(table: TableData): Roofline["messages"] {
+  const severities = textsOf(table, "severity", "the diagnostics");
+  return textsOf(table, "message", "the diagnostics").map((text, i) => {
+    const severity = (severities[i] ?? "").toLowerCase();
+    return { severity: severity === "error" || severity === "warning" ? severity : "info", text };
+  });
+}
+
+/** Whether the two halves of the table, with and without infeed and outfeed, say different things. */
+function differ(points: readonly Point[]): boolean {
+  const half = (transfers: boolean): string => points.filter((point) => point.transfers === transfers).map(({ step, name, timeUs, rate }) => `${step} ${name} ${timeUs} ${rate}`).join("\n");
+  return half(true) !== half(false);
+}
+
+export interface Choice {
+  view: "ops" | "program";
+  transfers: boolean;
+  step: string;
+  category: string;
+  bound: string;
+  text: string;
+}
+
+/** Points of a view that pass its filters; the program's own points are not filtered by category, bound or text. */
+export function choose(points: readonly Point[], { view, transfers, step, category, bound, text }: Choice): Point[] {
+  const wanted = text.trim().toLowerCase();
+  return points.filter((point) => {
+    if (point.transfers !== transfers) return false;
+    if (view === "program") return point.program && (step === "" || point.step === step || (step === "steps" && isStep(point)));
+    if (point.program) return false;
+    return (category === "" || point.category === category) && (bound === "" || point.bound === bound) && point.name.toLowerCase().includes(wanted);
+  });
+}
+
+export const isStep = ({ step }: Point): boolean => /^\d+$/.test(step);
+
+/** Only these are on a picture whose axes are logarithmic. */
+export const drawable = ({ intensity, rate }: Point): boolean => intensity > 0 && rate > 0;
+
+export interface Words {
+  tone: "good" | "fair" | "bad" | "";
+  headline: string;
+  lines: string[];
+}
+
+/** The answer for ten seconds, from the program's row. */
+export function wordsOf({ points, peak, roofs, notes }: Roofline, transfers: boolean): Words {
+  const total = points.find((point) => point.program && point.step === "Total" && point.transfers === transfers);
+  const ops = points.filter((point) => !point.program && point.transfers === transfers);
+  if (!total) return { tone: "", headline: "No program row", lines: [] };
+  const rate = formatQuantity(total.rate, "GFLOP/s");
+  if (peak === null || total.efficiency === null) {
+    return {
+      tone: "",
+      headline: `The program runs at ${rate}`,
+      lines: [notes.onCpu ? "It ran on the CPU, whose peaks are not known: there are points, but no roofs to compare them with." : "The peaks of this device are not known: there are points, but no roofs to compare them with."],
+    };
+  }
+  const hbm = roofs.find(({ id }) => id === "hbm");
+  const lines: string[] = [];
+  if (hbm && total.intensity > 0) {
+    const side = total.intensity < hbm.ridge ? "below" : "above";
+    const advice = total.intensity < hbm.ridge ? "more FLOPs per byte help (fusion, larger batches, smaller types)" : "only compute limits it";
+    lines.push(`It does ${formatQuantity(total.intensity, "FLOP/B")}, ${side} the ridge of HBM at ${formatQuantity(hbm.ridge, "FLOP/B")}: ${advice}.`);
+  }
+  const byBound = new Map<string, number>();
+  for (const op of ops) byBound.set(op.bound, (byBound.get(op.bound) ?? 0) + op.share);
+  const shares = [...byBound].sort((a, b) => b[1] - a[1]).filter(([, share]) => share >= 0.005).slice(0, 4);
+  const rest = 1 - ops.reduce((all, { share }) => all + share, 0);
+  if (shares.length) lines.push(`By own time: ${shares.map(([bound, share]) => `${formatPercent(share * 100)} ${bound === "Unknown" ? "bound by nothing that is measured" : `bound by ${bound}`}`).join(", ")}${rest > 0.05 ? `; ${formatPercent(rest * 100)} idle` : ""}.`);
+  const far = ops.filter((op) => op.efficiency !== null && op.share > 0.01).sort((a, b) => b.share * (1 - Math.min(1, b.efficiency ?? 0)) - a.share * (1 - Math.min(1, a.efficiency ?? 0)))[0];
+  if (far) lines.push(`Farthest from its roof for its time: ${far.name}, ${formatPercent(far.share * 100)} of the time at ${formatPercent((far.efficiency ?? 0) * 100)} of what the roof allows.`);
+  const tone = total.efficiency >= 0.6 ? "good" : total.efficiency >= 0.3 ? "fair" : "bad";
+  return { tone, headline: `${total.bound === "Unknown" ? "Bound by nothing that is measured" : `Bound by ${total.bound}`}: ${rate}, ${formatPercent(total.efficiency * 100)} of what the roofline allows`, lines };
+}
+
+/** What the picture leaves out, and what it shows that cannot be. */
+export function remarks(points: readonly Point[], peak: number | null): string | null {
+  const missing = points.filter((point) => !drawable(point)).length;
+  const above = peak === null ? 0 : points.filter((point) => point.rate > peak).length;
+  const words = [
+    missing > 0 ? `${plural(missing, "row")} without FLOPs or bytes ${missing === 1 ? "is" : "are"} only in the table.` : "",
+    above > 0 ? `${plural(above, "point")} above the peak: FLOPs are the compiler's estimate, and such ops do their work outside the time that was recorded for them.` : "",
+  ];
+  return words.filter(Boolean).join(" ") || null;
+}

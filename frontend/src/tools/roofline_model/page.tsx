@@ -1,0 +1,201 @@
+// Roofline: what limits the program, its steps and its ops, and how far each is from the limit.
+import { useMemo, useRef, useState } from "preact/hooks";
+import { explain } from "../../api/explain";
+import { opRequest } from "../../api/op_request";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf } from "../../api/page_state";
+import { useKey } from "../../api/use_key";
+import { formatQuantity, plural } from "../../base/format";
+import { firstColumns, hiding, pickRows } from "../../base/table_rows";
+import { Callouts } from "../../widgets/callouts";
+import { Figures } from "../../widgets/figures";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { Table } from "../../widgets/table/table";
+import { useLoad } from "../../widgets/use_load";
+import "../../widgets/card.css";
+import { choose, drawable, isStep, readRoofline, remarks, wordsOf } from "./model";
+import type { Choice, Point, Roofline } from "./model";
+import { Scatter } from "./scatter";
+import type { Series } from "./scatter";
+import "./page.css";
+
+const FIRST = {
+  ops: ["operation", "category", "total_self_time_percent", "total_self_time", "occurrences", "measured_flop_rate", "bottleneck_operational_intensity", "bound_by", "roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization", "hbm_bw", "source_info"],
+  program: ["step", "total_time_per_core", "measured_flop_rate", "bottleneck_operational_intensity", "bound_by", "roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization", "hbm_bw"],
+} as const;
+
+function RooflinePage(page: PageProps) {
+  const { run, tool, host, hosts, client } = page;
+  const params = opRequest(page);
+  const answer = useLoad(JSON.stringify(params), async (signal) => readRoofline(await client.json<unknown>("data", params, { signal })));
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Computing the roofline of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data.points.length === 0) {
+    return (
+      <Panel
+        tone="empty"
+        title="There is nothing to compare with the roofline"
+        why="This profile holds no ops of a TPU or GPU, and none of the CPU backend."
+        todo={["Capture while the program runs on the device.", "Choose another host on the left: this one may only feed the others."]}
+      />
+    );
+  }
+  return <Sheet page={page} roofline={answer.data} />;
+}
+
+function Sheet({ page, roofline }: { page: PageProps; roofline: Roofline }) {
+  const { state, run, host } = page;
+  const table = useRef<HTMLDivElement>(null);
+  const [shown, setShown] = useState<{ row: number } | null>(null);
+  const key = (name: string): string => useKey(state, name) ?? "";
+  const choice: Choice = { view: key("view") === "program" ? "program" : "ops", transfers: key("infeed") !== "no", step: key("step"), category: key("category"), bound: key("bound"), text: key("op") };
+  const points = useMemo(() => choose(roofline.points, choice), [roofline, JSON.stringify(choice)]);
+  const data = useMemo(() => firstColumns(pickRows(roofline.table, points.map(({ row }) => row)), FIRST[choice.view]), [points, choice.view]);
+  const series = useMemo(() => seriesOf(points, roofline, choice), [points]);
+  const words = useMemo(() => wordsOf(roofline, choice.transfers), [roofline, choice.transfers]);
+  const hide = useMemo(() => data.columns.map(({ id }) => id).filter((id) => !(FIRST[choice.view] as readonly string[]).includes(id)), [data, choice.view]);
+  const left = remarks(points, roofline.peak);
+  const go = (point: Point): void => {
+    const row = points.findIndex((one) => one.row === point.row);
+    if (row < 0) return;
+    setShown({ row });
+    table.current?.scrollIntoView({ block: "nearest" });
+  };
+  return (
+    <div class="rfl">
+      <div class="rfl-head">
+        <section class={`strip ${words.tone}`} aria-label="Summary">
+          <h1>{words.headline}</h1>
+          {words.lines.map((line) => <p key={line}>{line}</p>)}
+        </section>
+        <Callouts messages={roofline.messages} />
+        <Controls roofline={roofline} choice={choice} set={(patch) => state.set(patch, "replace")} />
+        <div class="rfl-split">
+          <div>
+            <Scatter series={series} roofs={roofline.roofs} peak={roofline.peak} height={250} onPick={go} onTable={() => table.current?.querySelector<HTMLElement>('[role="grid"]')?.focus()} />
+            {left ? <p class="rfl-left dim">{left}</p> : null}
+          </div>
+          <Device roofline={roofline} />
+        </div>
+      </div>
+      <div class="rfl-table" ref={table}>
+        <Table
+          key={JSON.stringify(choice)}
+          data={data}
+          title={choice.view === "ops" ? "Ops" : "Program and steps"}
+          fileName={fileNameOf("roofline", choice.view, run, host)}
+          store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)}
+          show={shown}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** Ops by category, longest first, and the whole program; steps apart from their mean. */
+function seriesOf(points: readonly Point[], roofline: Roofline, choice: Choice): Series[] {
+  const found = new Map<string, Point[]>();
+  const add = (name: string, point: Point): void => {
+    if (!drawable(point)) return;
+    const list = found.get(name);
+    if (list) list.push(point);
+    else found.set(name, [point]);
+  };
+  if (choice.view === "ops") {
+    for (const point of points) add(point.category || "other", point);
+    for (const point of roofline.points) if (point.program && point.step === "Total" && point.transfers === choice.transfers) add("Program", point);
+  } else {
+    for (const point of points) add(isStep(point) ? "Steps" : point.step, point);
+  }
+  return [...found].map(([name, list]) => ({ name, points: list }));
+}
+
+interface ControlsProps {
+  roofline: Roofline;
+  choice: Choice;
+  set: (patch: Record<string, string | null>) => void;
+}
+
+function Controls({ roofline, choice, set }: ControlsProps) {
+  const mine = useMemo(() => roofline.points.filter(({ transfers }) => transfers === choice.transfers), [roofline, choice.transfers]);
+  const unique = (values: readonly string[]): string[] => [...new Set(values)];
+  const ops = mine.filter(({ program }) => !program);
+  const steps = mine.filter(({ program }) => program);
+  const view = (wanted: Choice["view"]): void => set({ view: wanted === "ops" ? null : wanted, sort: null, filter: null, hide: null });
+  const select = (label: string, name: string, value: string, options: readonly (readonly [string, string])[]) => (
+    <label>
+      {label}
+      <select class="field" value={value} onChange={(e) => set({ [name]: e.currentTarget.value || null })}>
+        <option value="">All</option>
+        {options.map(([one, words]) => <option key={one} value={one}>{words}</option>)}
+      </select>
+    </label>
+  );
+  return (
+    <div class="rfl-controls" role="toolbar" aria-label="Which points are shown">
+      <span class="segmented" role="group" aria-label="Level">
+        <button type="button" aria-pressed={choice.view === "ops"} onClick={() => view("ops")}>Ops</button>
+        <button type="button" aria-pressed={choice.view === "program"} onClick={() => view("program")}>Program and steps</button>
+      </span>
+      {choice.view === "program" ? (
+        select("Step", "step", choice.step, [
+          ...unique(steps.filter((one) => !isStep(one)).map(({ step }) => step)).map((one) => [one, one] as const),
+          ...(steps.some(isStep) ? [["steps", "Each step"] as const] : []),
+          ...unique(steps.filter(isStep).map(({ step }) => step)).map((one) => [one, `Step ${one}`] as const),
+        ])
+      ) : (
+        <>
+          {select("Category", "category", choice.category, unique(ops.map(({ category }) => category)).map((one) => [one, one]))}
+          {select("Bound by", "bound", choice.bound, unique(ops.map(({ bound }) => bound)).map((one) => [one, one]))}
+          <label>Op <input class="field" type="search" placeholder="contains" value={choice.text} onInput={(e) => set({ op: e.currentTarget.value || null })} /></label>
+        </>
+      )}
+      {roofline.hasTransfers ? (
+        <label>
+          <input type="checkbox" checked={choice.transfers} onChange={(e) => set({ infeed: e.currentTarget.checked ? null : "no" })} />
+          Infeed and outfeed count
+        </label>
+      ) : null}
+    </div>
+  );
+}
+
+function Device({ roofline }: { roofline: Roofline }) {
+  const { device, peak, roofs, properties } = roofline;
+  const unknown = "The profile does not name the peaks of this device.";
+  const flag = (name: string): string | null => (properties[name] === undefined ? null : properties[name] === "1" ? "yes" : "no");
+  const flags = ([["megacore", "Megacore"], ["has_cmem", "CMEM"], ["has_merged_vmem", "Merged VMEM"]] as const).flatMap(([id, name]) => {
+    const value = flag(id);
+    return value === null || peak === null ? [] : [{ name, value }];
+  });
+  return (
+    <aside class="rfl-device" aria-label="Device information">
+      <h3>Device information</h3>
+      <Figures
+        items={[
+          { name: "Type", value: device || null, reason: "The profile names no device." },
+          { name: "Peak compute", value: peak === null ? null : formatQuantity(peak, "GFLOP/s"), reason: unknown, help: "Per core, for the type that is computed fastest; from the profile or the table of known devices." },
+          ...flags,
+        ]}
+      />
+      {roofs.length ? (
+        <table>
+          <thead><tr><th scope="col">Memory</th><th scope="col">Peak</th><th scope="col" data-tip="Intensity from which on compute is the limit">Ridge (FLOP/B)</th></tr></thead>
+          <tbody>
+            {roofs.map((roof) => <tr key={roof.id}><td>{roof.name}</td><td>{formatQuantity(roof.bandwidth, "GiB/s")}</td><td>{formatQuantity(roof.ridge, null)}</td></tr>)}
+          </tbody>
+        </table>
+      ) : <p class="dim">{unknown}</p>}
+    </aside>
+  );
+}
+
+const page: PageModule = { ids: ["roofline_model"], Page: RooflinePage };
+export default page;

@@ -1,0 +1,159 @@
+// The pages about ops: the tree by keyboard, its link, the scatter and its row, kernels by op, charts, narrow windows.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import * as h from "./harness.js";
+
+const OWN_PYTHON = path.join(h.ROOT, ".venv/bin/python");
+const CPU = `run=${encodeURIComponent(`jax_mlp/${readdirSync(path.join(h.DEMO, "jax_mlp", "plugins", "profile"))[0]}`)}`;
+
+let constructed;
+let server;
+let demo;
+before(async () => {
+  constructed = h.temporaryDirectory();
+  const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
+  execFileSync(existsSync(OWN_PYTHON) ? OWN_PYTHON : "python3", ["-m", "builders.op_profiles", constructed.directory], options);
+  [server, demo] = await Promise.all([h.startTensorBoard(constructed.directory), h.startTensorBoard(h.DEMO)]);
+});
+after(async () => {
+  await Promise.all([server?.stop(), demo?.stop()]);
+  constructed?.remove();
+});
+
+const TPU = "run=tpu%2F1";
+const GPU = "run=gpu%2F1";
+
+const texts = (tab, selector) => tab.frame().$$eval(selector, (elements) => elements.map((element) => element.textContent));
+const names = (tab) => texts(tab, ".opp-name b");
+const value = (tab, selector, text) => tab.frame().$eval(selector, (element, wanted) => {
+  element.value = wanted;
+  element.dispatchEvent(new Event(element instanceof HTMLSelectElement ? "change" : "input", { bubbles: true }));
+}, text);
+
+/** Nothing of the page lies beyond its right edge. */
+async function fits(tab) {
+  assert.equal(await tab.frame().evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0);
+}
+
+h.inEveryBrowser("op tools", ({ name, browser }) => {
+  test("the op tree opens and closes by keyboard, and the link brings it back", async () => {
+    const tab = await h.openProfile(browser(), server, { query: `${TPU}&tool=op_profile` });
+    await h.shows(tab, "Overall TPU FLOPS utilisation is");
+    await h.until("rows", async () => (await names(tab)).includes("fusion.1"));
+    await tab.frame().focus('[role="treegrid"]');
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"]) await tab.page.keyboard.press(key);
+    await h.until("the parts of the fusion", async () => (await names(tab)).includes("max.1"));
+    await tab.page.keyboard.press("Enter");
+    await h.shows(tab, "loop fusion operation");
+    await h.shows(tab, "%fusion.1 = f32[8] fusion()");
+    await h.until("the node in the address", () => h.query(tab).get("node") && h.query(tab).get("open"));
+    await h.screenshot(tab, `ops-tree-${name}`);
+    await fits(tab);
+    const again = await h.openProfile(browser(), server, { query: h.query(tab).toString() });
+    await h.shows(again, "loop fusion operation");
+    assert.deepEqual(await names(again), await names(tab));
+    await tab.frame().focus('[role="treegrid"]');
+    await tab.page.keyboard.press("ArrowLeft");
+    await h.until("the fusion to close", async () => !(await names(tab)).includes("max.1"));
+    h.assertClean(tab);
+    h.assertClean(again);
+    await tab.page.close();
+    await again.page.close();
+  });
+
+  test("grouping, idle time and the number of ops change the tree", async () => {
+    const tab = await h.openProfile(browser(), server, { query: `${TPU}&tool=op_profile` });
+    await h.until("rows", async () => (await names(tab)).includes("fusion.1"));
+    await h.click(tab, '[aria-label="Group by"] button:nth-child(2)');
+    await h.until("categories at the top", async () => (await names(tab))[0] === "loop fusion");
+    assert.equal(h.query(tab).get("group_by"), "category");
+    const checks = await tab.frame().$$('.opp-controls input[type="checkbox"]');
+    await checks[0].click();
+    await h.shows(tab, "1 group is left out. Show all 2");
+    await checks[0].click();
+    await checks[1].click();
+    await h.until("idle time", async () => (await names(tab)).includes("IDLE"));
+    assert.deepEqual([h.query(tab).get("idle"), h.query(tab).get("top90")], ["1", null]);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("a program on the CPU shows its ops, and says that it is the CPU", async () => {
+    const tab = await h.openProfile(browser(), demo, { query: `${CPU}&tool=op_profile`, width: 800 });
+    await h.shows(tab, "Ops on the CPU");
+    await h.until("ops", async () => (await names(tab)).length > 3);
+    await fits(tab);
+    await h.screenshot(tab, `ops-cpu-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("the roofline's points are read by keyboard and lead to their rows", async () => {
+    const tab = await h.openProfile(browser(), server, { query: `${TPU}&tool=roofline_model` });
+    await h.shows(tab, /Bound by HBM: .* of what the roofline allows/);
+    await tab.frame().waitForSelector(".roof-line.hbm polyline");
+    assert.equal((await tab.frame().$$(".roof-points path")).length, 3);
+    await tab.frame().focus(".roof-box");
+    await tab.page.keyboard.press("End");
+    await h.until("the tip", () => tab.frame().$(".roof-tip"));
+    const tip = await tab.frame().$eval(".roof-tip strong", (element) => element.textContent);
+    assert.ok(["fusion.1", "copy.2", "Program, total"].includes(tip), tip);
+    const place = await tab.frame().$eval(".roof-points path:first-child", (element) => {
+      const box = element.getBoundingClientRect();
+      return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    });
+    const frame = await (await tab.page.$("iframe")).boundingBox();
+    await tab.page.mouse.click(frame.x + place.x, frame.y + place.y);
+    await h.until("the op's row", () => tab.frame().$(".table-tr.opened"));
+    assert.equal(await tab.frame().$eval(".table-detail h3", (element) => element.textContent), "fusion.1");
+    await tab.frame().focus(".roof-box");
+    await tab.page.keyboard.press("t");
+    await h.until("the focus in the table", () => tab.frame().evaluate(() => document.activeElement?.getAttribute("role") === "grid"));
+    await h.click(tab, '[aria-label="Level"] button:nth-child(2)');
+    await h.shows(tab, "Program and steps");
+    await h.until("the view in the address", () => h.query(tab).get("view") === "program");
+    await fits(tab);
+    await h.screenshot(tab, `roofline-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("kernels are grouped and filtered, and nameless ones are counted", async () => {
+    const tab = await h.openProfile(browser(), server, { query: `${GPU}&tool=kernel_stats` });
+    await h.shows(tab, "ampere_h16816gemm takes 66.7% of the kernel time");
+    await h.shows(tab, "13.3% of the time names no op");
+    await h.until("the pie", () => tab.frame().$('.chart-canvas[data-drawn="3"]'));
+    await h.click(tab, '[aria-label="One row per"] button:nth-child(3)');
+    await h.until("ops", async () => (await texts(tab, ".table-tr .table-cell.first")).some((text) => /^model.*MatMul$/.test(text)));
+    await value(tab, '.kst-controls label:last-child input', "-");
+    await h.shows(tab, "nameless takes 100.0%");
+    assert.deepEqual([h.query(tab).get("by"), h.query(tab).get("op")], ["op", "-"]);
+    await fits(tab);
+    await h.screenshot(tab, `kernels-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("HLO stats: a chart as a table, a filter, a long expression in the panel", async () => {
+    const tab = await h.openProfile(browser(), server, { query: `${TPU}&tool=hlo_stats` });
+    await h.shows(tab, "loop fusion takes 90.9% of the op time");
+    await tab.frame().focus(".pie-list .chart-body");
+    await tab.page.keyboard.press("t");
+    await h.until("the chart as a table", () => tab.frame().$(".pie-list .table"));
+    await tab.frame().$eval(".pie-list-head button", (button) => button.click());
+    await h.until("the chart", () => tab.frame().$('.pie-list .chart-canvas[data-drawn="2"]'));
+    await h.click(tab, ".pie-list li:last-child button");
+    await h.shows(tab, "1 row");
+    assert.equal(h.query(tab).get("category"), "copy");
+    await tab.frame().focus('.hlo-table [role="grid"]');
+    await tab.page.keyboard.press("Enter");
+    await h.shows(tab, "%copy.2 = f32[8] copy()");
+    await fits(tab);
+    await h.screenshot(tab, `hlo-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+});
