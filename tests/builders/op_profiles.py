@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from builders import hlo
+from builders import hlo_parts as hlo
 from builders.logdirs import write
 
 PEAKS = (
