@@ -33,4 +33,7 @@ plane 3 "/device:GPU:0"
 """
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), {f"{name}/plugins/profile/1/h.xplane.pb": text for name, text in (("tpu", TPU), ("gpu", GPU))})
+    write(
+        Path(sys.argv[1]),
+        {f"{name}/plugins/profile/1/h.xplane.pb": text for name, text in (("tpu", TPU), ("gpu", GPU))},
+    )

@@ -79,7 +79,7 @@ export function adviceOf(profile: OpProfile): Advice {
   const use = known ? `FLOPS utilisation is ${percent(flops)}, HBM bandwidth utilisation ${percent(hbm)}` : "utilisation is not known";
   const headline = idle >= IDLE_RULES ? `The ${device.trim() || "device"} is idle for ${percent(idle)} of the time; while busy, ${use}` : `Overall ${device}${use}${known ? " of the busy time" : ""}`;
   const bound = !known
-    ? "The profile does not name the peaks of this device, so there is nothing to compare its rates with."
+    ? "The profile names no peaks of this device, or no FLOPs and bytes of its ops, so there is nothing to compare."
     : best >= 0.6
       ? `While busy it is near the peak of ${(flops ?? 0) >= (hbm ?? 0) ? "compute" : "HBM"}: there, only less work makes it faster (smaller types, fewer passes over memory).`
       : null;

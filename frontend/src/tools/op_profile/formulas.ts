@@ -7,9 +7,9 @@ export interface Peaks {
   memory: readonly boolean[];
 }
 
-/** A peak is unknown when the whole tree did work and yet used none of it. */
+/** A peak is unknown when the whole tree did work and yet used none of it; nothing is known without FLOPs and bytes. */
 export function peaksOf({ whole, device, notes }: OpProfile): Peaks {
-  const none = notes.onCpu || device === "CPU_ONLY" || device === "UNKNOWN_HARDWARE";
+  const none = notes.onCpu || device === "CPU_ONLY" || device === "UNKNOWN_HARDWARE" || (whole.flops === 0 && whole.bytes.every((bytes) => bytes === 0));
   return {
     flops: !none && !(whole.weightedFlops === 0 && whole.flops > 0),
     memory: whole.bandwidth.map((use, i) => !none && !(use === 0 && (whole.bytes[i] ?? 0) > 0)),

@@ -65,6 +65,8 @@ describe("numbers of a node", () => {
     const cpu = readOpProfile(sample({ deviceType: "CPU_ONLY", notes: { backend: "CPU" } }), "program");
     expect(peaksOf(cpu)).toEqual({ flops: false, memory: [false, false, false] });
     expect(flopsUse(cpu.busy, cpu.busy, peaksOf(cpu))).toBeNull();
+    const bare = readOpProfile({ ...sample(), byProgram: node("r", { time: 5 }) }, "program");
+    expect(peaksOf(bare).flops).toBe(false);
   });
 
   it("name the framework op by its last part", () => {

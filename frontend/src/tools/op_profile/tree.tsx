@@ -173,7 +173,7 @@ function Line({ row, root, peaks, open, active, pinned, onPress, onTwice, onPoin
 /** Why a utilisation is missing. */
 export function reasonFor(node: OpNode, known: boolean): string {
   if (node.kind === "idle") return "Nothing ran.";
-  return known ? "It took no time." : "The peak of this device is not known.";
+  return known ? "It took no time." : "The peak of this device, or what its ops did, is not known.";
 }
 
 function leftOut(parent: OpNode, left: number): string {
