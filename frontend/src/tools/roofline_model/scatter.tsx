@@ -154,7 +154,7 @@ function Roofs({ roofs, peak, extent, frame }: { roofs: readonly Roof[]; peak: n
         return (
           <g key={roof.id} class={`roof-line ${roof.id}`}>
             <polyline points={corners.map((corner) => corner.join(",")).join(" ")} />
-            {end[0] - start[0] > 60 ? <text x={x} y={roof.id.endsWith("write") ? y + 14 : y - 5} transform={`rotate(${turn} ${x} ${y})`}>{roof.name} {formatQuantity(roof.bandwidth, "GiB/s")}</text> : null}
+            {end[0] - start[0] > 60 ? <text x={x} y={roof.id === "hbm" ? y + 14 : y - 5} transform={`rotate(${turn} ${x} ${y})`}>{roof.name} {formatQuantity(roof.bandwidth, "GiB/s")}</text> : null}
           </g>
         );
       })}
