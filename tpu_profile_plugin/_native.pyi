@@ -172,6 +172,13 @@ def pair_offload(
 def hlo_program(data: NDArray[np.uint8], proto: int) -> dict[str, Any]:
     """The columns of the HloProto at a text value; names of the columns as in analysis/hlo.py."""
 
+# ---- buffers.rs
+
+def hlo_buffers(data: NDArray[np.uint8], proto: int) -> dict[str, Any]:
+    """The buffer assignment of the HloProto at a text value; names of the columns as in analysis/buffers.py."""
+
+# ---- groups.rs
+
 @final
 class Forest:
     """The event forest of one host; nodes are numbered in the order they are added."""

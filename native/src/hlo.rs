@@ -18,8 +18,9 @@ pub struct Instructions {
     pub source_line: Vec<i32>,
     pub stack_frame: Vec<i32>,
     pub id: Vec<i64>,
-    /// The whole instruction message.
+    /// The whole instruction message, and the shape in it.
     pub message: Vec<u64>,
+    pub shape: Vec<u64>,
     pub operand_start: Vec<u32>,
     pub operand: Vec<i64>,
     pub called_start: Vec<u32>,
@@ -36,12 +37,13 @@ pub struct Computations {
     pub start: Vec<u32>,
 }
 
-/// The table that stack frame numbers (from 1) point into: source file and line, and the frame around it (0 none).
+/// The table that stack frame numbers (from 1) point into: source file, line and column, and the frame around it (0 none).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Frames {
     pub file: Vec<u64>,
     pub function: Vec<u64>,
     pub line: Vec<i32>,
+    pub column: Vec<i32>,
     pub parent: Vec<i32>,
 }
 
@@ -81,7 +83,7 @@ pub fn decode(data: &[u8], proto: u64) -> Result<Program> {
 }
 
 /// A reader of the message at a text value; of an empty one where there is none.
-fn message_at<'a>(data: &'a [u8], value: u64, what: &'static str) -> Result<Reader<'a>> {
+pub(crate) fn message_at<'a>(data: &'a [u8], value: u64, what: &'static str) -> Result<Reader<'a>> {
     let body = text::slice(data, value)?;
     let start = if value == NO_TEXT { 0 } else { body.as_ptr() as usize - data.as_ptr() as usize };
     Ok(Reader::new(body, start as u64, what))
@@ -115,11 +117,12 @@ fn count(length: usize, offset: u64) -> Result<u32> {
 
 fn instruction(data: &[u8], value: u64, out: &mut Instructions) -> Result<()> {
     let mut message = message_at(data, value, "HloInstructionProto")?;
-    let (mut name, mut opcode, mut id, mut metadata) = (NO_TEXT, NO_TEXT, 0, NO_TEXT);
+    let (mut name, mut opcode, mut shape, mut id, mut metadata) = (NO_TEXT, NO_TEXT, NO_TEXT, 0, NO_TEXT);
     while let Some(next) = message.tag()? {
         match next >> 3 {
             1 if next & 7 == BYTES => name = message.text()?,
             2 if next & 7 == BYTES => opcode = message.text()?,
+            3 if next & 7 == BYTES => shape = message.text()?,
             7 if next & 7 == BYTES => metadata = message.text()?,
             35 if next & 7 == VARINT => id = message.int64()?,
             36 => numbers(&mut message, next, &mut out.operand)?,
@@ -131,13 +134,14 @@ fn instruction(data: &[u8], value: u64, out: &mut Instructions) -> Result<()> {
     out.opcode.push(opcode);
     out.id.push(id);
     out.message.push(value);
+    out.shape.push(shape);
     out.operand_start.push(count(out.operand.len(), message.offset())?);
     out.called_start.push(count(out.called.len(), message.offset())?);
     op_metadata(data, metadata, out)
 }
 
 /// Repeated integers, packed or one by one.
-fn numbers(message: &mut Reader, next: u32, out: &mut Vec<i64>) -> Result<()> {
+pub(crate) fn numbers(message: &mut Reader, next: u32, out: &mut Vec<i64>) -> Result<()> {
     match next & 7 {
         VARINT => out.push(message.int64()?),
         BYTES => {
@@ -192,10 +196,11 @@ fn stack_frames(data: &[u8], value: u64) -> Result<Frames> {
     }
     let text_of = |list: &[u64], number: i32| entry(list, number).unwrap_or(NO_TEXT);
     for place in place_of {
-        let [file, function, line, _] = entry(&places, place).unwrap_or_default();
+        let [file, function, line, column] = entry(&places, place).unwrap_or_default();
         out.file.push(text_of(&files, file));
         out.function.push(text_of(&functions, function));
         out.line.push(line);
+        out.column.push(column);
     }
     Ok(out)
 }

@@ -6,6 +6,7 @@
 /// Profiles over 4 GiB are ordinary here; positions are `usize`.
 const _: () = assert!(usize::BITS >= 64);
 
+pub mod buffers;
 pub mod columns;
 pub mod core_ops;
 pub mod cover;

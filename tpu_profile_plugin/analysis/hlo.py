@@ -21,9 +21,10 @@ class Program:
     """One HLO program; instruction rows run through all computations in the order of the program.
 
     `columns` holds, per instruction: id, source_line, stack_frame, operand_start/operand and called_start/called (ids
-    of operands and of called computations), message (text value of the whole instruction); per computation:
-    computation_id, computation_root, computation_is_fusion, computation_start; per stack frame: frame_line,
-    frame_parent. Texts are properties. `problem` says why a program that does not decode is empty.
+    of operands and of called computations), message and shape (text values of the whole instruction and of its shape);
+    per computation: computation_id, computation_root, computation_is_fusion, computation_start; per stack frame:
+    frame_line, frame_column, frame_parent. Texts are properties. `problem` says why a program that does not decode is
+    empty.
     """
 
     space: XSpace
@@ -119,6 +120,19 @@ class HloPrograms:
         """Display name of each program."""
         return {program_id: module.name for program_id, module in self.modules.items()}
 
+    @cached_property
+    def _id_of(self) -> Mapping[str, int]:
+        return {name: program_id for program_id, name in reversed(list(self.names.items()))}
+
+    def id_of(self, name: str) -> int | None:
+        """The program id of the first program with exactly this display name."""
+        return self._id_of.get(name)
+
+    def size(self, program_id: int) -> int:
+        """Bytes of the HloProto of a program that there is."""
+        at = self.modules[program_id].proto
+        return _length(self.space.data[at : at + 10].tolist())
+
     def blob(self, program_id: int) -> bytes:
         """The serialized HloProto of a program that there is."""
         return self.space.blob(self.modules[program_id].proto)
@@ -137,6 +151,16 @@ class HloPrograms:
 def hlo_programs(space: XSpace) -> HloPrograms:
     """The HLO programs that the metadata planes carry; nothing is decoded yet."""
     return HloPrograms(space, {module.program_id: module for module in hlo_modules(space)})
+
+
+def _length(prefix: list[int]) -> int:
+    """The number that a varint spells."""
+    value = 0
+    for place, byte in enumerate(prefix):
+        value |= (byte & 127) << (7 * place)
+        if byte < 128:
+            break
+    return value
 
 
 def _decode(space: XSpace, module: HloModule) -> Program:

@@ -5,65 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from tpu_profile_plugin.analysis.hlo_literal import literal_text
-from tpu_profile_plugin.analysis.hlo_wire import TUPLE, Instruction, fields, numbers
+from tpu_profile_plugin.analysis.hlo_shapes import read_shape
+from tpu_profile_plugin.analysis.hlo_sharding import device_groups
+from tpu_profile_plugin.analysis.hlo_wire import Instruction, fields, numbers
 
-_TYPES = {
-    1: "pred", 2: "s8", 3: "s16", 4: "s32", 5: "s64", 6: "u8", 7: "u16", 8: "u32", 9: "u64", 10: "f16", 11: "f32",
-    12: "f64", 14: "opaque", 15: "c64", 16: "bf16", 17: "token", 18: "c128", 19: "f8e5m2", 20: "f8e4m3fn", 21: "s4",
-    22: "u4", 23: "f8e4m3b11fnuz", 24: "f8e5m2fnuz", 25: "f8e4m3fnuz", 26: "s2", 27: "u2", 28: "f8e4m3", 29: "f8e3m4",
-    30: "s1", 31: "u1", 32: "f4e2m1fn", 33: "f8e8m0fnu",
-}  # fmt: skip
 _SHAPE, _LITERAL, _WINDOW, _CONVOLUTION = 3, 8, 15, 16
 _LONGEST = 1_000_000
 """Characters after which an instruction's text is cut."""
-_COMBINE = -(1 << 63)
 
 
 def shape_text(shape: bytes) -> str:
     """A serialized ShapeProto as text with its layout, e.g. `f32[5,8]{1,0:T(8,128)S(5)}`."""
-    element, dimensions, dynamic, parts, layout = 0, [], [], [], b""
-    for number, value in fields(shape):
-        if number == 2 and isinstance(value, int):
-            element = value
-        elif number == 3:
-            dimensions += numbers(value)
-        elif number == 6:
-            dynamic += numbers(value)
-        elif number == 4 and isinstance(value, bytes):
-            parts.append(shape_text(value))
-        elif number == 5 and isinstance(value, bytes):
-            layout = value
-    if element == TUPLE:
-        # XLA numbers the parts of wide tuples.
-        shown = [f"/*index={i}*/{part}" if i and i % 5 == 0 else part for i, part in enumerate(parts)]
-        return f"({', '.join(shown)})"
-    dynamic += [0] * (len(dimensions) - len(dynamic))
-    sizes = ",".join(f"{'<=' if d else ''}{n}" for n, d in zip(dimensions, dynamic, strict=False))
-    text = f"{_TYPES.get(element, 'invalid')}[{sizes}]"
-    return text if element in (14, 17) else text + layout_text(layout)
-
-
-def layout_text(layout: bytes) -> str:
-    """A serialized LayoutProto: order of dimensions, tiles, element size, memory space; "" when it says nothing."""
-    order, tiles, element_bits, space = [], "", 0, 0
-    for number, value in fields(layout):
-        if number == 1:
-            order += numbers(value)
-        elif number == 6 and isinstance(value, bytes):
-            sizes = [n for inner, v in fields(value) if inner == 1 for n in numbers(v)]
-            tiles += f"({','.join('*' if n == _COMBINE else str(n) for n in sizes)})"
-        elif number == 7 and isinstance(value, int):
-            element_bits = value
-        elif number == 8 and isinstance(value, int):
-            space = value
-    more = (
-        (f"T{tiles}" if tiles else "")
-        + (f"E({element_bits})" if element_bits else "")
-        + (f"S({space})" if space else "")
-    )
-    if not order and not more:
-        return ""
-    return "{" + ",".join(map(str, order)) + (f":{more}" if more else "") + "}"
+    return read_shape(shape).text
 
 
 def instruction_text(
@@ -87,7 +40,10 @@ def instruction_text(
         inside = str(_number(one, 9))
     else:
         inside = ", ".join(_operand(operands, i, at) for at, i in enumerate(one.operands))
-    parts = [f"%{one.name} = {shape} {one.opcode}({inside})", *_attributes(one, computations)]
+    parts = [
+        f"%{one.name} = {shape} {one.opcode}({inside})",
+        *attributes(one, lambda called: f"%{computations(called)}"),
+    ]
     return ", ".join(parts)[:limit]
 
 
@@ -120,10 +76,12 @@ _DIMENSIONED = frozenset(
 _APPLIED = frozenset(
     ("reduce", "reduce-window", "scatter", "sort", "map", "all-reduce", "all-reduce-start", "reduce-scatter", "call")
 )
+_FFT = ("FFT", "IFFT", "RFFT", "IRFFT")
 _COLLECTIVES = ("all-", "reduce-scatter", "collective-", "ragged-all")
 
 
-def _attributes(one: Instruction, name_of: Callable[[int], str]) -> list[str]:
+def attributes(one: Instruction, name_of: Callable[[int], str]) -> list[str]:
+    """What follows the operands: dimensions, windows, devices, called computations (spelled by `name_of`), ..."""
     found: list[str] = []
     if one.opcode == "fusion":
         found.append(f"kind={one.fusion_kind}")
@@ -164,6 +122,11 @@ def _sized(one: Instruction) -> list[str]:
         found += [f"direction={text}" for text in _texts(one, 63)]
     if one.opcode == "gather":
         found += _gather(one)
+    if one.opcode == "scatter":
+        found += _scatter(one)
+    if one.opcode == "fft":
+        kind = _number(one, 31)
+        found += [f"fft_type={_FFT[kind] if kind < len(_FFT) else kind}", f"fft_length={_braces(one.integers(32))}"]
     if one.opcode == "reduce-precision":
         found += [f"exponent_bits={_number(one, 18)}", f"mantissa_bits={_number(one, 19)}"]
     if one.opcode == "sort" and _number(one, 60):
@@ -172,7 +135,7 @@ def _sized(one: Instruction) -> list[str]:
 
 
 def _calls(one: Instruction, name_of: Callable[[int], str]) -> list[str]:
-    names = [f"%{name_of(i)}" for i in one.called]
+    names = [name_of(i) for i in one.called]
     if one.opcode == "while" and len(names) == 2:
         return [f"condition={names[1]}", f"body={names[0]}"]
     if one.opcode == "conditional":
@@ -190,8 +153,8 @@ def _collective(one: Instruction) -> list[str]:
     found = []
     if (channel := _number(one, 26)) > 0:
         found.append(f"channel_id={channel}")
-    if groups := one.messages(49):
-        found.append(f"replica_groups={_braces(_braces(_packed(group, 1)) for group in groups)}")
+    if groups := device_groups(one):
+        found.append(groups)
     if pairs := one.messages(52):
         found.append(f"source_target_pairs={_braces(_braces(_first(pair, (1, 2))) for pair in pairs)}")
     if _number(one, 71):
@@ -261,6 +224,13 @@ def _dot(dims: bytes) -> list[str]:
     named = ((3, "lhs_batch_dims"), (1, "lhs_contracting_dims"), (4, "rhs_batch_dims"), (2, "rhs_contracting_dims"))
     found = ((label, _packed(dims, number)) for number, label in named)
     return [f"{label}={_braces(values)}" for label, values in found if values]
+
+
+def _scatter(one: Instruction) -> list[str]:
+    dims = _message(one, 48)
+    named = ((1, "update_window_dims"), (2, "inserted_window_dims"), (3, "scatter_dims_to_operand_dims"))
+    listed = [f"{label}={_braces(_packed(dims, number))}" for number, label in named]
+    return [*listed, f"index_vector_dim={next(iter(_packed(dims, 4)), 0)}"]
 
 
 def _gather(one: Instruction) -> list[str]:

@@ -15,6 +15,8 @@ _BITS = {
 }  # fmt: skip
 """Primitive type -> bits of one element; PRED takes a byte, tuples and tokens have none."""
 TUPLE = 13
+DEEPEST = 64
+"""Levels of nesting in a shape."""
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Value]]:
@@ -107,16 +109,16 @@ class Shape:
         return _BITS.get(self.element, 0)
 
 
-def parse_shape(data: bytes) -> Shape:
-    """Reads a shape."""
+def parse_shape(data: bytes, depth: int = 0) -> Shape:
+    """Reads a shape; tuples in more tuples than any program has are left out."""
     element, dimensions, parts = 0, [], []
     for number, value in fields(data):
         if number == 2 and isinstance(value, int):
             element = value
         elif number == 3:
             dimensions += numbers(value)
-        elif number == 4 and isinstance(value, bytes):
-            parts.append(parse_shape(value))
+        elif number == 4 and isinstance(value, bytes) and depth < DEEPEST:
+            parts.append(parse_shape(value, depth + 1))
     return Shape(element, tuple(dimensions), tuple(parts))
 
 
@@ -136,14 +138,23 @@ class Instruction:
     fusion_kind: str = ""
     shape: Shape = Shape()
     raw: bytes = b""
+    _values: dict[int, list[Value]] | None = None
+
+    def values(self, number: int) -> list[Value]:
+        """All values of a field; the message is read once."""
+        if self._values is None:
+            self._values = {}
+            for n, value in fields(self.raw):
+                self._values.setdefault(n, []).append(value)
+        return self._values.get(number, [])
 
     def messages(self, number: int) -> list[bytes]:
         """All values of a length-delimited field."""
-        return [value for n, value in fields(self.raw) if n == number and isinstance(value, bytes)]
+        return [value for value in self.values(number) if isinstance(value, bytes)]
 
     def integers(self, number: int) -> list[int]:
         """All values of an integer field."""
-        return [i for n, value in fields(self.raw) if n == number for i in numbers(value)]
+        return [i for value in self.values(number) for i in numbers(value)]
 
     @property
     def provenance(self) -> str:

@@ -249,10 +249,11 @@ def may_have_groups(space: XSpace) -> bool:
             for plane in planes
             for i, name in enumerate(plane.lines.name)
         )
-    return any(_has_root(plane) for plane in space.planes)
+    return any(has_root(plane) for plane in space.planes)
 
 
-def _has_root(plane: Plane) -> bool:
+def has_root(plane: Plane) -> bool:
+    """False when no event of the plane can begin a group, and none says that it belongs to one."""
     known = plane.stat_metadata
     if any(known.row(name) is not None for name in ("_r", "group_id", "step_name", "iter_num", "is_func")):
         return True

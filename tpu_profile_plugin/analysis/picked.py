@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.derived import Bytes, Codes, Ints, Marks, Words
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, Stats, XSpace
 
-_UINT64, _INT64, _STR, _REF = 3, 4, 5, 7
+_DOUBLE, _UINT64, _INT64, _STR, _REF = 2, 3, 4, 5, 7
 _MAX_SLOTS = 254
 _NONE = np.zeros(0, dtype=np.int64)
 _NONE.flags.writeable = False
@@ -120,6 +120,14 @@ class Picked:
         owner, kind, value = self._found[name]
         number, signed = kind == _INT64, value.view(np.int64)
         return Sparse(owner, signed if bool(number.all()) else np.where(number, signed, 0))
+
+    def doubles(self, name: str) -> tuple[Ints, np.ndarray[Any, np.dtype[np.float64]]]:
+        """Owners that carry the stat, and its value as a number; whatever is no number reads as 0."""
+        if name not in self._found:
+            return _NONE, np.zeros(0, dtype=np.float64)
+        owner, kind, value = self._found[name]
+        whole = np.where(kind == _INT64, value.view(np.int64), 0).astype(np.float64)
+        return owner, np.where(kind == _DOUBLE, value.view(np.float64), whole)
 
     def texts(self, name: str) -> tuple[Ints, Codes, list[str]]:
         """Owners with a non-empty text, the code of each, and the distinct texts in order of appearance."""

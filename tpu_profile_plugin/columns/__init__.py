@@ -4,7 +4,7 @@
 """
 
 from tpu_profile_plugin.columns.hlo import HloModule, hlo_modules
-from tpu_profile_plugin.columns.load import PlaneSummary, SpaceSummary, load, peek
+from tpu_profile_plugin.columns.load import PlaneSummary, SpaceSummary, load, load_metadata, peek
 from tpu_profile_plugin.columns.space import (
     NO_TEXT,
     EventMetadata,
@@ -32,5 +32,6 @@ __all__ = [
     "XSpace",
     "hlo_modules",
     "load",
+    "load_metadata",
     "peek",
 ]

@@ -72,6 +72,11 @@ def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: b
         return _space(array, _native.decode_space(array, threads or _cores(), keep, events))
 
 
+def load_metadata(data: Bytes) -> XSpace:
+    """The planes that carry HLO modules, without events; see `load`."""
+    return load(data, threads=1, planes=is_metadata_plane, events=False)
+
+
 def peek(data: Bytes) -> SpaceSummary:
     """What is in a profile, read without looking into lines.
 

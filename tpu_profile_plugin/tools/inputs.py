@@ -47,6 +47,11 @@ class HostProfile:
         """The decoded columns. Raises CorruptProfile with the file's name when the bytes do not decode."""
         return self._shelf.space(self._identity, self._read, self.file)
 
+    @property
+    def metadata(self) -> XSpace:
+        """The columns of the planes that carry HLO modules, and nothing else; quick however many events there are."""
+        return self._shelf.metadata(self._identity, self._read, self.file)
+
     def derive(self, key: Hashable, fn: Callable[[XSpace], T]) -> T:
         """`fn(space)`, computed once per process and kept beside the columns.
 
@@ -55,6 +60,11 @@ class HostProfile:
           fn: a pure function of the columns; what it returns must not be changed by anyone.
         """
         value: T = self._shelf.derived(self._identity, key, lambda: fn(self.space))
+        return value
+
+    def derive_metadata(self, key: Hashable, fn: Callable[[XSpace], T]) -> T:
+        """As `derive`, from the columns of `metadata`."""
+        value: T = self._shelf.derived(self._identity, ("metadata", key), lambda: fn(self.metadata))
         return value
 
     def derive_over(

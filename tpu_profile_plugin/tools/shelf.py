@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     from tpu_profile_plugin.columns import XSpace
 
-_SPACE = object()
+_SPACE, _METADATA = object(), object()
+
+
+def _named(file: str, decode: Callable[[], XSpace]) -> XSpace:
+    """What `decode` gives; its error says which file is broken."""
+    try:
+        return decode()
+    except CorruptProfile as error:
+        error.details.setdefault("file", file)
+        raise
 
 
 class _Entry:
@@ -48,16 +57,16 @@ class Shelf:
 
     def space(self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str) -> XSpace:
         """The columns of a file, decoded on first use."""
+        space: XSpace = self.derived(identity, _SPACE, lambda: _named(file, lambda: self._decode(read())))
+        return space
 
-        def decode() -> XSpace:
-            data = read()
-            try:
-                return self._decode(data)
-            except CorruptProfile as error:
-                error.details.setdefault("file", file)
-                raise
+    def metadata(
+        self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str
+    ) -> XSpace:
+        """The columns of a file's metadata planes alone, decoded on first use."""
+        from tpu_profile_plugin.columns import load_metadata
 
-        space: XSpace = self.derived(identity, _SPACE, decode)
+        space: XSpace = self.derived(identity, _METADATA, lambda: _named(file, lambda: load_metadata(read())))
         return space
 
     def derived(self, identity: Hashable, key: Hashable, make: Callable[[], Any]) -> Any:

@@ -221,12 +221,12 @@ fn hlo_program<'py>(py: Python<'py>, data: Column<'py, u8>, proto: u64) -> PyRes
         "name": instructions.name, "opcode": instructions.opcode, "op_type": instructions.op_type,
         "op_name": instructions.op_name, "source_file": instructions.source_file,
         "source_line": instructions.source_line, "stack_frame": instructions.stack_frame, "id": instructions.id,
-        "message": instructions.message, "operand_start": instructions.operand_start, "operand": instructions.operand,
+        "message": instructions.message, "shape": instructions.shape, "operand_start": instructions.operand_start, "operand": instructions.operand,
         "called_start": instructions.called_start, "called": instructions.called,
         "computation_name": computations.name, "computation_id": computations.id, "computation_root": computations.root,
         "computation_is_fusion": computations.is_fusion, "computation_start": computations.start,
         "frame_file": frames.file, "frame_function": frames.function, "frame_line": frames.line,
-        "frame_parent": frames.parent,
+        "frame_column": frames.column, "frame_parent": frames.parent,
     );
     Ok(out)
 }

@@ -1,5 +1,6 @@
 //! The Python surface: registration (one file per owner), GIL release, and the one place where errors become exceptions.
 
+mod buffers;
 mod decode;
 mod groups;
 mod steps;
@@ -42,6 +43,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__doc__", "Native core of the Profile plugin; private, typed by _native.pyi.")?;
     module.add("DecodeError", module.py().get_type::<DecodeError>())?;
     // One line per file of this folder: `FILE::register(module)?;`
+    buffers::register(module)?;
     decode::register(module)?;
     groups::register(module)?;
     steps::register(module)?;

@@ -1,0 +1,189 @@
+"""The memory profile of typed-in events: peaks, steps, what frees match, the breakdown, the timeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from builders.answers import answer
+
+from tpu_profile_plugin.analysis.memory_peak import timeline
+from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.tools.memory_profile import TOOL
+
+
+def event(time_us: int, kind: str, address: int, size: int, heap: int, **more: Any) -> str:
+    facts = {"bytes_reserved": 0, "bytes_allocated": heap, "bytes_available": 1000 - heap, "peak_bytes_in_use": 900}
+    facts |= {"index_on_host": 0, "requested_bytes": size - 1, "allocation_bytes": size, "addr": address, **more}
+    listed = ", ".join(f"{key}={value}" for key, value in facts.items())
+    return f"{time_us}us +0us Memory{kind} {{{listed}}}"
+
+
+def host(*events: str) -> str:
+    return "\n".join(['plane 1 "/host:CPU"', 'line 7 "t" @5us', *events])
+
+
+def memory(profile: str, name: str = "0") -> Any:
+    return answer(TOOL, profile)["memoryProfilePerAllocator"][name]
+
+
+def breakdown(one: Any) -> list[tuple[Any, ...]]:
+    out = []
+    for line in one["activeAllocations"]:
+        number = int(line["snapshotIndex"])
+        if number < 0:
+            facts = one["specialAllocations"][int(line["specialIndex"])]
+        else:
+            assert line["specialIndex"] == "-1"
+            facts = one["memoryProfileSnapshots"][number]["activityMetadata"]
+        out.append((facts["tfOpName"], int(facts["allocationBytes"]), int(line["numOccurrences"])))
+    return out
+
+
+def test_nothing_recorded_is_an_empty_answer() -> None:
+    empty = {"memoryProfilePerAllocator": {}, "numHosts": 1, "memoryIds": [], "version": 1, "hloModules": []}
+    assert answer(TOOL, "") == empty
+    assert answer(TOOL, host("0us +1us other")) == empty
+
+
+def test_a_snapshot_has_every_field() -> None:
+    facts = {"tf_op": '"a/b"', "region_type": '&"output"', "data_type": 1, "shape": '"[2,3]"', "fragmentation": 0.25}
+    one = memory(host(event(3, "Allocation", 64, 10, 30, bytes_reserved=5, **facts)))
+    assert one["sampledTimelineSnapshots"] == [
+        {
+            "timeOffsetPs": "3000000",
+            "aggregationStats": {
+                "stackReservedBytes": "5",
+                "heapAllocatedBytes": "30",
+                "freeMemoryBytes": "970",
+                "fragmentation": 0.25,
+                "peakBytesInUse": "900",
+            },
+            "activityMetadata": {
+                "memoryActivity": "ALLOCATION",
+                "requestedBytes": "9",
+                "allocationBytes": "10",
+                "address": "64",
+                "tfOpName": "a/b",
+                "stepId": "0",
+                "regionType": "output",
+                "dataType": "float",
+                "tensorShape": "[2,3]",
+            },
+        }
+    ]
+    assert one["profileSummary"] == {
+        "peakBytesUsageLifetime": "900",
+        "peakStats": {
+            "stackReservedBytes": "5",
+            "heapAllocatedBytes": "30",
+            "freeMemoryBytes": "970",
+            "fragmentation": 0.25,
+            "peakBytesInUse": "35",
+        },
+        "peakStatsTimePs": "3000000",
+        "memoryCapacity": "1005",
+    }
+
+
+def test_of_equal_peaks_the_last_in_the_file_counts() -> None:
+    one = memory(host(event(9, "Allocation", 1, 10, 50), event(4, "Allocation", 2, 10, 50)))
+    assert one["profileSummary"]["peakStatsTimePs"] == "4000000"
+    assert [s["timeOffsetPs"] for s in one["sampledTimelineSnapshots"]] == ["4000000", "9000000"]
+
+
+def test_the_breakdown_at_the_peak() -> None:
+    one = memory(
+        host(
+            event(1, "Allocation", 1, 100, 300, tf_op='"a"'),
+            event(2, "Allocation", 2, 100, 400, tf_op='"a"'),
+            event(3, "Allocation", 3, 40, 440, tf_op='"freed"'),
+            event(4, "Deallocation", 3, 40, 400),
+            event(5, "Allocation", 4, 60, 460, tf_op='"b"', bytes_reserved=7),
+            event(6, "Allocation", 5, 20, 100, tf_op='"after the peak"'),
+        )
+    )
+    # 460 in use, 260 of it seen being allocated: 200 were there before.
+    assert breakdown(one) == [
+        ("unused preallocated device memory", 200, 1),
+        ("a", 100, 2),
+        ("b", 60, 1),
+        ("stack", 7, 1),
+    ]
+    assert [len(one[key]) for key in ("memoryProfileSnapshots", "specialAllocations")] == [2, 2]
+
+
+def test_memory_freed_without_having_been_allocated_does_not_count() -> None:
+    one = memory(host(event(1, "Deallocation", 9, 30, 100), event(2, "Allocation", 1, 50, 150)))
+    # 150 - 50 + 30 would be there from before, less the 30 that were freed.
+    assert breakdown(one) == [("unused preallocated device memory", 100, 1), ("", 50, 1)]
+
+
+def test_a_deallocation_says_what_it_frees() -> None:
+    one = memory(
+        host(
+            event(1, "Allocation", 1, 10, 10, tf_op='"first"', shape='"[1]"'),
+            event(2, "Allocation", 1, 10, 20, tf_op='"second"'),
+            event(3, "Deallocation", 1, 10, 10),
+            event(4, "Deallocation", 1, 10, 0),
+        )
+    )
+    names = [s["activityMetadata"]["tfOpName"] for s in one["sampledTimelineSnapshots"]]
+    assert names == ["first", "second", "first", ""]
+
+
+def test_events_outside_of_steps_belong_to_the_next_one() -> None:
+    grouped = host(*(event(t, "Allocation", t, 1, t, group_id=g) for t, g in ((2, 4), (5, 7))))
+    lines = grouped.splitlines()
+    lines[3:3] = [event(3, "Allocation", 3, 1, 3)]
+    lines[2:2] = [event(1, "Allocation", 1, 1, 1)]
+    one = memory("\n".join(lines))
+    assert [s["activityMetadata"]["stepId"] for s in one["sampledTimelineSnapshots"]] == ["0", "4", "5", "7"]
+
+
+def test_allocators_are_kept_apart() -> None:
+    named = event(1, "Allocation", 1, 10, 10, allocator_name='"bfc"')
+    both = answer(
+        TOOL, host(named, event(2, "Allocation", 1, 10, 20, device_ordinal=3), event(3, "Allocation", 2, 1, 5))
+    )
+    assert both["memoryIds"] == ["0", "3", "bfc"]
+    assert list(both["memoryProfilePerAllocator"]) == both["memoryIds"]
+
+
+def test_module_runs() -> None:
+    device = 'plane 2 "/device:TPU:1"\nline 3 "XLA Modules" @1us\n2us +5us "jit_f(7)"\n9us +1us "jit_f(7)"'
+    runs = answer(TOOL, host(event(1, "Allocation", 1, 1, 1)) + "\n" + device)["hloModules"]
+    first = {"name": "jit_f(7)", "startTimePs": "3000000", "endTimePs": "8000000", "id": "0", "planeName": "TPU:1"}
+    assert runs == [first, {**first, "startTimePs": "10000000", "endTimePs": "11000000", "id": "1"}]
+
+
+def test_several_hosts_are_refused() -> None:
+    with pytest.raises(BadRequest, match="one host"):
+        answer(TOOL, "", "")
+
+
+def test_odd_values_do_no_harm() -> None:
+    odd = {"fragmentation": '"x"', "data_type": 9999, "tf_op": 5, "addr": "u18446744073709551615", "shape": "0xff"}
+    one = memory(host(event(1, "Allocation", 1, 10, 2**62, bytes_reserved=2**62, **odd)))
+    shown = one["sampledTimelineSnapshots"][0]
+    assert shown["activityMetadata"]["address"] == "18446744073709551615"
+    assert shown["activityMetadata"]["dataType"] == "unknown type 9999"
+    assert shown["aggregationStats"]["fragmentation"] == 0
+
+
+@pytest.mark.parametrize("count", [1, 999, 1000, 1001, 1500, 2000, 2500])
+def test_the_timeline_keeps_the_highest_of_each_neighbourhood(count: int) -> None:
+    values = np.random.default_rng(count).integers(0, 50, count)
+    places = timeline(values)
+    assert len(places) == min(count, 1000)
+    assert (np.diff(places) > 0).all()
+    width = max(1, count // 1000)
+    narrow = 1000 * (width + 1) - count if count > 1000 else count
+    begin = 0
+    for box, place in enumerate(places.tolist()):
+        size = width if box < narrow else width + 1
+        inside = values[begin : begin + size].tolist()
+        assert place == begin + inside.index(max(inside))
+        begin += size
+    assert begin == count

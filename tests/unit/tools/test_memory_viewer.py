@@ -1,0 +1,224 @@
+"""Memory viewer on typed-in programs: replay, peak, lifetimes, blocks, and programs made to do harm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders.answers import answer
+from builders.buffers import allocation, assignment, buffer, instruction_id, profile, trace
+from builders.hlo import op, program
+
+from tpu_profile_plugin.errors import CorruptProfile, NoData, NotFound
+from tpu_profile_plugin.tools.memory_viewer import TOOL
+
+KIB = 1024
+ENTRY = [
+    op("p", "parameter", "f32[16384]", op_name="x"),
+    op("a", "add", "f32[8192]", "p", "p", op_name="jit(f)/add"),
+    op("b", "custom-call", ["f32[4096]", "f32[8192]"], "a"),
+    op("c", "multiply", "f32[8192]", "a", "a"),
+    op("out", "negate", "f32[16384]", "c"),
+]
+# p: argument; out: result; a, b{1}, c come and go in one heap of 64 KiB; c takes over the storage of a.
+BUFFERS = (
+    buffer(1, 64 * KIB, instruction_id(0)),
+    buffer(2, 40 * KIB, instruction_id(1)),
+    buffer(3, 32 * KIB, instruction_id(2), 1),
+    buffer(4, 32 * KIB, instruction_id(3)),
+    buffer(5, 64 * KIB, instruction_id(4)),
+    buffer(6, 1 * KIB, instruction_id(2)),
+)
+HEAP = allocation(2, 80 * KIB, [(2, 0, 40 * KIB), (3, 40 * KIB, 32 * KIB), (4, 0, 32 * KIB), (6, 72 * KIB, KIB)])
+TRACE = trace("alloc 2 a", "alloc 3 b", "alloc 6 b", "free 2 b", "share 4 2 c", "free 3 c", "free 6 c", "free 4 out")
+
+
+def proto(*parts: bytes, entry: Any = ENTRY) -> bytes:
+    return program(entry) + assignment(*parts)
+
+
+def whole(*traces: bytes) -> bytes:
+    argument = allocation(0, 64 * KIB, [(1, 0, 64 * KIB)], "parameter")
+    result = allocation(1, 64 * KIB, [(5, 0, 64 * KIB)], "live_out")
+    return proto(*BUFFERS, argument, result, HEAP, *traces)
+
+
+def view(data: bytes, **params: str) -> Any:
+    return answer(TOOL, profile(jit_f=data), **params)
+
+
+def kib(values: list[float]) -> list[float]:
+    return [value * KIB for value in values]
+
+
+def test_replay_step_by_step() -> None:
+    found = view(whole(TRACE))
+    assert kib(found["heapSizes"]) == [128, 168, 200, 201, 161, 201, 169, 168, 128]
+    # The storage of a is 40 KiB, its values 32; the tuple of b is a table of two pointers.
+    assert kib(found["unpaddedHeapSizes"])[:3] == [128, 160, 192]
+    assert found["hloInstructionNames"] == ["a", "b", "b", "b", "c", "c", "c", "out", ""]
+    assert (found["peakHeapSizePosition"], found["peakHeapMib"] * KIB) == (2, 201)
+
+
+def test_what_is_alive_at_the_peak() -> None:
+    found = view(whole(TRACE))
+    names = [(entry.get("instructionName"), entry.get("groupName"), entry["label"]) for entry in found["maxHeap"]]
+    assert names == [
+        ("p", "Parameter", "p: f32[16384] # x"),
+        ("out", "Output", "out: f32[16384] # "),
+        ("a", "Temporary", "a: f32[8192] # jit(f)/add"),
+        ("b{1}", "Temporary", "b: f32[8192] # "),
+        (None, None, "small (<16384 bytes)"),
+    ]
+    assert [entry["numbered"] for entry in found["maxHeap"]] == [0, 1, 2, 3, 4]
+    assert found["maxHeap"][4] == {
+        "numbered": 4,
+        "label": "small (<16384 bytes)",
+        "logicalBufferId": -1,
+        "logicalBufferSizeMib": 1 / KIB,
+    }
+    assert found["bySizeToMaxHeap"] == [0, 1, 2, 3, 4]
+    assert [entry["label"][0] for entry in found["maxHeapBySize"]] == ["p", "o", "a", "b", "s"]
+
+
+def test_lifetimes_and_sums() -> None:
+    found = view(whole(TRACE))
+    assert found["logicalBufferSpans"] == {
+        "2": {"limit": 3},
+        "3": {"start": 1, "limit": 5},
+        "6": {"start": 2, "limit": 6},
+        "4": {"start": 4, "limit": 7},
+    }
+    assert found["entryComputationParametersMib"] * KIB == 64
+    assert found["maybeLiveOutMib"] * KIB == 64
+    assert found["indefiniteBufferAllocationMib"] * KIB == 128
+    assert found["totalBufferAllocationMib"] * KIB == 208
+    assert [one["attributes"] for one in found["indefiniteLifetimes"]] == [
+        ["entry computation parameter", "reusable"],
+        ["may-be live out", "reusable"],
+    ]
+    assert found["indefiniteLifetimes"][1]["commonShape"] == "f32[16384]"
+
+
+def test_blocks_of_the_drawing() -> None:
+    container, *blocks = view(whole(TRACE))["bufferBlocks"]
+    assert container == {
+        "logicalBufferId": -1,
+        "name": "Temporary",
+        "size": 80 * KIB,
+        "endStep": 8,
+        "category": "Temporary",
+        "color": "#ffffff",
+    }
+    places = [(b["name"], b.get("offset", 0), b["size"], b.get("startStep", 0), b["endStep"]) for b in blocks]
+    assert places == [
+        ("a", 0, 40 * KIB, 0, 3),
+        ("b{1}", 40 * KIB, 32 * KIB, 1, 5),
+        ("c", 0, 32 * KIB, 4, 7),
+        ("b", 72 * KIB, KIB, 2, 6),
+    ]
+    drawn = answer_html(whole(TRACE))
+    assert drawn.count("<rect ") == 5
+
+
+def answer_html(data: bytes) -> str:
+    from builders.xspace_text import build
+
+    return build_page(build(profile(jit_f=data)))
+
+
+def build_page(space: bytes) -> str:
+    import numpy as np
+
+    from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+    from tpu_profile_plugin.tools.payload import encode
+    from tpu_profile_plugin.tools.shelf import Shelf
+
+    host = HostProfile("h", 0, "h", 0, lambda: np.frombuffer(space, np.uint8), Shelf(1 << 28))
+    params = {param.name: param.parse(None) for param in TOOL.params} | {"view_memory_allocation_timeline": "true"}
+    raw = encode(TOOL.build(Inputs("r", (host,), params)))
+    assert raw.content_type.startswith("text/html")
+    return raw.body.decode()
+
+
+def test_the_drawing_escapes_names() -> None:
+    entry = [op("<script>x", "add", "f32[8192]")]
+    block = allocation(0, 32 * KIB, [(1, 0, 32 * KIB)])
+    data = proto(buffer(1, 32 * KIB, instruction_id(0)), block, trace("alloc 1 a", "free 1 a"), entry=entry)
+    page = answer_html(data)
+    assert "<script>" not in page
+    assert "&lt;script&gt;x" in page
+
+
+def test_storage_that_is_shared_while_it_is_in_use_stays_one() -> None:
+    data = whole(trace("alloc 2 a", "share 4 2 c", "free 2 c", "alloc 3 b", "free 4 out", "free 3 out"))
+    found = view(data)
+    assert kib(found["heapSizes"]) == [128, 168, 168, 168, 200, 160, 128]
+    assert found["logicalBufferSpans"] == {"2": {"limit": 4}, "3": {"start": 3, "limit": 5}}
+
+
+def test_without_a_trace_the_peak_is_what_always_lives() -> None:
+    found = view(whole())
+    assert "heapSizes" not in found
+    assert "bufferBlocks" not in found
+    assert found["peakHeapMib"] * KIB == 128
+
+
+def test_memory_spaces() -> None:
+    config = b'{"used_scoped_memory_configs":[{"memory_space":"1","offset":"0","size":"1048576"}]}'
+    entry = [op("p", "parameter", "f32[8]"), op("k", "custom-call", "f32[8]", "p", more={43: config})]
+    parts = (
+        buffer(1, 64 * KIB, instruction_id(0), color=5),
+        allocation(0, 64 * KIB, [(1, 0, 64 * KIB)], color=5),
+        trace("alloc 1 p", "free 1 k"),
+    )
+    data = proto(*parts, entry=entry)
+    assert "peakHeapMib" not in view(data)
+    assert view(data, memory_space="5")["peakHeapMib"] * KIB == 64
+    fast = view(data, memory_space="1")
+    assert (fast["maxScopedVmemAllocationMib"], fast["maxScopedVmemAllocationInstructionName"]) == (1, "k")
+
+
+def test_modules_are_found_exactly() -> None:
+    profiles = profile(jit_f=whole(TRACE), jit_f2=whole())
+    assert answer(TOOL, profiles, module_name="test(2)")["module"] == "test(2)"
+    assert answer(TOOL, profiles, program_id="2")["module"] == "test(2)"
+    assert answer(TOOL, profiles)["module"] == "test(1)"  # the largest
+    for wrong in ({"module_name": "test"}, {"module_name": "test(1"}, {"program_id": "12"}):
+        with pytest.raises(NotFound, match="HLO module") as caught:
+            answer(TOOL, profiles, **wrong)
+        assert caught.value.details["modules"] == ["test(1)", "test(2)"]
+    with pytest.raises(NoData):
+        answer(TOOL, 'plane 1 "/host:CPU"')
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "events",
+    [
+        ["share 2 4 x", "share 4 2 x", "free 2 x", "free 4 x", "alloc 2 x", "free 2 x"],  # a ring
+        ["share 2 2 x", "free 2 x", "free 2 x", "free 2 x"],
+        ["alloc 99 x", "share 2 99 x", "free 98 x"],  # nobody has these
+        ["free 2 x", "alloc 2 x", "alloc 2 x", "free 2 x"],
+        [
+            f"{kind} {i % 6 + 1} {(i * 7) % 6 + 1 if kind == 'share' else 'x'}"
+            for i, kind in enumerate(("alloc", "share", "free") * 9000)
+        ],
+    ],
+)
+def test_traces_that_make_no_sense_give_an_answer(events: list[str]) -> None:
+    assert view(whole(trace(*events)))["moduleName"] == "test"
+
+
+@pytest.mark.timeout(20)
+def test_sizes_beyond_reason_give_an_answer() -> None:
+    entry = [op("p", "parameter", f"f32[{2**62},{2**62},{2**62}]"), op("q", "add", "f32[8]", "p")]
+    parts = [buffer(i, 2**63 - 1, instruction_id(0), 7, 7) for i in range(40)]
+    heap = allocation(-1, 2**63 - 1, [(i, -(2**62), 2**63 - 1) for i in range(60)])
+    found = view(proto(*parts, heap, trace(*(f"alloc {i} x" for i in range(40))), entry=entry))
+    assert found["moduleName"] == "test"
+
+
+def test_a_broken_assignment_is_an_error_that_says_so() -> None:
+    with pytest.raises(CorruptProfile, match="buffer assignment"):
+        view(program(ENTRY) + b"\x1a\x02\x0a\x7f")

@@ -1,0 +1,157 @@
+"""Memory profile: what the allocators of a host did over time, and what was alive when most memory was in use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.allocations import INVALID, Allocations, TextColumn, allocations, host_plane
+from tpu_profile_plugin.analysis.host_summary import has_root
+from tpu_profile_plugin.analysis.memory_peak import MemoryPeak, Special, memory_peak
+from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.tools.payload import Raw
+from tpu_profile_plugin.tools.summaries import groups_of
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import Plane
+    from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+
+_TPU = "/device:TPU:"
+_MODULES = "XLA Modules"
+_STATS = (
+    '{"stackReservedBytes":"%d","heapAllocatedBytes":"%d","freeMemoryBytes":"%d","fragmentation":%r,'
+    '"peakBytesInUse":"%d"}'
+)
+_ACTIVITY = (
+    '{"memoryActivity":%s,"requestedBytes":"%d","allocationBytes":"%d","address":"%d","tfOpName":%s,"stepId":"%d",'
+    '"regionType":%s,"dataType":%s,"tensorShape":%s}'
+)
+_SNAPSHOT = '{"timeOffsetPs":"%d","aggregationStats":' + _STATS + ',"activityMetadata":' + _ACTIVITY + "}"
+_SUMMARY = (
+    '{"peakBytesUsageLifetime":"%d","peakStats":' + _STATS + ',"peakStatsTimePs":"%d","memoryCapacity":"%d"}'
+)  # fmt: skip
+_ACTIVE = '{"snapshotIndex":"%d","specialIndex":"%d","numOccurrences":"%d"}'
+_MODULE = '{"name":%s,"startTimePs":"%d","endTimePs":"%d","id":"%d","planeName":%s}'
+
+
+def build(inputs: Inputs) -> Raw:
+    """The original's JSON: a timeline and a breakdown of the peak per allocator, and when modules ran."""
+    if len(inputs.hosts) > 1:
+        raise BadRequest(
+            "The memory profile shows one host at a time: name one in 'host'.",
+            parameter="host",
+            hosts=[host.name for host in inputs.hosts],
+        )
+    host = inputs.host
+    recorded = _recorded(host)
+    per_memory = {name: memory_peak(rows) for name, rows in (recorded.by_memory() if recorded else {}).items()}
+    parts = (f"{_text(name)}:{_allocator(one)}" for name, one in per_memory.items())
+    body = (
+        f'{{"memoryProfilePerAllocator":{{{",".join(parts)}}},"numHosts":1,"memoryIds":{json.dumps(list(per_memory))},'
+        f'"version":1,"hloModules":[{",".join(_modules(host.space.planes))}]}}'
+    )
+    return Raw(body.encode("utf-8", "replace"))
+
+
+def _recorded(host: HostProfile) -> Allocations | None:
+    space = host.space
+    plane = host_plane(space)
+    if plane is None:
+        return None
+    group_id = None
+    if any(has_root(other) for other in space.planes):
+        group_id = groups_of(host).planes[space.planes.index(plane)].group_id
+    return allocations(space, plane, group_id)
+
+
+def _allocator(found: MemoryPeak) -> str:
+    rows, peak = found.rows, found.peak
+    lines = [place for place in found.active if place >= 0]
+    number = {place: i for i, place in enumerate(lines)}
+    active = (
+        _ACTIVE % (number.get(place, -1), -1 if place >= 0 else -1 - place, count)
+        for place, count in zip(found.active, found.count, strict=True)
+    )
+    in_use, free = int(rows.in_use[peak]), int(rows.free[peak])
+    stats = (int(rows.stack[peak]), int(rows.heap[peak]), free, float(rows.fragmentation[peak]), in_use)
+    summary = _SUMMARY % (found.lifetime_peak, *stats, int(rows.time_ps[peak]), in_use + free)
+    return (
+        f'{{"memoryProfileSnapshots":[{_snapshots(rows.take(lines))}],"profileSummary":{summary},'
+        f'"activeAllocations":[{",".join(active)}],'
+        f'"specialAllocations":[{",".join(_special(one, found.step) for one in found.special)}],'
+        f'"sampledTimelineSnapshots":[{_snapshots(rows.take(found.timeline))}]}}'
+    )
+
+
+def _snapshots(rows: Allocations) -> str:
+    kinds = ['"ALLOCATION"' if allocates else '"DEALLOCATION"' for allocates in rows.allocates.tolist()]
+    numbers = (rows.time_ps, rows.stack, rows.heap, rows.free, rows.fragmentation, rows.peak)
+    sizes = (rows.requested, rows.allocated, rows.address.view("uint64"))
+    columns = (
+        *(column.tolist() for column in numbers),
+        kinds,
+        *(column.tolist() for column in sizes),
+        _texts(rows.op),
+        rows.step.tolist(),
+        *(_texts(column) for column in (rows.region, rows.data_type, rows.shape)),
+    )
+    return _filled(_SNAPSHOT, columns)
+
+
+def _filled(template: str, columns: Sequence[Sequence[object]]) -> str:
+    """The template once per row, joined by commas; filled in one step, which is what makes thousands of rows quick."""
+    count = len(columns[0])
+    return ",".join([template] * count) % tuple(chain.from_iterable(zip(*columns, strict=True)))
+
+
+def _texts(column: TextColumn) -> Sequence[str]:
+    spelled: dict[int, str] = {}
+    codes = column.code.tolist()
+    for code in set(codes):
+        spelled[code] = _text(column.texts[code])
+    return [spelled[code] for code in codes]
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _special(one: Special, step: int) -> str:
+    size, name, region = one.bytes, _text(one.name), _text(one.region)
+    return _ACTIVITY % ('"ALLOCATION"', size, size, 0, name, step, region, f'"{INVALID}"', '"unknown"')
+
+
+def _modules(planes: Iterable[Plane]) -> Iterator[str]:
+    """When each module ran on each core; numbered through all of them."""
+    count = 0
+    for plane in planes:
+        if not plane.name.startswith(_TPU):
+            continue
+        core = _text(plane.name.removeprefix("/device:"))
+        for line, title in enumerate(plane.lines.name):
+            if title != _MODULES:
+                continue
+            events = plane.lines.events_of(line)
+            row = plane.events.metadata[events]
+            spelled = {one: _text(plane.event_metadata.names[one]) for one in np.unique(row).tolist()}
+            begin, end = plane.events.begin_ps[events], plane.events.begin_ps[events] + plane.events.duration_ps[events]
+            names = [spelled[one] for one in row.tolist()]
+            numbers = range(count, count + len(names))
+            if names:
+                yield _filled(_MODULE, (names, begin.tolist(), end.tolist(), numbers, [core] * len(names)))
+            count += len(names)
+
+
+TOOL = Tool(
+    id="memory_profile",
+    title="Memory Profile",
+    group="Memory",
+    summary="How much memory each allocator had in use over time, and which allocations made the peak.",
+    build=build,
+    hosts=HostChoice.ONE,
+)
