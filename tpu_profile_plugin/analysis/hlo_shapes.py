@@ -22,16 +22,15 @@ _INDEX_MARK = 5
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """A shape and its text with layout; `parts` are those of a tuple."""
+    """A shape and its text with layout; `parts` are those of a tuple.
+
+    `unpadded`: bytes of the values alone; a tuple's are its table of pointers.
+    """
 
     shape: Shape
     text: str
     parts: tuple[LaidOut, ...] = ()
-
-    @property
-    def unpadded(self) -> int:
-        """Bytes of the values alone; a tuple's is its table of pointers."""
-        return min(self.shape.bytes, _LARGEST)
+    unpadded: int = 0
 
     def at(self, index: tuple[int, ...]) -> LaidOut:
         """The part that the last number of a shape index selects; the shape itself where there is none."""
@@ -61,14 +60,15 @@ def read_shape(data: bytes, layout: bool = True, depth: int = 0) -> LaidOut:
         elif number == 6:
             dynamic += numbers(value)
     shape = Shape(element, tuple(dimensions), tuple(part.shape for part in parts))
+    unpadded = min(shape.bytes, _LARGEST)
     if element == TUPLE:
-        return LaidOut(shape, _tuple(parts), tuple(parts))
+        return LaidOut(shape, _tuple(parts), tuple(parts), unpadded)
     sizes = (_size(size, bool(i < len(dynamic) and dynamic[i])) for i, size in enumerate(dimensions))
     if element in (_OPAQUE, _TOKEN):
         layout_text = ""
     # The layout of a scalar says nothing unless there is more to it than an order of dimensions.
     shown = layout_text if layout and layout_text != "{}" else ""
-    return LaidOut(shape, f"{_NAMES.get(element, f'type{element}')}[{','.join(sizes)}]{shown}")
+    return LaidOut(shape, f"{_NAMES.get(element, f'type{element}')}[{','.join(sizes)}]{shown}", (), unpadded)
 
 
 def _size(size: int, dynamic: bool) -> str:
