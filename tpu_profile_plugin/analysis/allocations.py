@@ -32,6 +32,7 @@ _INTS = (
 _TEXTS = ("tf_op", "region_type", "data_type", "shape")
 _NAMES = (*_IDS, *_INTS, "fragmentation", *_TEXTS)
 INVALID = "INVALID"
+_NARROW = 1 << 16
 
 # TensorFlow's element types by number; 100 more means a reference to one.
 _TYPE_NAMES = [
@@ -209,6 +210,18 @@ def _type_name(value: int) -> str:
     return f"unknown type {value}"
 
 
+def _distinct(values: Ints) -> tuple[Ints, Ints]:
+    """The different values, ascending, and where each value stands among them."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if high - low >= _NARROW:
+        found, place = np.unique(values, return_inverse=True)
+        return found, place.reshape(-1)
+    # Ordinals and type numbers: counting beats sorting.
+    known = np.zeros(high - low + 1, dtype=np.bool_)
+    known[values - low] = True
+    return np.flatnonzero(known) + low, (np.cumsum(known) - 1)[values - low]
+
+
 class _Stats:
     """The wanted stats of some events."""
 
@@ -254,14 +267,14 @@ class _Stats:
         if len(numbers) == 0:
             return numbers.event
         all_rows, values = self._rows(numbers.event, numbers.value)
-        distinct, local = np.unique(values, return_inverse=True)
+        distinct, local = _distinct(values)
         table = [code_of.setdefault(spell(number), len(code_of)) for number in distinct.tolist()]
         owner, text_code, texts = self._picked.texts(name)
         whole = np.ones(len(all_rows), dtype=np.bool_)
         rows, text_code = self._rows(owner, text_code)
         whole[np.searchsorted(all_rows, rows)] = False
         if len(all_rows):
-            code[all_rows[whole]] = np.array(table, dtype=np.int32)[local.reshape(-1)[whole]]
+            code[all_rows[whole]] = np.array(table, dtype=np.int32)[local[whole]]
         if len(rows):
             used = np.array([code_of.setdefault(text, len(code_of)) for text in texts], dtype=np.int32)
             code[rows] = used[text_code]
