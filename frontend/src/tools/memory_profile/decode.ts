@@ -1,0 +1,143 @@
+// The answer of memory_profile as the page needs it: one history, one summary and one breakdown per memory.
+import { asDict, asList, asNumber, asText, badAnswer } from "../../api/fields";
+import type { Dict } from "../../api/fields";
+
+/** State of one memory right after an allocation or a release. Sizes in bytes. */
+export interface Snapshot extends Activity {
+  timePs: number;
+  stack: number;
+  heap: number;
+  free: number;
+  /** 0 to 1. */
+  fragmentation: number;
+}
+
+export interface Activity {
+  release: boolean;
+  requested: number;
+  allocated: number;
+  /** Empty where the profile does not say. */
+  op: string;
+  step: string;
+  region: string;
+  dataType: string;
+  shape: string;
+}
+
+export interface PeakState {
+  timePs: number;
+  stack: number;
+  heap: number;
+  free: number;
+  fragmentation: number;
+  used: number;
+  capacity: number;
+  /** Largest heap since the program started, before the window included. */
+  lifetime: number;
+}
+
+/** An allocation that is alive at the peak; equal ones are one row. */
+export interface LiveRow extends Activity {
+  occurrences: number;
+  /** Not an event of the profile: what the allocator holds beyond the known allocations. */
+  special: boolean;
+}
+
+export interface Memory {
+  id: string;
+  peak: PeakState;
+  /** In the order of time. */
+  snapshots: Snapshot[];
+  live: LiveRow[];
+}
+
+export interface ModuleRun {
+  id: string;
+  name: string;
+  device: string;
+  beginPs: number;
+  endPs: number;
+}
+
+export interface MemoryProfile {
+  memories: Memory[];
+  modules: ModuleRun[];
+}
+
+/** Data types that say nothing. */
+const NO_TYPE = "INVALID";
+
+const text = (dict: Dict, key: string): string => (dict[key] === undefined || dict[key] === null ? "" : asText(dict[key], key));
+const idText = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "");
+const number = (dict: Dict, key: string): number => (dict[key] === undefined ? 0 : asNumber(dict[key], key));
+
+function activity(value: unknown): Activity {
+  const dict = asDict(value, "an activity");
+  const type = text(dict, "dataType");
+  return {
+    release: text(dict, "memoryActivity") === "DEALLOCATION",
+    requested: number(dict, "requestedBytes"),
+    allocated: number(dict, "allocationBytes"),
+    op: text(dict, "tfOpName"),
+    step: idText(dict["stepId"]),
+    region: text(dict, "regionType"),
+    dataType: type === NO_TYPE ? "" : type,
+    shape: text(dict, "tensorShape") === "unknown" ? "" : text(dict, "tensorShape"),
+  };
+}
+
+function stats(value: unknown): Pick<Snapshot, "stack" | "heap" | "free" | "fragmentation"> {
+  const dict = asDict(value, "the state of a memory");
+  return { stack: number(dict, "stackReservedBytes"), heap: number(dict, "heapAllocatedBytes"), free: number(dict, "freeMemoryBytes"), fragmentation: number(dict, "fragmentation") };
+}
+
+function snapshot(value: unknown): Snapshot {
+  const dict = asDict(value, "a snapshot");
+  return { timePs: number(dict, "timeOffsetPs"), ...stats(dict["aggregationStats"]), ...activity(dict["activityMetadata"]) };
+}
+
+function readPeak(value: unknown): PeakState {
+  const summary = asDict(value, "the summary of a memory");
+  const at = stats(summary["peakStats"]);
+  return {
+    ...at,
+    timePs: number(summary, "peakStatsTimePs"),
+    used: at.stack + at.heap,
+    capacity: number(summary, "memoryCapacity"),
+    lifetime: number(summary, "peakBytesUsageLifetime"),
+  };
+}
+
+function readLive(dict: Dict): LiveRow[] {
+  const snapshots = asList(dict["memoryProfileSnapshots"] ?? [], "the snapshots of a memory");
+  const specials = asList(dict["specialAllocations"] ?? [], "the special allocations");
+  return asList(dict["activeAllocations"] ?? [], "the active allocations").map((one): LiveRow => {
+    const row = asDict(one, "an active allocation");
+    const index = number(row, "snapshotIndex");
+    const special = index < 0;
+    const source = special ? specials[number(row, "specialIndex")] : asDict(snapshots[index], "a snapshot")["activityMetadata"];
+    return { ...activity(source), occurrences: number(row, "numOccurrences"), special };
+  });
+}
+
+/** Reads the whole answer; throws `bad_answer` when the form is another. */
+export function readMemoryProfile(value: unknown): MemoryProfile {
+  const answer = asDict(value, "the memory profile");
+  const perId = asDict(answer["memoryProfilePerAllocator"], "the memories");
+  const memories = asList(answer["memoryIds"], "the memory ids").map((one): Memory => {
+    const id = asText(one, "a memory id");
+    if (perId[id] === undefined) throw badAnswer(`memory ${id} is named but not described`);
+    const dict = asDict(perId[id], `memory ${id}`);
+    return {
+      id,
+      peak: readPeak(dict["profileSummary"]),
+      snapshots: asList(dict["sampledTimelineSnapshots"], `the history of memory ${id}`).map(snapshot),
+      live: readLive(dict),
+    };
+  });
+  const modules = asList(answer["hloModules"] ?? [], "the HLO modules").map((one): ModuleRun => {
+    const dict = asDict(one, "an HLO module");
+    return { id: idText(dict["id"]), name: text(dict, "name"), device: text(dict, "planeName"), beginPs: number(dict, "startTimePs"), endPs: number(dict, "endTimePs") };
+  });
+  return { memories, modules };
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { ApiError } from "../../api/error";
+import { readMemoryProfile } from "./decode";
+import type { Memory } from "./decode";
+import { breakdown, figures, fullest, headline, hidesFree, history, moduleTable, modulesOf, popUp, stacked } from "./model";
+import { ANSWER, NOTHING } from "./testing";
+
+const profile = readMemoryProfile(ANSWER);
+const memory = profile.memories[0] as Memory;
+
+describe("the answer", () => {
+  it("becomes numbers and known texts", () => {
+    expect(memory.snapshots).toHaveLength(3);
+    expect(memory.snapshots[0]).toMatchObject({ timePs: 1e9, stack: 100, heap: 200, free: 700, release: false, requested: 199, allocated: 200, op: "model/conv/Conv2D", step: "7", dataType: "float" });
+    expect(memory.snapshots[2]).toMatchObject({ release: true, dataType: "", shape: "" });
+    expect(memory.peak).toEqual({ timePs: 2e9, stack: 100, heap: 500, free: 400, fragmentation: 0.5, used: 600, capacity: 1000, lifetime: 900 });
+    expect(profile.modules).toEqual([{ id: "3", name: "jit_f(12)", device: "TPU:0", beginPs: 1.5e9, endPs: 1.7e9 }]);
+  });
+
+  it("joins the rows at the peak with their events and with the special rows", () => {
+    expect(memory.live.map(({ op, allocated, occurrences, special }) => [op, allocated, occurrences, special])).toEqual([
+      ["", 300, 1, false], ["model/conv/Conv2D", 200, 2, false], ["stack", 100, 1, true],
+    ]);
+    expect(memory.live[2]).toMatchObject({ dataType: "", shape: "", region: "stack" });
+  });
+
+  it("may be empty, but not of another form", () => {
+    expect(readMemoryProfile(NOTHING)).toEqual({ memories: [], modules: [] });
+    expect(() => readMemoryProfile([])).toThrow(ApiError);
+    expect(() => readMemoryProfile({ ...NOTHING, memoryIds: ["7"] })).toThrow(/memory 7/);
+  });
+});
+
+describe("the words", () => {
+  it("say how full, when, and with what", () => {
+    const { title, sentences, tone, parts } = headline(profile, memory);
+    expect(title).toBe("Memory has room: at the peak 600 B of 1000 B (60.0%) are in use");
+    expect(tone).toBe("good");
+    expect(sentences.join(" ")).toContain("2 ms of the trace; fragmentation of the free memory is then 50.0%");
+    expect(sentences.join(" ")).toContain("66.7%, is model/conv/Conv2D (400 B)");
+    expect(sentences.join(" ")).toContain("outside this profile: 900 B");
+    expect(sentences.join(" ")).toContain("Of 2 memories this is the fullest");
+    expect(parts.map(({ name, text }) => [name, text])).toEqual([["Stack", "100 B"], ["Heap", "500 B"], ["Free", "400 B"]]);
+  });
+
+  it("warn when nothing is left", () => {
+    const full = { ...memory, peak: { ...memory.peak, used: 990 } };
+    expect(headline({ ...profile, memories: [full] }, full)).toMatchObject({ tone: "bad" });
+    expect(fullest(profile.memories)?.id).toBe("0");
+    expect(fullest([])).toBeNull();
+  });
+
+  it("count the events and add up", () => {
+    const values = Object.fromEntries(figures(memory).map(({ name, value }) => [name, value]));
+    expect(values).toMatchObject({ Allocations: "2", Deallocations: "1", "Memory capacity": "1000 B", At: "2.0 ms", Fragmentation: "50.00%", "Stack reservation": "100 B" });
+  });
+
+  it("hide free memory only where use is small", () => {
+    expect(hidesFree(memory)).toBe(false);
+    expect(hidesFree(profile.memories[1] as Memory)).toBe(true);
+  });
+});
+
+describe("the series", () => {
+  it("stack only what is shown", () => {
+    const layers = stacked(memory.snapshots, ["stack", "heap", "free"]);
+    expect(layers.map(({ high }) => [...high])).toEqual([[100, 100, 100], [300, 600, 300], [1000, 1000, 1000]]);
+    expect([...(layers[1]?.low ?? [])]).toEqual([100, 100, 100]);
+    expect(stacked(memory.snapshots, ["heap"]).map(({ high }) => [...high])).toEqual([[200, 500, 200]]);
+  });
+
+  it("name the ten fields, sizes of releases negative", () => {
+    const fields = new Map(memory.snapshots[2] ? popUp(memory.snapshots[2]) : []);
+    expect(fields.get("Event")).toBe("deallocation");
+    expect(fields.get("Allocation size")).toBe("-300 B");
+    expect(fields.get("Op")).toBe("-");
+    expect(fields.get("Memory in use")).toBe("300 B");
+  });
+});
+
+describe("the tables", () => {
+  it("have seven columns, missing names as null", () => {
+    const table = breakdown(memory.live);
+    expect(table.columns.map(({ label }) => label)).toEqual(["Op name", "Allocation size", "Requested size", "Occurrences", "Region type", "Data type", "Shape"]);
+    expect(table.columns[0]?.values).toEqual([null, "model/conv/Conv2D", "stack"]);
+    expect(history(memory.snapshots).columns[3]?.values).toEqual([200, 300, -300]);
+  });
+
+  it("choose the runs of the memory's device", () => {
+    expect(modulesOf(profile.modules, "0")).toHaveLength(1);
+    expect(modulesOf([...profile.modules, { id: "4", name: "g", device: "TPU:1", beginPs: 0, endPs: 1 }], "1").map(({ id }) => id)).toEqual(["4"]);
+    expect(modulesOf(profile.modules, "GPU_0_bfc")).toHaveLength(1);
+    expect(moduleTable(profile.modules).columns.map(({ values }) => values[0])).toEqual(["jit_f(12)", "TPU:0", 1.5e9, 1.7e9, 2e8, "3"]);
+  });
+});

@@ -1,0 +1,192 @@
+// What the memory profile page says and shows, from the decoded answer. Pure.
+import type { Colour } from "../../base/chart_spec";
+import { formatBytes, formatPercent, formatTime, plural } from "../../base/format";
+import type { TableColumn, TableData } from "../../base/table_data";
+import type { Figure } from "../../widgets/figures";
+import type { SharePart } from "../../widgets/share_bar";
+import type { Activity, LiveRow, Memory, MemoryProfile, ModuleRun, Snapshot } from "./decode";
+
+/** Stack red, heap orange, free green in the documents: hues of that meaning that stay apart without red-green vision. */
+export const PARTS: Readonly<Record<"stack" | "heap" | "free", { name: string; colour: Colour; striped: boolean; help: string }>> = {
+  stack: { name: "Stack", colour: 5, striped: true, help: "Reserved for running programs: their temporaries.\nThe allocator's bytes_reserved.\nSource: trace." },
+  heap: { name: "Heap", colour: 1, striped: false, help: "Held by live buffers: weights, optimizer state, inputs, outputs.\nThe allocator's bytes_allocated.\nSource: trace." },
+  free: { name: "Free", colour: 2, striped: false, help: "Not in use.\nThe allocator's bytes_available.\nSource: trace." },
+};
+
+export type PartId = keyof typeof PARTS;
+export const PART_IDS: readonly PartId[] = ["stack", "heap", "free"];
+
+/** Used bytes below this share of the capacity would be a line on the floor: free memory starts hidden. */
+const SMALL_USE = 0.1;
+const FULL = 0.95;
+const NEARLY_FULL = 0.8;
+
+const share = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
+
+/** The memory that is fullest at its peak; the first of equals. */
+export function fullest(memories: readonly Memory[]): Memory | null {
+  let best: Memory | null = null;
+  for (const memory of memories) {
+    if (!best || share(memory.peak.used, memory.peak.capacity) > share(best.peak.used, best.peak.capacity)) best = memory;
+  }
+  return best;
+}
+
+/** A moment of the trace in ms with one decimal. */
+export function moment(ps: number): string {
+  return `${(ps / 1e9).toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })} ms`;
+}
+
+export interface Words {
+  tone: "bad" | "fair" | "good";
+  title: string;
+  sentences: string[];
+  parts: SharePart[];
+}
+
+/** The answer for the reader with ten seconds. */
+export function headline(profile: MemoryProfile, memory: Memory): Words {
+  const { peak } = memory;
+  const full = share(peak.used, peak.capacity);
+  const state = full >= FULL ? "Memory is full" : full >= NEARLY_FULL ? "Memory is nearly full" : "Memory has room";
+  const largest = memory.live.reduce<LiveRow | null>((best, row) => (best === null || row.allocated * row.occurrences > best.allocated * best.occurrences ? row : best), null);
+  const sentences = [
+    `The peak is at ${formatTime(peak.timePs)} of the trace; fragmentation of the free memory is then ${formatPercent(100 * peak.fragmentation)}.`,
+  ];
+  if (largest && peak.used > 0) {
+    const bytes = largest.allocated * largest.occurrences;
+    sentences.push(`Most of it, ${formatPercent(100 * share(bytes, peak.used))}, is ${liveName(largest)} (${formatBytes(bytes)}).`);
+  }
+  if (peak.lifetime > peak.used) sentences.push(`The heap was larger outside this profile: ${formatBytes(peak.lifetime)} since the program started.`);
+  if (profile.memories.length > 1) {
+    sentences.push(memory === fullest(profile.memories) ? `Of ${plural(profile.memories.length, "memory", "memories")} this is the fullest.` : `Of ${plural(profile.memories.length, "memory", "memories")} another is fuller: ${fullest(profile.memories)?.id ?? ""}.`);
+  }
+  return {
+    tone: full >= FULL ? "bad" : full >= NEARLY_FULL ? "fair" : "good",
+    title: `${state}: at the peak ${formatBytes(peak.used)} of ${formatBytes(peak.capacity)} (${formatPercent(100 * full)}) are in use`,
+    sentences,
+    parts: PART_IDS.map((id) => ({ ...PARTS[id], share: share(peak[id], peak.capacity), text: formatBytes(peak[id]) })).filter((part) => part.share > 0),
+  };
+}
+
+/** How a row is called in a sentence. */
+export function liveName(row: LiveRow): string {
+  if (row.op === "stack") return "the stack of running programs";
+  if (row.special) return `"${row.op}"`;
+  return row.op || (row.occurrences > 1 ? `${row.occurrences} allocations of an op that is not named` : "an allocation of an op that is not named");
+}
+
+/** The summary fields. */
+export function figures(memory: Memory): Figure[] {
+  const { peak, snapshots } = memory;
+  const releases = snapshots.filter((one) => one.release).length;
+  const bytes = (name: string, value: number, help: string, more: Partial<Figure> = {}): Figure => ({ name, value: formatBytes(value), exact: `${value} bytes`, help, ...more });
+  const counted = "Counted over the points of the timeline: all events up to 1,000, a sample beyond.\nSource: trace.";
+  return [
+    { name: "Allocations", value: (snapshots.length - releases).toLocaleString("en-US"), help: counted },
+    { name: "Deallocations", value: releases.toLocaleString("en-US"), help: counted },
+    bytes("Memory capacity", peak.capacity, "All memory that the allocator manages.\nStack + heap + free at the peak.\nSource: trace."),
+    bytes("Peak heap usage, lifetime", peak.lifetime, "Most heap in use since the program started, also before the profile.\nThe allocator's peak_bytes_in_use.\nSource: trace."),
+    bytes("Peak memory usage", peak.used, "Most memory in use within this profile.\nLargest stack + heap of any event.\nSource: trace."),
+    { name: "At", value: moment(peak.timePs), exact: `${peak.timePs} ps`, help: "When the peak of this window was reached, from the begin of the trace.", part: true },
+    bytes("Stack reservation", peak.stack, PARTS.stack.help, { part: true }),
+    bytes("Heap allocation", peak.heap, PARTS.heap.help, { part: true }),
+    bytes("Free memory", peak.free, PARTS.free.help, { part: true }),
+    {
+      name: "Fragmentation", value: `${(100 * peak.fragmentation).toFixed(2)}%`, exact: String(peak.fragmentation), better: "lower", part: true,
+      help: "How far the free memory is cut into pieces: with much of it a large allocation fails although enough is free.\n100 * (1 - largest free chunk / all free memory).\nSource: trace.",
+    },
+  ];
+}
+
+/** True when the free memory would flatten everything else. */
+export function hidesFree({ peak }: Memory): boolean {
+  return share(peak.used, peak.capacity) < SMALL_USE;
+}
+
+/** Tops of the stacked parts that are shown, in drawing order: [part, lower edge, upper edge]. */
+export function stacked(snapshots: readonly Snapshot[], shown: readonly PartId[]): { part: PartId; low: Float64Array; high: Float64Array }[] {
+  let low = new Float64Array(snapshots.length);
+  return shown.map((part) => {
+    const high = Float64Array.from(snapshots, (one, i) => (low[i] ?? 0) + one[part]);
+    const layer = { part, low, high };
+    low = high;
+    return layer;
+  });
+}
+
+const signed = (row: Activity, bytes: number): string => (row.release ? `-${formatBytes(bytes)}` : formatBytes(bytes));
+
+/** The fields of the pop-up, in their order. */
+export function popUp(one: Snapshot): [string, string][] {
+  const known = (value: string): string => value || "-";
+  return [
+    ["Event", one.release ? "deallocation" : "allocation"],
+    ["Requested size", signed(one, one.requested)],
+    ["Allocation size", signed(one, one.allocated)],
+    ["Op", known(one.op)],
+    ["Step", known(one.step)],
+    ["Region type", known(one.region)],
+    ["Data type", known(one.dataType)],
+    ["Shape", known(one.shape)],
+    ["Memory in use", formatBytes(one.stack + one.heap)],
+    ["Stack, heap, free", `${formatBytes(one.stack)}, ${formatBytes(one.heap)}, ${formatBytes(one.free)}`],
+    ["Fragmentation", formatPercent(100 * one.fragmentation)],
+  ];
+}
+
+const texts = (id: string, label: string, help: string, values: readonly string[]): TableColumn => ({ id, label, kind: "string", unit: null, help, values: values.map((value) => value || null) });
+const numbers = (id: string, label: string, unit: string | null, help: string | null, values: readonly number[]): TableColumn => ({ id, label, kind: "number", unit, help, values });
+const table = (columns: TableColumn[]): TableData => ({ columns, rowCount: columns[0]?.values.length ?? 0, properties: {} });
+
+/** What is alive at the peak: seven columns. */
+export function breakdown(live: readonly LiveRow[]): TableData {
+  const column = <T>(get: (row: LiveRow) => T): T[] => live.map(get);
+  return table([
+    texts("op", "Op name", "The op that asked for the memory.\nNamed by TensorFlow only; other frameworks leave it empty.", column((row) => row.op)),
+    numbers("allocation", "Allocation size", "bytes", "Bytes set aside for one allocation: the request rounded up by the allocator.", column((row) => row.allocated)),
+    numbers("requested", "Requested size", "bytes", "Bytes that the program asked for.", column((row) => row.requested)),
+    numbers("occurrences", "Occurrences", null, "Equal allocations that are alive at the peak.", column((row) => row.occurrences)),
+    texts("region", "Region type", "What it is for: temp, output, persist/dynamic (lives across steps), stack.", column((row) => row.region)),
+    texts("dtype", "Data type", "Type of the elements.", column((row) => row.dataType)),
+    texts("shape", "Shape", "Dimensions of the tensor.", column((row) => row.shape)),
+  ]);
+}
+
+/** The timeline as a table. */
+export function history(snapshots: readonly Snapshot[]): TableData {
+  const column = <T>(get: (row: Snapshot) => T): T[] => snapshots.map(get);
+  return table([
+    numbers("time", "Timestamp", "ps", "From the begin of the trace.", column((one) => one.timePs)),
+    texts("event", "Event", "Allocation or deallocation.", column((one) => (one.release ? "deallocation" : "allocation"))),
+    numbers("requested", "Requested size", "bytes", "Negative for deallocations.", column((one) => (one.release ? -one.requested : one.requested))),
+    numbers("allocation", "Allocation size", "bytes", "Negative for deallocations.", column((one) => (one.release ? -one.allocated : one.allocated))),
+    texts("op", "Op name", "The op that asked for the memory.", column((one) => one.op)),
+    texts("step", "Step", "Step that the event belongs to.", column((one) => one.step)),
+    texts("region", "Region type", "What it is for.", column((one) => one.region)),
+    texts("dtype", "Data type", "Type of the elements.", column((one) => one.dataType)),
+    texts("shape", "Shape", "Dimensions of the tensor.", column((one) => one.shape)),
+    numbers("used", "Memory in use", "bytes", "Stack + heap after the event.", column((one) => one.stack + one.heap)),
+    numbers("stack", "Stack", "bytes", null, column((one) => one.stack)),
+    numbers("heap", "Heap", "bytes", null, column((one) => one.heap)),
+    numbers("free", "Free", "bytes", null, column((one) => one.free)),
+    numbers("fragmentation", "Fragmentation", "fraction", "Lower is better.", column((one) => one.fragmentation)),
+  ]);
+}
+
+/** Runs of modules on the device whose memory has this id; all of them when no device has that number. */
+export function modulesOf(modules: readonly ModuleRun[], memory: string): ModuleRun[] {
+  const mine = modules.filter(({ device }) => device.split(":").at(-1) === memory);
+  return mine.length ? mine : [...modules];
+}
+
+export function moduleTable(modules: readonly ModuleRun[]): TableData {
+  return table([
+    texts("module", "HLO module", "Name and program id of the compiled program.", modules.map((one) => one.name)),
+    texts("device", "Device", "Device that ran it.", modules.map((one) => one.device)),
+    numbers("start", "Start", "ps", "From the begin of the trace.", modules.map((one) => one.beginPs)),
+    numbers("end", "End", "ps", "From the begin of the trace.", modules.map((one) => one.endPs)),
+    numbers("duration", "Duration", "ps", "End - start.", modules.map((one) => one.endPs - one.beginPs)),
+    texts("id", "Id", "Number of the run within the profile.", modules.map((one) => one.id)),
+  ]);
+}

@@ -1,0 +1,150 @@
+// How full a memory was and with what: the peak in words, the history, and what was alive at the peak.
+import { useMemo } from "preact/hooks";
+import { explain } from "../../api/explain";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf, storeAt, toolPatch } from "../../api/page_state";
+import { useKey } from "../../api/use_key";
+import { formatBytes, plural } from "../../base/format";
+import { Card } from "../../widgets/card";
+import { Figures } from "../../widgets/figures";
+import { FitTable } from "../../widgets/fit_table";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { ShareBar } from "../../widgets/share_bar";
+import { useLoad } from "../../widgets/use_load";
+import { readMemoryProfile } from "./decode";
+import type { Memory, MemoryProfile, ModuleRun } from "./decode";
+import { breakdown, figures, fullest, headline, moduleTable, modulesOf } from "./model";
+import { Timeline } from "./timeline";
+import "../../widgets/chart/chart.css";
+import "./page.css";
+
+/** Keys of the address that belong to this page. */
+const OWN_KEYS = ["memory_id", "range"];
+/** Room around the peak in the trace viewer: 1 ms, or a thousandth of the history. */
+const LEAST_ROOM_PS = 1e9;
+
+function MemoryProfilePage(props: PageProps) {
+  const { run, tool, host, client } = props;
+  const params = { run, tag: tool.id, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readMemoryProfile(await client.json<unknown>("data", params, { signal })));
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Following the memory of ${host ?? "the host"}`} rows={20} />;
+  const first = fullest(answer.data.memories);
+  if (first === null) return <Nothing {...props} />;
+  return <Sheet page={props} profile={answer.data} first={first} />;
+}
+
+/** Which events are missing, and how to get them. */
+function Nothing({ host, state }: PageProps) {
+  return (
+    <Panel
+      tone="empty" title="This profile holds no allocator events"
+      why={`The page is made from events named MemoryAllocation and MemoryDeallocation on the host's plane /host:CPU; ${host ? `host ${host}` : "the host"} recorded none.`}
+      todo={[
+        "Profile while memory is allocated or freed: a loop that reuses its buffers makes no events, so let the window include the start of the program or of a step.",
+        "Capture with a host tracer level of 2 or more: profiler_options={\"host_tracer_level\": 2}.",
+        "JAX on CPUs records no allocations; TensorFlow, GPUs and TPUs do.",
+        "What a compiled program needs is in the Memory viewer, which takes it from the compiler and needs no such events.",
+      ]}
+    >
+      <button type="button" class="button" onClick={() => state.set(toolPatch("memory_viewer", host, OWN_KEYS), "push")}>Open the memory viewer</button>
+    </Panel>
+  );
+}
+
+interface SheetProps {
+  page: PageProps;
+  profile: MemoryProfile;
+  /** Shown when the address names none. */
+  first: Memory;
+}
+
+/** "from,to" in picoseconds. */
+function readRange(text: string | null): readonly [number, number] | null {
+  const [from, to] = (text ?? "").split(",").map(Number);
+  return from !== undefined && to !== undefined && Number.isFinite(from) && to > from ? [from, to] : null;
+}
+
+function Sheet({ page, profile, first }: SheetProps) {
+  const { run, host, state } = page;
+  const wanted = useKey(state, "memory_id");
+  const range = useKey(state, "range");
+  const memory = profile.memories.find(({ id }) => id === wanted) ?? first;
+  const zoom = useMemo(() => readRange(range), [range]);
+  const onZoom = (next: readonly [number, number] | null): void => state.set({ range: next ? next.map(Math.round).join(",") : null }, "replace");
+  const modules = useMemo(() => modulesOf(profile.modules, memory.id), [profile, memory]);
+  const live = useMemo(() => breakdown(memory.live), [memory]);
+  const store = useMemo(() => storeAt(state, "t1"), [state]);
+  const file = fileNameOf("memory", run, host, memory.id);
+  const { tone, title, sentences, parts } = headline(profile, memory);
+  const openTrace = (): void => {
+    const [begin, end] = [memory.snapshots[0]?.timePs ?? 0, memory.snapshots.at(-1)?.timePs ?? 0];
+    const room = Math.max(LEAST_ROOM_PS, (end - begin) / 1000);
+    const window = `${Math.max(0, Math.round(memory.peak.timePs - room))},${Math.round(memory.peak.timePs + room)}`;
+    state.set(toolPatch("trace_viewer@", host, OWN_KEYS, { window }), "push");
+  };
+  const unnamed = memory.live.length > 0 && memory.live.every(({ op, special }) => special || op === "");
+  return (
+    <div class="sheet">
+      <div class="sheet-body memory-profile">
+        <section class={`strip ${tone}`} aria-label="Summary">
+          <h1>{title}</h1>
+          <ShareBar parts={parts} label="Memory at the peak" />
+          <p>{sentences.join(" ")} <button type="button" class="link" onClick={openTrace}>Open the trace viewer at the peak</button></p>
+        </section>
+        <div class="columns narrow-wide">
+          <Card title="Memory">
+            <label class="memory-choice">
+              <span>Memory ID</span>
+              <select class="field" value={memory.id} onChange={(event) => state.set({ memory_id: event.currentTarget.value, range: null }, "push")}>
+                {profile.memories.map(({ id, peak }) => <option key={id} value={id}>{id} (peak {formatBytes(peak.used)})</option>)}
+              </select>
+            </label>
+            <Figures items={figures(memory)} />
+          </Card>
+          <Card title="Memory timeline" help={"State of the memory after every allocation and deallocation.\nUp to 1,000 events are all shown; of more, the fullest of each of 1,000 groups.\nSource: trace."}>
+            <Timeline key={memory.id} memory={memory} fileName={file} zoom={zoom} onZoom={onZoom} />
+          </Card>
+        </div>
+        <Card title="What is alive at the peak" help={"Allocations of the peak's step that were not yet freed at the peak; equal ones are one row.\nSource: trace."}>
+          {unnamed ? <p class="dim">The framework did not name the ops that allocated: sizes are known, names are not. TensorFlow names them; for JAX see the Memory viewer.</p> : null}
+          <FitTable key={memory.id} most={420} data={live} title="" fileName={`${file}_peak`} store={store} />
+        </Card>
+        {modules.length ? <Modules modules={modules} fileName={file} state={page.state} onZoom={onZoom} /> : null}
+      </div>
+    </div>
+  );
+}
+
+interface ModulesProps {
+  modules: readonly ModuleRun[];
+  fileName: string;
+  state: PageProps["state"];
+  onZoom: (zoom: readonly [number, number]) => void;
+}
+
+/** Which program ran when; a row opened zooms the timeline to it. */
+function Modules({ modules, fileName, state, onZoom }: ModulesProps) {
+  const data = useMemo(() => moduleTable(modules), [modules]);
+  const store = useMemo(() => storeAt(state, "t2"), [state]);
+  const open = (row: number): void => {
+    const one = modules[row];
+    if (one) onZoom([one.beginPs, Math.max(one.endPs, one.beginPs + 1)]);
+  };
+  return (
+    <Card title="HLO modules" help={"Runs of compiled programs on the device.\nSource: trace, lines XLA Modules."}>
+      <p class="dim">{plural(modules.length, "run")}. Double click or Enter zooms the timeline to one.</p>
+      <FitTable most={320} data={data} title="" fileName={`${fileName}_modules`} store={store} onOpen={open} />
+    </Card>
+  );
+}
+
+const page: PageModule = { ids: ["memory_profile"], Page: MemoryProfilePage };
+export default page;
