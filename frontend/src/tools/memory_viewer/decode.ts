@@ -1,0 +1,127 @@
+// The answer of memory_viewer as the page needs it: one module, one memory space. Zero and empty fields are absent in the answer.
+import { asDict, asList, asNumber, asText } from "../../api/fields";
+import type { Dict } from "../../api/fields";
+
+export interface Span {
+  /** Event that allocates it, event that frees it. */
+  begin: number;
+  end: number;
+}
+
+export interface Source {
+  place: string;
+  stack: string;
+}
+
+export interface Buffer {
+  /** Place in program order. */
+  index: number;
+  /** Logical buffer; -1 for the sum of the small ones. */
+  id: number;
+  name: string;
+  sizeMib: number;
+  unpaddedMib: number;
+  shape: string;
+  op: string;
+  /** Parameter, Output, Thread-local, Temporary, Constant. */
+  category: string;
+  opcode: string;
+  source: Source | null;
+  /** Null: alive as long as the program. */
+  span: Span | null;
+}
+
+/** A rectangle of the allocation timeline: offset and size in bytes, steps are events. */
+export interface Block {
+  id: number;
+  name: string;
+  offset: number;
+  size: number;
+  begin: number;
+  end: number;
+}
+
+export interface MemoryView {
+  module: string;
+  entry: string;
+  /** MiB before each event and after the last. */
+  sizes: number[];
+  unpadded: number[];
+  instructions: string[];
+  peakMib: number;
+  peakUnpaddedMib: number;
+  /** The event after which memory is fullest. */
+  peakEvent: number;
+  buffers: Buffer[];
+  parametersMib: number;
+  liveOutMib: number;
+  nonReusableMib: number;
+  totalMib: number;
+  indefiniteMib: number;
+  scopedMib: number;
+  scopedInstruction: string;
+  blocks: Block[];
+}
+
+const text = (dict: Dict, key: string): string => (dict[key] === undefined || dict[key] === null ? "" : asText(dict[key], key));
+const number = (dict: Dict, key: string): number => (dict[key] === undefined || dict[key] === null ? 0 : asNumber(dict[key], key));
+const list = (dict: Dict, key: string): readonly unknown[] => asList(dict[key] ?? [], key);
+const numbers = (dict: Dict, key: string): number[] => list(dict, key).map((one) => asNumber(one, key));
+
+function readSource(value: unknown): Source | null {
+  if (value === undefined || value === null) return null;
+  const dict = asDict(value, "the source of a buffer");
+  const file = text(dict, "fileName");
+  if (file === "") return null;
+  const line = number(dict, "lineNumber");
+  return { place: line > 0 ? `${file}:${line}` : file, stack: text(dict, "stackFrame") };
+}
+
+function readBuffer(value: unknown, index: number, spans: Dict): Buffer {
+  const dict = asDict(value, "a buffer");
+  const id = number(dict, "logicalBufferId");
+  const span = spans[String(id)];
+  const name = text(dict, "instructionName");
+  return {
+    index, id,
+    name: name || text(dict, "label").split(":")[0] || "(no name)",
+    sizeMib: number(dict, "logicalBufferSizeMib"),
+    unpaddedMib: number(dict, "unpaddedShapeMib"),
+    shape: text(dict, "shapeString"),
+    op: text(dict, "tfOpName"),
+    category: text(dict, "groupName"),
+    opcode: text(dict, "opCode"),
+    source: readSource(dict["sourceInfo"]),
+    span: span === undefined ? null : { begin: number(asDict(span, "a span"), "start"), end: number(asDict(span, "a span"), "limit") },
+  };
+}
+
+function readBlock(value: unknown): Block {
+  const dict = asDict(value, "a block");
+  return { id: number(dict, "logicalBufferId"), name: text(dict, "name"), offset: number(dict, "offset"), size: number(dict, "size"), begin: number(dict, "startStep"), end: number(dict, "endStep") };
+}
+
+/** Reads the whole answer; throws `bad_answer` when the form is another. */
+export function readMemoryView(value: unknown): MemoryView {
+  const dict = asDict(value, "the memory of a module");
+  const spans = asDict(dict["logicalBufferSpans"] ?? {}, "the spans");
+  return {
+    module: text(dict, "moduleName"),
+    entry: text(dict, "entryComputationName"),
+    sizes: numbers(dict, "heapSizes"),
+    unpadded: numbers(dict, "unpaddedHeapSizes"),
+    instructions: list(dict, "hloInstructionNames").map((one) => asText(one, "an instruction")),
+    peakMib: number(dict, "peakHeapMib"),
+    peakUnpaddedMib: number(dict, "peakUnpaddedHeapMib"),
+    peakEvent: number(dict, "peakHeapSizePosition"),
+    buffers: list(dict, "maxHeap").map((one, index) => readBuffer(one, index, spans)),
+    parametersMib: number(dict, "entryComputationParametersMib"),
+    liveOutMib: number(dict, "maybeLiveOutMib"),
+    nonReusableMib: number(dict, "nonReusableMib"),
+    totalMib: number(dict, "totalBufferAllocationMib"),
+    indefiniteMib: number(dict, "indefiniteBufferAllocationMib"),
+    scopedMib: number(dict, "maxScopedVmemAllocationMib"),
+    scopedInstruction: text(dict, "maxScopedVmemAllocationInstructionName"),
+    blocks: list(dict, "bufferBlocks").map(readBlock),
+  };
+}

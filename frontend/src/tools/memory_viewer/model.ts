@@ -1,0 +1,221 @@
+// What the memory viewer says and shows, from the decoded answer. Pure.
+import { formatBytes, formatPercent, plural } from "../../base/format";
+import type { TableColumn, TableData } from "../../base/table_data";
+import { categoryColour } from "../../base/colour";
+import type { Theme } from "../../base/colour";
+import type { Figure } from "../../widgets/figures";
+import type { SharePart } from "../../widgets/share_bar";
+import type { Buffer, MemoryView, Span } from "./decode";
+
+export const MIB = 2 ** 20;
+export const bytes = (mib: number): string => formatBytes(mib * MIB);
+
+/** Memory spaces by the number that the compiler gives them. */
+export const SPACES: readonly { id: string; name: string; note: string }[] = [
+  { id: "0", name: "HBM", note: "main memory of the device, or of the host on CPUs" },
+  { id: "1", name: "VMEM", note: "vector memory of a TPU core" },
+  { id: "2", name: "Sflag", note: "sync flags of a TPU core" },
+  { id: "3", name: "CMEM", note: "common memory of some TPUs" },
+  { id: "4", name: "SMEM", note: "scalar memory of a TPU core" },
+  { id: "5", name: "Host", note: "memory of the host, for offloaded buffers" },
+  { id: "6", name: "SparseCore", note: "memory of a SparseCore" },
+];
+
+export const spaceName = (id: string): string => SPACES.find((space) => space.id === id)?.name ?? `memory space ${id}`;
+
+/** Categories of buffers in a fixed order, so that their colours stay. */
+const CATEGORIES = ["Parameter", "Output", "Temporary", "Constant", "Thread-local"] as const;
+const CATEGORY_HELP: Readonly<Record<string, string>> = {
+  Parameter: "Arguments of the program, alive as long as it runs.",
+  Output: "Results of the program, alive as long as it runs.",
+  Temporary: "Alive between the instruction that makes it and the last that reads it.",
+  Constant: "Part of the program.",
+  "Thread-local": "Scratch memory of one thread.",
+};
+
+export const SMALL = "Small buffers";
+export const categoryOf = (buffer: Buffer): string => buffer.category || SMALL;
+
+export function categoryHue(category: string): number {
+  const at = (CATEGORIES as readonly string[]).indexOf(category);
+  return at < 0 ? 7 : [0, 2, 1, 3, 4][at] ?? 7;
+}
+
+/** Buffers keep their colour in every picture: by their place in program order. */
+export const bufferColour = (buffer: Buffer, theme: Theme): string => categoryColour(buffer.index, theme);
+
+/** True when the compiler simulated a heap, so that sizes over time are known. */
+export const hasSeries = (view: MemoryView): boolean => view.sizes.length > 0;
+
+export const isEmpty = (view: MemoryView): boolean => view.buffers.length === 0 && view.peakMib === 0 && view.scopedMib === 0;
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
+
+/** Sizes at the peak by category, largest first. */
+export function byCategory(buffers: readonly Buffer[]): { category: string; mib: number; count: number }[] {
+  const groups = new Map<string, { category: string; mib: number; count: number }>();
+  for (const buffer of buffers) {
+    const category = categoryOf(buffer);
+    const group = groups.get(category) ?? { category, mib: 0, count: 0 };
+    group.mib += buffer.sizeMib;
+    group.count++;
+    groups.set(category, group);
+  }
+  return [...groups.values()].sort((a, b) => b.mib - a.mib);
+}
+
+export interface Words {
+  title: string;
+  sentences: string[];
+  parts: SharePart[];
+}
+
+/** The answer for the reader with ten seconds. */
+export function headline(view: MemoryView, module: string, space: string): Words {
+  const { peakMib, peakUnpaddedMib, buffers, indefiniteMib } = view;
+  const largest = [...buffers].filter(({ id }) => id >= 0).sort((a, b) => b.sizeMib - a.sizeMib)[0];
+  const padding = peakMib - peakUnpaddedMib;
+  const sentences: string[] = [];
+  if (hasSeries(view)) {
+    const at = view.instructions[view.peakEvent];
+    sentences.push(`The peak is at event ${view.peakEvent + 1} of ${view.sizes.length - 1}${at ? `, instruction ${at}` : ""}.`);
+  }
+  if (indefiniteMib > 0 && peakMib > 0) sentences.push(`${bytes(Math.min(indefiniteMib, peakMib))} of it (${formatPercent((100 * Math.min(indefiniteMib, peakMib)) / peakMib)}) is alive for the whole program; temporaries take ${bytes(Math.max(0, peakMib - indefiniteMib))}.`);
+  if (largest) sentences.push(`Largest buffer: ${largest.name}, ${bytes(largest.sizeMib)}${largest.op ? `, of ${largest.op}` : ""}.`);
+  sentences.push(padding > 0 && peakMib > 0 ? `Padding of shapes takes ${bytes(padding)} (${formatPercent((100 * padding) / peakMib)}).` : "No memory is lost to padding.");
+  const total = sum(buffers.map(({ sizeMib }) => sizeMib));
+  return {
+    title: `${module} needs ${bytes(peakMib)} of ${spaceName(space)} at its peak`,
+    sentences,
+    parts: byCategory(buffers).map(({ category, mib, count }) => ({
+      name: category === SMALL ? "Small (below 16 KiB)" : category, share: ratio(mib, total) ?? 0, text: category === SMALL ? bytes(mib) : `${bytes(mib)}, ${plural(count, "buffer")}`,
+      colour: categoryHue(category), ...(CATEGORY_HELP[category] ? { help: CATEGORY_HELP[category] } : {}),
+    })),
+  };
+}
+
+/** The overview panel. */
+export function figures(view: MemoryView): Figure[] {
+  const { peakMib, peakUnpaddedMib, totalMib, indefiniteMib } = view;
+  const size = (name: string, mib: number, help: string, more: Partial<Figure> = {}): Figure => ({ name, value: bytes(mib), exact: `${mib} MiB`, help: `${help}\nSource: HLO, buffer assignment.`, ...more });
+  const padding = peakMib - peakUnpaddedMib;
+  const waste = ratio(totalMib - peakMib, totalMib - indefiniteMib);
+  return [
+    size("Peak memory allocation", peakMib, "Most memory in use at once.\nReplay of the compiler's heap simulation, shapes padded."),
+    size("With fragmentation", totalMib, "What the program reserves.\nSum of all allocations that are not thread-local.", { part: true }),
+    size("Without padding", peakUnpaddedMib, "The same peak if no shape were padded.\nProduct of dimensions and size of an element.", { part: true }),
+    size("Padding overhead", padding, "Lost to padding at the peak.\nPeak - peak without padding.", { part: true, ...(peakMib > 0 ? { detail: `${formatPercent((100 * padding) / peakMib)} of the peak` } : {}) }),
+    size("Arguments", view.parametersMib, "Parameters of the program.\nSum of allocations of entry parameters."),
+    size("Outputs", view.liveOutMib, "Results of the program; may share memory with arguments that are given away.\nSum of allocations that may be live out."),
+    size("HLO temporaries", Math.max(0, peakMib - indefiniteMib), "Buffers between instructions, at the peak.\nPeak - buffers alive for the whole program."),
+    size("With fragmentation ", Math.max(0, totalMib - indefiniteMib), "Reserved for temporaries.\nTotal - buffers alive for the whole program.", { part: true }),
+    {
+      name: "Fragmentation", value: waste === null ? null : formatPercent(100 * waste), ...(waste === null ? {} : { exact: String(waste) }), better: "lower", part: true, reason: "The program reserves no temporaries.",
+      help: "Reserved for temporaries but not in use at the peak.\n(total - peak) / (total - buffers alive for the whole program).\nSource: HLO, buffer assignment.",
+    },
+    size("Not reusable", view.nonReusableMib, "Thread-local buffers and tuples, which share memory with nothing."),
+    ...(view.scopedMib > 0 ? [size("Scoped VMEM, most", view.scopedMib, "Vector memory that one instruction takes for itself while it runs.", { detail: view.scopedInstruction })] : []),
+  ];
+}
+
+/** Orders of the buffer charts. */
+export type Order = "program" | "size" | "padding";
+
+export function ordered(buffers: readonly Buffer[], order: Order): Buffer[] {
+  const padding = (buffer: Buffer): number => buffer.sizeMib - buffer.unpaddedMib;
+  switch (order) {
+    case "program": return [...buffers];
+    case "size": return [...buffers].sort((a, b) => b.sizeMib - a.sizeMib || a.index - b.index);
+    case "padding": return buffers.filter((one) => one.id >= 0 && padding(one) > 0).sort((a, b) => padding(b) - padding(a) || a.index - b.index);
+  }
+}
+
+export const weight = (buffer: Buffer, order: Order): number => (order === "padding" ? buffer.sizeMib - buffer.unpaddedMib : buffer.sizeMib);
+
+/** Left edges of segments on a bar of width 1, one more than there are buffers. */
+export function edges(buffers: readonly Buffer[], order: Order): Float64Array {
+  const total = sum(buffers.map((one) => weight(one, order)));
+  const out = new Float64Array(buffers.length + 1);
+  buffers.forEach((one, i) => (out[i + 1] = (out[i] ?? 0) + (total > 0 ? weight(one, order) / total : 0)));
+  return out;
+}
+
+/** From where to where a buffer is alive on the axis of the working-space chart, whose point i is the state before event i. */
+export function lifetime(buffer: Buffer, points: number): Span {
+  return buffer.span ? { begin: buffer.span.begin + 1, end: Math.min(points, buffer.span.end + 1) } : { begin: 0, end: points };
+}
+
+/** The nine promised fields and where the buffer comes from. */
+export function card(buffer: Buffer): Figure[] {
+  const small = buffer.id < 0;
+  const extra = buffer.sizeMib - buffer.unpaddedMib;
+  const padded = !small && extra > 0;
+  const text = (name: string, value: string, reason: string, help?: string): Figure => ({ name, value: value || null, reason, ...(help ? { help } : {}) });
+  const summed = "Many small buffers are summed in this entry.";
+  return [
+    text("Name", small ? "Buffers below 16 KiB, together" : buffer.name, summed),
+    text("Category", buffer.opcode, small ? summed : "The module does not say.", "Opcode of the instruction that makes the buffer."),
+    { name: "Size", value: bytes(buffer.sizeMib), exact: `${buffer.sizeMib} MiB`, help: "Size with padding." },
+    { name: "Unpadded size", value: small ? null : bytes(buffer.unpaddedMib), exact: `${buffer.unpaddedMib} MiB`, reason: summed, help: "Product of dimensions and size of an element." },
+    { name: "Expansion", value: padded && buffer.unpaddedMib > 0 ? `${(buffer.sizeMib / buffer.unpaddedMib).toFixed(1)}x` : null, reason: "The shape is not padded.", help: "Size / unpadded size.", better: "lower" },
+    { name: "Extra memory", value: padded ? bytes(extra) : null, exact: `${extra} MiB`, reason: "The shape is not padded.", help: "Size - unpadded size.", better: "lower" },
+    text("Shape", buffer.shape, summed, "Element type, dimensions and layout."),
+    text("Framework op", buffer.op, "The instruction carries no name of an op.", "Name that the framework gave to the op."),
+    text("Allocation type", small ? "" : buffer.category, summed, "Parameter, output, thread-local, temporary or constant."),
+  ];
+}
+
+const PADDED_WORDS = (words: readonly string[], text: string): boolean => words.every((word) => text.includes(word));
+
+/** Places of the buffers that a search finds; null without a search. */
+export function search(buffers: readonly Buffer[], query: string): ReadonlySet<number> | null {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return null;
+  return new Set(buffers.filter((one) => PADDED_WORDS(words, [one.name, one.op, one.opcode, one.shape, one.category, String(one.id)].join(" ").toLowerCase())).map(({ index }) => index));
+}
+
+/** Groups of the treemap. */
+export type Grouping = "category" | "op";
+
+/** Without numbers and wrappers: "jit(step)/jvp()/dot_general" and "dot.3" become one op each. */
+export function opOf(buffer: Buffer): string {
+  if (buffer.id < 0) return SMALL;
+  return buffer.op || buffer.opcode || buffer.name;
+}
+
+export function groups(buffers: readonly Buffer[], grouping: Grouping): { name: string; mib: number; buffers: Buffer[] }[] {
+  const found = new Map<string, Buffer[]>();
+  for (const buffer of buffers) {
+    const name = grouping === "category" ? categoryOf(buffer) : opOf(buffer);
+    found.set(name, [...(found.get(name) ?? []), buffer]);
+  }
+  return [...found]
+    .map(([name, list]) => ({ name, mib: sum(list.map(({ sizeMib }) => sizeMib)), buffers: [...list].sort((a, b) => b.sizeMib - a.sizeMib) }))
+    .sort((a, b) => b.mib - a.mib);
+}
+
+/** Buffers at the peak as a table. */
+export function bufferTable(buffers: readonly Buffer[], instructions: readonly string[]): TableData {
+  const texts = (id: string, label: string, help: string, get: (one: Buffer) => string): TableColumn => ({ id, label, kind: "string", unit: null, help, values: buffers.map((one) => get(one) || null) });
+  const numbers = (id: string, label: string, unit: string | null, help: string, get: (one: Buffer) => number | null): TableColumn => ({ id, label, kind: "number", unit, help, values: buffers.map(get) });
+  const at = (event: number | undefined): string => (event === undefined ? "" : (instructions[event] ?? ""));
+  return {
+    columns: [
+      texts("name", "Instruction name", "Instruction that makes the buffer; braces name a part of a tuple.", (one) => (one.id < 0 ? "small (below 16 KiB each)" : one.name)),
+      numbers("size", "Size", "MiB", "Size with padding.", (one) => one.sizeMib),
+      numbers("unpadded", "Unpadded size", "MiB", "Product of dimensions and size of an element.", (one) => (one.id < 0 ? null : one.unpaddedMib)),
+      texts("category", "Allocation type", "Parameter, output, thread-local, temporary or constant.", (one) => one.category),
+      texts("opcode", "Opcode", "Kind of the instruction.", (one) => one.opcode),
+      texts("op", "Framework op", "Name that the framework gave to the op.", (one) => one.op),
+      texts("shape", "Shape", "Element type, dimensions and layout.", (one) => one.shape),
+      numbers("alloc", "Allocated at", null, "Event of the program order; missing: alive from the start.", (one) => one.span?.begin ?? null),
+      numbers("free", "Freed at", null, "Event of the program order; missing: alive to the end.", (one) => one.span?.end ?? null),
+      texts("freed_by", "Freed at instruction", "Instruction of that event.", (one) => at(one.span?.end)),
+      texts("source", "Source", "Line of the program.", (one) => one.source?.place ?? ""),
+      numbers("buffer_id", "Buffer id", null, "Logical buffer in the module.", (one) => (one.id < 0 ? null : one.id)),
+    ],
+    rowCount: buffers.length,
+    properties: {},
+  };
+}

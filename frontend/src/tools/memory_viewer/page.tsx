@@ -1,0 +1,102 @@
+// What a compiled program needs: the peak in words, memory over the program order, and every buffer alive at the peak.
+import { useState } from "preact/hooks";
+import { explain } from "../../api/explain";
+import type { PageModule, PageProps } from "../../api/page";
+import { toolPatch } from "../../api/page_state";
+import { useKey } from "../../api/use_key";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { Picker } from "../../widgets/picker";
+import { useLoad } from "../../widgets/use_load";
+import { chooseModule, loadModules } from "./choose";
+import type { Modules } from "./choose";
+import { readMemoryView } from "./decode";
+import { SPACES, bytes, isEmpty, spaceName } from "./model";
+import { Sheet } from "./sheet";
+import "../../widgets/chart/chart.css";
+import "./page.css";
+
+/** Keys of the address that belong to this page. */
+const OWN_KEYS = ["module_name", "program_id", "memory_space", "buffer", "q", "group_by"];
+
+function MemoryViewerPage(props: PageProps) {
+  const { run, tool, host, client, state } = props;
+  const space = useKey(state, "memory_space") ?? "0";
+  const list = useLoad(JSON.stringify([run, host, space]), (signal) => loadModules(client, run, host, space, signal));
+  if (list.error !== null) {
+    return (
+      <Panel {...explain(list.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={list.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (list.data === null) return <Loading what="Reading the compiled programs" rows={20} />;
+  if (list.data.names.length === 0) return <NoModules {...props} />;
+  return <Chosen page={props} modules={list.data} space={space} />;
+}
+
+/** Which proto is missing, and how to get it. */
+function NoModules({ host, state }: PageProps) {
+  return (
+    <Panel
+      tone="empty" title="This profile holds no compiled programs"
+      why="The page is made from HloProto messages: statistics named Hlo Proto on the plane /host:metadata. There is none."
+      todo={[
+        "Let the profile include at least one run of a compiled program: jax.jit in JAX, jit_compile=True in TensorFlow.",
+        "Capture with HLO protos on, which is the default: profiler_options={\"enable_hlo_proto\": True}.",
+        "What the allocators did while the profile ran is in the Memory profile, which needs no programs.",
+      ]}
+    >
+      <button type="button" class="button" onClick={() => state.set(toolPatch("memory_profile", host, OWN_KEYS), "push")}>Open the memory profile</button>
+    </Panel>
+  );
+}
+
+interface ChosenProps {
+  page: PageProps;
+  modules: Modules;
+  space: string;
+}
+
+function Chosen({ page, modules, space }: ChosenProps) {
+  const { run, tool, host, client, state } = page;
+  const [wanted, program, query] = [useKey(state, "module_name"), useKey(state, "program_id"), useKey(state, "q")];
+  const module = chooseModule(modules, wanted, program);
+  const params = { run, tag: tool.id, host: host ?? undefined, module_name: module, memory_space: space };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readMemoryView(await client.json<unknown>("data", params, { signal })));
+  const [typed, setTyped] = useState(query ?? "");
+  const choices = modules.names.map((id) => {
+    const peak = modules.peaks.get(id);
+    return { id, ...(peak === undefined ? {} : { note: `peak ${bytes(peak)} of ${spaceName(space)}` }) };
+  });
+  return (
+    <div class="sheet">
+      <div class="sheet-body memory-viewer">
+        <div class="viewer-tools" role="toolbar" aria-label="What is shown">
+          <Picker label="Module" noun="module" choices={choices} value={module} onChoose={(id) => state.set({ module_name: id, program_id: null, buffer: null }, "push")} />
+          <label class="pick">
+            <span class="pick-label">Memory space</span>
+            <select class="field" value={space} onChange={(event) => state.set({ memory_space: event.currentTarget.value === "0" ? null : event.currentTarget.value, buffer: null, module_name: module }, "push")}>
+              {SPACES.map(({ id, name, note }) => <option key={id} value={id} title={note}>{name}</option>)}
+            </select>
+          </label>
+          <input
+            class="field viewer-search" type="search" aria-label="Search buffers" placeholder="Search buffers: name, op, opcode, shape" value={typed}
+            onInput={(event) => { setTyped(event.currentTarget.value); state.set({ q: event.currentTarget.value || null }, "replace"); }}
+          />
+        </div>
+        {answer.error !== null ? (
+          <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+            <button type="button" class="button" onClick={answer.reload}>Try again</button>
+          </Panel>
+        ) : answer.data === null || module === null ? <Loading what={`Replaying the memory of ${module ?? "the program"}`} rows={16} />
+          : isEmpty(answer.data) ? (
+            <Panel tone="empty" title={`${module} uses no ${spaceName(space)}`} why="The buffer assignment of this module has no buffer in this memory space." todo={["Choose another memory space or module above; HBM is where most buffers live."]} />
+          ) : <Sheet key={`${module} ${space}`} page={page} view={answer.data} module={module} space={space} query={typed} own={OWN_KEYS} />}
+      </div>
+    </div>
+  );
+}
+
+const page: PageModule = { ids: ["memory_viewer"], Page: MemoryViewerPage };
+export default page;
