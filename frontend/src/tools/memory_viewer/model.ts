@@ -77,6 +77,10 @@ export function headline(view: MemoryView, module: string, space: string): Words
   const largest = [...buffers].filter(({ id }) => id >= 0).sort((a, b) => b.sizeMib - a.sizeMib)[0];
   const padding = peakMib - peakUnpaddedMib;
   const sentences: string[] = [];
+  if (buffers.length === 0 && peakMib === 0) {
+    const scoped = `Its instructions use it as scratch memory while they run: at most ${bytes(view.scopedMib)}, by ${view.scopedInstruction || "an instruction without name"}.`;
+    return { title: `${module} keeps no buffer in ${spaceName(space)}`, sentences: [scoped], parts: [] };
+  }
   if (hasSeries(view)) {
     const at = view.instructions[view.peakEvent];
     sentences.push(`The peak is at event ${view.peakEvent + 1} of ${view.sizes.length - 1}${at ? `, instruction ${at}` : ""}.`);

@@ -1,6 +1,7 @@
 // What a compiled program needs: the peak in words, memory over the program order, and every buffer alive at the peak.
 import { useState } from "preact/hooks";
 import { explain } from "../../api/explain";
+import { NO_PROGRAMS } from "../../api/no_programs";
 import type { PageModule, PageProps } from "../../api/page";
 import { toolPatch } from "../../api/page_state";
 import { useKey } from "../../api/use_key";
@@ -35,18 +36,9 @@ function MemoryViewerPage(props: PageProps) {
   return <Chosen page={props} modules={list.data} space={space} />;
 }
 
-/** Which proto is missing, and how to get it. */
 function NoModules({ host, state }: PageProps) {
   return (
-    <Panel
-      tone="empty" title="This profile holds no compiled programs"
-      why="The page is made from HloProto messages: statistics named Hlo Proto on the plane /host:metadata. There is none."
-      todo={[
-        "Let the profile include at least one run of a compiled program: jax.jit in JAX, jit_compile=True in TensorFlow.",
-        "Capture with HLO protos on, which is the default: profiler_options={\"enable_hlo_proto\": True}.",
-        "What the allocators did while the profile ran is in the Memory profile, which needs no programs.",
-      ]}
-    >
+    <Panel {...NO_PROGRAMS} todo={[...NO_PROGRAMS.todo, "What the allocators did while the profile ran is in the Memory profile, which needs no programs."]}>
       <button type="button" class="button" onClick={() => state.set(toolPatch("memory_profile", host, OWN_KEYS), "push")}>Open the memory profile</button>
     </Panel>
   );

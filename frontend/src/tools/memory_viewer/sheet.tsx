@@ -33,10 +33,10 @@ export function Sheet({ page, view, module, space, query, own }: Props) {
   const kept = useKey(state, "buffer");
   const [pointed, setPointed] = useState<Buffer | null>(null);
   const [zoom, setZoom] = useState<readonly [number, number] | null>(null);
-  const largest = useMemo(() => [...buffers].sort((a, b) => b.sizeMib - a.sizeMib)[0] ?? null, [buffers]);
   const pinned = useMemo(() => buffers.find(({ id }) => String(id) === kept) ?? null, [buffers, kept]);
   const found = useMemo(() => search(buffers, query), [buffers, query]);
   const chosen = pointed ?? pinned;
+  const largest = useMemo(() => buffers.filter(({ index }) => found === null || found.has(index)).sort((a, b) => b.sizeMib - a.sizeMib)[0] ?? null, [buffers, found]);
   const pick = (buffer: Buffer): void => state.set({ buffer: buffer === pinned ? null : String(buffer.id) }, "replace");
   const choosing: Choosing = { chosen, found, onPoint: setPointed, onPick: pick };
   const { title, sentences, parts } = useMemo(() => headline(view, module, space), [view, module, space]);
@@ -46,7 +46,7 @@ export function Sheet({ page, view, module, space, query, own }: Props) {
     <>
       <section class="strip" aria-label="Summary">
         <h1>{title}</h1>
-        <ShareBar parts={parts} label="Memory at the peak" />
+        {parts.length ? <ShareBar parts={parts} label="Memory at the peak" /> : null}
         <p>{sentences.join(" ")}</p>
       </section>
       <div class="columns narrow-wide">
@@ -71,7 +71,7 @@ export function Sheet({ page, view, module, space, query, own }: Props) {
           {buffers.length ? <Areas {...choosing} buffers={buffers} state={state} /> : null}
         </div>
       </div>
-      <BufferTable view={view} found={found} file={file} page={page} onOpen={pick} />
+      {buffers.length ? <BufferTable view={view} found={found} file={file} page={page} onOpen={pick} /> : null}
       {view.blocks.length ? (
         <Card title="Allocation timeline" folded={false} help={"Where each temporary lies within its allocation, and for how long.\nSource: HLO, buffer assignment and heap simulation."} tools={<TimelineLink page={page} module={module} space={space} />}>
           <Blocks {...choosing} blocks={view.blocks} buffers={buffers} />

@@ -13,7 +13,7 @@ import type { Grouping } from "./model";
 
 const HEIGHT = 300;
 const HEAD = 18;
-const CHAR_PX = 6.8;
+const CHAR_PX = 7.7;
 /** Smaller tiles are left out: nobody could point at them. */
 const LEAST_AREA = 4;
 

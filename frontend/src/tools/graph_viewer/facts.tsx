@@ -1,0 +1,61 @@
+// What is known of the chosen instruction or computation, with links to all that touch it.
+import { plural } from "../../base/format";
+import type { HloText } from "./hlo_text";
+
+const MOST = 12;
+
+interface LinksProps {
+  name: string;
+  none: string;
+  targets: readonly string[];
+  onGo: (name: string) => void;
+}
+
+function Links({ name, none, targets, onGo }: LinksProps) {
+  const shown = targets.slice(0, MOST);
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        {shown.map((target, i) => <span key={i}>{i ? ", " : ""}<button type="button" class="link mono" onClick={() => onGo(target)}>{target}</button></span>)}
+        {targets.length > MOST ? ` and ${targets.length - MOST} more` : ""}
+        {targets.length === 0 ? <span class="dim">{none}</span> : null}
+      </dd>
+    </>
+  );
+}
+
+interface Props {
+  hlo: HloText;
+  instruction: number;
+  computation: number;
+  onGo: (name: string) => void;
+}
+
+export function Facts({ hlo, instruction, computation, onGo }: Props) {
+  const names = (list: readonly number[]): string[] => list.map((i) => hlo.instructions[i]?.name ?? "");
+  const one = hlo.instructions[instruction];
+  if (one) {
+    const home = hlo.computations[one.computation];
+    return (
+      <dl class="facts-list">
+        <dt>Opcode</dt><dd class="mono">{one.opcode}</dd>
+        <dt>Shape</dt><dd class="mono">{one.shape}</dd>
+        <Links name="Operands" none="none" targets={names(one.operands)} onGo={onGo} />
+        <Links name="Used by" none={one.root ? "nothing: it is the result of its computation" : "nothing"} targets={names(one.users)} onGo={onGo} />
+        {one.calls.length ? <Links name="Calls" none="" targets={one.calls.map((i) => hlo.computations[i]?.name ?? "")} onGo={onGo} /> : null}
+        <Links name="Lies in" none="no computation" targets={home ? [home.name] : []} onGo={onGo} />
+      </dl>
+    );
+  }
+  const home = hlo.computations[computation];
+  if (!home) return null;
+  const root = home.instructions.filter((i) => hlo.instructions[i]?.root);
+  return (
+    <dl class="facts-list">
+      <dt>Kind</dt><dd>{home.entry ? "entry computation of the module" : "computation"}, {plural(home.instructions.length, "instruction")}</dd>
+      <Links name="Result" none="not marked" targets={names(root)} onGo={onGo} />
+      <Links name="Called by" none={home.entry ? "nothing: the program starts here" : "nothing"} targets={names(home.callers)} onGo={onGo} />
+    </dl>
+  );
+}

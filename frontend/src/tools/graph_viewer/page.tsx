@@ -1,0 +1,70 @@
+// The compiled program itself: its text with links between definition and use, and the graph around an instruction.
+import { explain } from "../../api/explain";
+import { readModules } from "../../api/modules";
+import { NO_PROGRAMS } from "../../api/no_programs";
+import type { PageModule, PageProps } from "../../api/page";
+import { useKey } from "../../api/use_key";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { Picker } from "../../widgets/picker";
+import { useLoad } from "../../widgets/use_load";
+import { readHlo } from "./hlo_text";
+import { Module } from "./module";
+import "../../widgets/plot/plot.css";
+import "./page.css";
+
+function GraphViewerPage(props: PageProps) {
+  const { run, tool, host, client } = props;
+  const list = useLoad(JSON.stringify([run, host]), async (signal) => readModules(await client.text("module_list", { run, host: host ?? undefined }, { signal })));
+  if (list.error !== null) {
+    return (
+      <Panel {...explain(list.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={list.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (list.data === null) return <Loading what="Reading the compiled programs" rows={20} />;
+  if (list.data.length === 0) return <Panel {...NO_PROGRAMS} />;
+  return <Chosen {...props} names={list.data} />;
+}
+
+/** The module of the address, by name or by program id; else the one with the highest id, which was compiled last. */
+export function moduleOf(names: readonly string[], wanted: string | null, program: string | null): string | null {
+  if (wanted !== null) return wanted;
+  const id = (name: string): number => Number(/\((\d+)\)$/.exec(name)?.[1] ?? -1);
+  const named = program === null ? undefined : names.find((name) => name.endsWith(`(${program})`));
+  return named ?? names.reduce<string | null>((best, name) => (best === null || id(name) > id(best) ? name : best), null);
+}
+
+function Chosen(props: PageProps & { names: readonly string[] }) {
+  const { run, tool, host, client, state, names } = props;
+  const module = moduleOf(names, useKey(state, "module_name"), useKey(state, "program_id"));
+  const long = useKey(state, "text") === "long";
+  const params = { run, tag: tool.id, host: host ?? undefined, module_name: module };
+  const answer = useLoad(JSON.stringify([params, long]), async (signal) => readHlo(await client.text("data", { ...params, type: long ? "long_txt" : "short_txt" }, { signal })));
+  const file = (type: string): string => client.url("data", { ...params, type });
+  return (
+    <div class="sheet graph-viewer">
+      <div class="viewer-tools" role="toolbar" aria-label="What is shown">
+        <Picker label="Module" noun="module" choices={names.map((id) => ({ id }))} value={module} onChoose={(id) => state.set({ module_name: id, program_id: null, node_name: null, q: null }, "push")} />
+        <span class="segmented" role="group" aria-label="Text">
+          <button type="button" aria-pressed={!long} data-tip="Without metadata" onClick={() => state.set({ text: null }, "replace")}>Short text</button>
+          <button type="button" aria-pressed={long} data-tip="With metadata, layouts and shapes of operands" onClick={() => state.set({ text: "long" }, "replace")}>Long text</button>
+        </span>
+        <span class="downloads">
+          <span class="dim">Download</span>
+          {["pb", "pbtxt", "short_txt", "long_txt"].map((type) => <a key={type} class="button ghost" href={file(type)} download={`${module ?? "module"}.${type.replace("_txt", ".txt")}`}>{type.replace("_txt", " text")}</a>)}
+        </span>
+      </div>
+      {answer.error !== null ? (
+        <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+          <button type="button" class="button" onClick={answer.reload}>Try again</button>
+        </Panel>
+      ) : answer.data === null || module === null ? <Loading what={`Printing ${module ?? "the module"}`} rows={20} />
+        : <Module key={module} module={module} hlo={answer.data} state={state} dot={(node, width) => client.url("data", { ...params, type: "graph", node_name: node, graph_width: width, format: "dot" })} />}
+    </div>
+  );
+}
+
+const page: PageModule = { ids: ["graph_viewer"], Page: GraphViewerPage };
+export default page;

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { ApiError } from "../../api/error";
+import { fakeModules } from "./testing_client";
+import { chooseModule, loadModules } from "./choose";
+import { readMemoryView } from "./decode";
+import type { Buffer } from "./decode";
+import { bufferTable, byCategory, card, edges, figures, groups, hasSeries, headline, isEmpty, lifetime, ordered, search } from "./model";
+import { ANSWER, NO_TRACE } from "./testing";
+import { layOut } from "./treemap";
+
+const view = readMemoryView(ANSWER);
+const [dot, copy, small] = view.buffers as [Buffer, Buffer, Buffer];
+
+describe("the answer", () => {
+  it("becomes buffers with lifetimes", () => {
+    expect(dot).toMatchObject({ index: 0, id: 271, name: "dot.1", sizeMib: 2, unpaddedMib: 1, category: "Output", span: null, source: { place: "train.py:27", stack: "train.py:27:1\ntrain.py:40:1" } });
+    expect(copy).toMatchObject({ index: 1, span: { begin: 1, end: 2 }, op: "", source: null });
+    expect(view.blocks[1]).toEqual({ id: 14, name: "copy-start{0}", offset: 0, size: 4194304, begin: 1, end: 2 });
+    expect(view.nonReusableMib).toBe(0);
+  });
+
+  it("may lack the heap simulation, or everything", () => {
+    expect(hasSeries(readMemoryView(NO_TRACE))).toBe(false);
+    expect(isEmpty(readMemoryView({}))).toBe(true);
+    expect(isEmpty(view)).toBe(false);
+    expect(() => readMemoryView("text")).toThrow(ApiError);
+  });
+});
+
+describe("the words", () => {
+  it("say how much, when, and what", () => {
+    const { title, sentences, parts } = headline(view, "jit_step(14)", "0");
+    expect(title).toBe("jit_step(14) needs 6.500 MiB of HBM at its peak");
+    expect(sentences).toEqual([
+      "The peak is at event 2 of 3, instruction copy-start.",
+      "2.500 MiB of it (38.5%) is alive for the whole program; temporaries take 4 MiB.",
+      "Largest buffer: copy-start{0}, 4 MiB.",
+      "Padding of shapes takes 1 MiB (15.4%).",
+    ]);
+    expect(parts.map(({ name }) => name)).toEqual(["Temporary", "Output", "Small (below 16 KiB)"]);
+    expect(byCategory(view.buffers).map(({ mib }) => mib)).toEqual([4, 2, 0.5]);
+  });
+
+  it("tell scratch memory from buffers", () => {
+    const scoped = readMemoryView({ maxScopedVmemAllocationMib: 24, maxScopedVmemAllocationInstructionName: "fusion.2" });
+    expect(headline(scoped, "jit_f(1)", "1")).toMatchObject({ title: "jit_f(1) keeps no buffer in VMEM", parts: [] });
+    expect(headline(scoped, "jit_f(1)", "1").sentences[0]).toContain("24 MiB, by fusion.2");
+    expect(figures(scoped).at(-1)).toMatchObject({ name: "Scoped VMEM, most", value: "24 MiB", detail: "fusion.2" });
+  });
+
+  it("follow the documented formulas", () => {
+    const values = Object.fromEntries(figures(view).map(({ name, value }) => [name, value]));
+    expect(values).toMatchObject({ "Peak memory allocation": "6.500 MiB", "With fragmentation": "8.500 MiB", "Padding overhead": "1 MiB", Arguments: "1 MiB", "HLO temporaries": "4 MiB", Fragmentation: "33.3%" });
+    expect(figures(readMemoryView(NO_TRACE)).find(({ name }) => name === "Fragmentation")?.value).toBeNull();
+  });
+
+  it("fill the nine fields of a buffer", () => {
+    expect(card(dot).map(({ name, value }) => [name, value])).toEqual([
+      ["Name", "dot.1"], ["Category", "dot"], ["Size", "2 MiB"], ["Unpadded size", "1 MiB"], ["Expansion", "2.0x"], ["Extra memory", "1 MiB"],
+      ["Shape", "f32[512,512]{1,0}"], ["Framework op", "jit(step)/dot"], ["Allocation type", "Output"],
+    ]);
+    expect(card(copy).filter(({ value }) => value === null).map(({ name }) => name)).toEqual(["Expansion", "Extra memory", "Framework op"]);
+    expect(card(small)[0]?.value).toContain("16 KiB");
+  });
+});
+
+describe("the pictures", () => {
+  it("order and weigh buffers", () => {
+    expect(ordered(view.buffers, "program")).toEqual([dot, copy, small]);
+    expect(ordered(view.buffers, "size")).toEqual([copy, dot, small]);
+    expect(ordered(view.buffers, "padding")).toEqual([dot]);
+    expect([...edges([copy, dot, small], "size")].map((x) => Number(x.toFixed(4)))).toEqual([0, 0.6154, 0.9231, 1]);
+  });
+
+  it("place lifetimes on the points of the chart", () => {
+    expect(lifetime(copy, 4)).toEqual({ begin: 2, end: 3 });
+    expect(lifetime(dot, 4)).toEqual({ begin: 0, end: 4 });
+  });
+
+  it("group areas by category and by op", () => {
+    expect(groups(view.buffers, "category").map(({ name, mib }) => [name, mib])).toEqual([["Temporary", 4], ["Output", 2], ["Small buffers", 0.5]]);
+    expect(groups(view.buffers, "op").map(({ name }) => name)).toEqual(["copy-start", "jit(step)/dot", "Small buffers"]);
+    const laid = layOut(view.buffers, "category", 600);
+    expect(laid.flatMap(({ tiles }) => tiles.map(({ buffer }) => buffer.index)).sort()).toEqual([0, 1, 2]);
+  });
+
+  it("search names, ops, opcodes and shapes", () => {
+    expect(search(view.buffers, "")).toBeNull();
+    expect([...(search(view.buffers, "DOT f32") ?? [])]).toEqual([0]);
+    expect([...(search(view.buffers, "copy-start temporary") ?? [])]).toEqual([1]);
+    expect(search(view.buffers, "nothing")?.size).toBe(0);
+  });
+
+  it("fill the table", () => {
+    const table = bufferTable(view.buffers, view.instructions);
+    const column = (id: string) => table.columns.find((one) => one.id === id)?.values;
+    expect(column("size")).toEqual([2, 4, 0.5]);
+    expect(column("alloc")).toEqual([null, 1, null]);
+    expect(column("freed_by")).toEqual([null, "dot.1", null]);
+    expect(column("buffer_id")).toEqual([271, 14, null]);
+  });
+});
+
+describe("the choice of a module", () => {
+  it("takes the one with the largest peak, unless the address names one", async () => {
+    const modules = await loadModules(fakeModules({ "a(1)": 1, "b(12)": 5, "c(2)": null }), "run", "host", "0", new AbortController().signal);
+    expect(modules.names).toEqual(["a(1)", "b(12)", "c(2)"]);
+    expect([...modules.peaks]).toEqual([["a(1)", 1], ["b(12)", 5]]);
+    expect(chooseModule(modules, null, null)).toBe("b(12)");
+    expect(chooseModule(modules, "c(2)", null)).toBe("c(2)");
+    // A program id is matched whole, never as a part.
+    expect(chooseModule(modules, null, "2")).toBe("c(2)");
+    expect(chooseModule({ names: [], peaks: new Map() }, null, null)).toBeNull();
+  });
+});
