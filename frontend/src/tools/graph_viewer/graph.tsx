@@ -37,12 +37,13 @@ export function Graph({ hlo, around, centre, label, fileName, onGo }: Props) {
   useLayoutEffect(() => fit(READABLE), [drawn]);
   const groups = [...new Set(drawn.nodes.map(({ node }) => groupOf(hlo.instructions[node]?.opcode ?? "")))].sort();
   useLayoutEffect(() => {
-    const middle = drawn.nodes.find(({ node }) => node === centre);
+    // A whole computation opens at its result.
+    const middle = drawn.nodes.find(({ node }) => node === centre) ?? drawn.nodes.find(({ node }) => hlo.instructions[node]?.root) ?? drawn.nodes[0];
     const element = box.current;
     if (!middle || !element) return;
     element.scrollLeft = (middle.x + NODE_WIDTH / 2) * scale - element.clientWidth / 2;
     element.scrollTop = (middle.y + NODE_HEIGHT / 2) * scale - element.clientHeight / 2;
-  }, [drawn, centre, scale]);
+  }, [hlo, drawn, centre, scale]);
   return (
     <div class="graph">
       <div class="graph-tools">

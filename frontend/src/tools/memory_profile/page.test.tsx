@@ -1,0 +1,99 @@
+// @vitest-environment jsdom
+import { render } from "preact";
+import { afterEach, describe, expect, it } from "vitest";
+import { makeClient } from "../../api/client";
+import type { PageProps } from "../../api/page";
+import page from "./page";
+import { ANSWER, NOTHING } from "./testing";
+
+let root: HTMLElement | null = null;
+
+afterEach(() => {
+  if (root) render(null, root);
+  root?.remove();
+});
+
+/** Shows the page with an answer of the server; returns its keys of the address. */
+async function show(answer: unknown, keys: Record<string, string> = {}): Promise<Map<string, string>> {
+  const held = new Map(Object.entries(keys));
+  const listeners = new Set<() => void>();
+  const client = makeClient("http://host/p/index.html", () => Promise.resolve(new Response(JSON.stringify(answer))));
+  const tool = { id: "memory_profile", title: "Memory profile", group: "Memory", summary: "", hosts: "one", host_names: ["h"], available: true, reason: null, params: [] } as const;
+  const props: PageProps = {
+    run: "r", tool: { ...tool, host_names: ["h"], params: [] }, host: "h", hosts: ["h"], client,
+    state: {
+      get: (key) => held.get(key) ?? null,
+      set(patch) {
+        for (const [key, value] of Object.entries(patch)) if (value === null) held.delete(key); else held.set(key, value);
+        listeners.forEach((listener) => listener());
+      },
+      subscribe(listener) { listeners.add(listener); return () => listeners.delete(listener); },
+    },
+  };
+  root = document.createElement("div");
+  document.body.append(root);
+  const { Page } = page;
+  render(<Page {...props} />, root);
+  await settle();
+  return held;
+}
+
+async function settle(): Promise<void> {
+  for (let i = 0; i < 10; i++) await new Promise((done) => setTimeout(done, 5));
+}
+
+const text = (): string => root?.textContent ?? "";
+
+describe("the memory profile", () => {
+  it("says how full the fullest memory was, and with what", async () => {
+    await show(ANSWER);
+    expect(text()).toContain("at the peak 600 B of 1000 B (60.0%) are in use");
+    expect(root?.querySelector("select")?.value).toBe("0");
+    expect(text()).toContain("model/conv/Conv2D");
+    expect(text()).toContain("1 run. Double click");
+    expect(root?.querySelectorAll(".plot-svg path").length).toBeGreaterThan(3);
+  });
+
+  it("shows the memory of the address, and keeps a choice there", async () => {
+    const keys = await show(ANSWER, { memory_id: "1" });
+    expect(text()).toContain("at the peak 10 B of 1000 B");
+    const select = root?.querySelector("select") as HTMLSelectElement;
+    select.value = "0";
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+    await settle();
+    expect(keys.get("memory_id")).toBe("0");
+    expect(text()).toContain("600 B of 1000 B");
+  });
+
+  it("goes to the trace viewer at the peak", async () => {
+    const keys = await show(ANSWER);
+    const link = [...(root?.querySelectorAll("button") ?? [])].find((button) => button.textContent?.includes("trace viewer"));
+    link?.click();
+    expect(keys.get("tool")).toBe("trace_viewer@");
+    expect(keys.get("window")).toBe("1000000000,3000000000");
+  });
+
+  it("has a table for the picture, and arrow keys read it", async () => {
+    await show(ANSWER);
+    const plot = root?.querySelector(".plot") as HTMLElement;
+    plot.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
+    await settle();
+    expect(root?.querySelector(".plot-tip")?.textContent).toContain("deallocation");
+    const button = [...(root?.querySelectorAll("button") ?? [])].find((one) => one.textContent === "Table");
+    button?.click();
+    await settle();
+    expect(root?.querySelectorAll('.fit-table').length).toBe(3);
+  });
+
+  it("says which events are missing", async () => {
+    await show(NOTHING);
+    expect(text()).toContain("no allocator events");
+    expect(text()).toContain("MemoryAllocation");
+    expect(text()).toContain("host_tracer_level");
+  });
+
+  it("says when the answer has another form", async () => {
+    await show({ memoryIds: 3 });
+    expect(root?.querySelector('[role="alert"]')?.textContent).toContain("another form");
+  });
+});
