@@ -44,7 +44,7 @@ export function Module({ module, hlo, state, dot }: Props) {
   );
   const found = useMemo(() => findLines(hlo.lines, query), [hlo, query]);
   const foundSet = useMemo(() => new Set(found), [found]);
-  const [hit, setHit] = useState(-1);
+  const [hit, setHit] = useState(query.trim() && name === null ? 0 : -1);
   const goal = useMemo(() => (hit >= 0 && found[hit] !== undefined ? { line: found[hit] } : { line: chosen }), [chosen, hit, found]);
   const go = (target: string): void => {
     setHit(-1);

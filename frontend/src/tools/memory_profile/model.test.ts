@@ -37,7 +37,7 @@ describe("the words", () => {
     expect(title).toBe("Memory has room: at the peak 600 B of 1000 B (60.0%) are in use");
     expect(tone).toBe("good");
     expect(sentences.join(" ")).toContain("2 ms of the trace; fragmentation of the free memory is then 50.0%");
-    expect(sentences.join(" ")).toContain("66.7%, is model/conv/Conv2D (400 B)");
+    expect(sentences.join(" ")).toContain("66.7% of what is in use is held by model/conv/Conv2D (400 B)");
     expect(sentences.join(" ")).toContain("outside this profile: 900 B");
     expect(sentences.join(" ")).toContain("Of 2 memories this is the fullest");
     expect(parts.map(({ name, text }) => [name, text])).toEqual([["Stack", "100 B"], ["Heap", "500 B"], ["Free", "400 B"]]);

@@ -55,7 +55,7 @@ export function headline(profile: MemoryProfile, memory: Memory): Words {
   ];
   if (largest && peak.used > 0) {
     const bytes = largest.allocated * largest.occurrences;
-    sentences.push(`Most of it, ${formatPercent(100 * share(bytes, peak.used))}, is ${liveName(largest)} (${formatBytes(bytes)}).`);
+    sentences.push(`${formatPercent(100 * share(bytes, peak.used))} of what is in use is held by ${liveName(largest)} (${formatBytes(bytes)}).`);
   }
   if (peak.lifetime > peak.used) sentences.push(`The heap was larger outside this profile: ${formatBytes(peak.lifetime)} since the program started.`);
   if (profile.memories.length > 1) {

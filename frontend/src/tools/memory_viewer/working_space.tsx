@@ -63,7 +63,7 @@ export function WorkingSpace({ view, buffer, zoom, onZoom }: Props) {
         <li><svg class="plot-key" aria-hidden="true"><rect class="space-fill" width="22" height="10" /><line class="space-line" x1="0" x2="22" y1="1" y2="1" /></svg>Size</li>
         {padded ? <li><svg class="plot-key" aria-hidden="true"><line class="space-unpadded" x1="0" x2="22" y1="5" y2="5" /></svg>Unpadded size</li> : <li class="dim">Unpadded size: the same</li>}
         <li><svg class="plot-key" aria-hidden="true"><rect class="peak-band" x="8" width="5" height="10" /></svg>Peak</li>
-        {buffer ? <li><svg class="plot-key" aria-hidden="true"><rect width="22" height="10" fill={bufferColour(buffer, theme)} class="life" /></svg>Lifetime of {buffer.id < 0 ? "small buffers" : buffer.name}, as thick as it is large</li> : <li class="dim">Point at a buffer below to see its lifetime.</li>}
+        {buffer ? <li class="life-key"><svg class="plot-key" aria-hidden="true"><rect width="22" height="10" fill={bufferColour(buffer, theme)} class="life" /></svg><span>Lifetime of {buffer.id < 0 ? "the small buffers" : buffer.name}, as thick as it is large</span></li> : <li class="dim life-key">Point at a buffer below to see its lifetime.</li>}
       </ul>
     </>
   );

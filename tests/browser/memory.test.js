@@ -1,0 +1,138 @@
+// The memory pages and the graph viewer on the demo profiles: words, pictures, links between them, all of it in the address.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as h from "./harness.js";
+
+let server;
+before(async () => {
+  server = await h.startTensorBoard(h.DEMO);
+});
+after(() => server?.stop());
+
+/** The run of the demo whose name begins with `name`. */
+async function runOf(name) {
+  const runs = await (await fetch(`${server.url}data/plugin/profile/runs`)).json();
+  const run = runs.find((one) => one.startsWith(name));
+  assert.ok(run, `no run ${name} among ${runs}`);
+  return run;
+}
+
+async function open(browser, run, tool, more = {}) {
+  return h.openProfile(browser, server, { query: new URLSearchParams({ run: await runOf(run), tool, ...more }).toString() });
+}
+
+/** Fails if the page must be scrolled sideways. */
+async function fits(tab) {
+  const [wide, room] = await tab.frame().evaluate(() => {
+    const sheet = document.querySelector(".sheet") ?? document.documentElement;
+    return [sheet.scrollWidth, sheet.clientWidth];
+  });
+  assert.ok(wide <= room, `${wide} px in ${room} px`);
+}
+
+/** Clicks the first button or link of that text. */
+async function press(tab, text) {
+  const found = await h.until(`"${text}" to press`, async () => {
+    for (const element of await tab.frame().$$("button, a")) if ((await element.evaluate((e) => e.textContent)).includes(text)) return element;
+    return null;
+  });
+  await found.click();
+}
+
+h.inEveryBrowser("memory", ({ name, browser }) => {
+  test("a profile without allocator events says which are missing and leads on", async () => {
+    const tab = await open(browser(), "jax_mlp", "memory_profile");
+    await h.shows(tab, "MemoryAllocation");
+    await h.shows(tab, /host_tracer_level/);
+    await press(tab, "memory viewer");
+    await h.until("the memory viewer", () => h.query(tab).get("tool") === "memory_viewer");
+    await h.shows(tab, /needs .* of HBM at its peak/);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("TensorFlow's allocations: how full, timeline, breakdown, and the trace at the peak", async () => {
+    const tab = await open(browser(), "tf_input", "memory_profile");
+    const text = await h.shows(tab, /in use|no allocator events/);
+    if (/in use/.test(text)) {
+      await h.until("a drawn timeline", async () => (await tab.frame().$$(".plot-svg path")).length > 1);
+      await h.shows(tab, "What is alive at the peak");
+      await fits(tab);
+      await h.screenshot(tab, `memory-profile-${name}`);
+      await press(tab, "Open the trace viewer at the peak");
+      await h.until("the trace viewer", () => h.query(tab).get("tool") === "trace_viewer@" && h.query(tab).get("window"));
+    }
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("a buffer that is pointed at shows its card and its lifetime; a click keeps it in the address", async () => {
+    const tab = await open(browser(), "jax_mlp", "memory_viewer");
+    await h.shows(tab, /needs .* of HBM at its peak/);
+    const bar = await h.until("the bar of buffers", () => tab.frame().$(".buffer-segments"));
+    await bar.evaluate((element) => element.scrollIntoView({ block: "center" }));
+    const box = await bar.boundingBox();
+    await tab.page.mouse.move(box.x + box.width * 0.1, box.y + 10);
+    await tab.page.mouse.move(box.x + box.width * 0.9, box.y + 12);
+    await h.until("a lifetime", () => tab.frame().$("rect.life"));
+    await h.until("the card of it", () => tab.frame().$eval(".buffer-card", (card) => card.textContent.includes("pointed at")));
+    await tab.page.mouse.click(box.x + box.width * 0.9, box.y + 12);
+    await h.until("the buffer in the address", () => h.query(tab).get("buffer"));
+    await fits(tab);
+    await h.screenshot(tab, `memory-viewer-${name}`);
+    const again = await h.openProfile(browser(), server, { query: h.query(tab).toString() });
+    await h.until("the same buffer in the link", () => again.frame().$eval(".buffer-card", (card) => card.textContent.includes("kept")));
+    h.assertClean(tab);
+    h.assertClean(again);
+    await tab.page.close();
+    await again.page.close();
+  });
+
+  test("a search narrows the table and a module can be chosen", async () => {
+    const tab = await open(browser(), "jax_mlp", "memory_viewer");
+    await h.shows(tab, /needs .* of HBM at its peak/);
+    await (await tab.frame().$(".viewer-search")).type("parameter");
+    await h.shows(tab, /buffers? of \d+ match the search/);
+    const rows = () => tab.frame().$$eval(".table-tr", (all) => all.map((row) => row.textContent));
+    await h.until("parameters only", async () => (await rows()).length > 0 && (await rows()).every((row) => /parameter/i.test(row)));
+    const before = h.query(tab).get("module_name");
+    await h.click(tab, ".pick-button");
+    await h.click(tab, '.pick-list [role="option"][aria-selected="false"]');
+    await h.until("another module in the address", () => h.query(tab).get("module_name") !== before);
+    await h.shows(tab, /needs .* of HBM|uses no HBM/);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("from a buffer to its instruction, its operands and back", async () => {
+    const tab = await open(browser(), "jax_mlp", "memory_viewer");
+    await press(tab, "in the graph viewer");
+    await h.until("the graph viewer", () => h.query(tab).get("tool") === "graph_viewer" && h.query(tab).get("node_name"));
+    await h.until("the line of the definition", () => tab.frame().$(".hlo-line.chosen"));
+    await h.until("a drawn graph", async () => (await tab.frame().$$(".graph-node")).length > 1);
+    const first = h.query(tab).get("node_name");
+    await h.click(tab, ".facts-list button.link");
+    await h.until("another name in the address", () => h.query(tab).get("node_name") !== first);
+    await h.until("its line", async () => {
+      const line = await tab.frame().$eval(".hlo-line.chosen", (element) => element.textContent).catch(() => "");
+      return line.includes(h.query(tab).get("node_name"));
+    });
+    await fits(tab);
+    await h.screenshot(tab, `graph-viewer-${name}`);
+    await tab.page.goBack();
+    await h.until("the first name again", () => h.query(tab).get("node_name") === first);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("the long text, a search in it, and 800 px", async () => {
+    const tab = await open(browser(), "jax_mlp", "graph_viewer", { text: "long" });
+    await h.until("long names", () => tab.frame().$eval(".hlo-text", (element) => element.textContent.includes("%")));
+    await tab.page.setViewport({ width: 800, height: 720 });
+    await (await tab.frame().$(".graph-search input")).type("parameter(0)");
+    await h.until("a line that was found", () => tab.frame().$(".hlo-line.current.found"));
+    await fits(tab);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+});
