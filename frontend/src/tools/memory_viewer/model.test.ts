@@ -4,7 +4,7 @@ import { fakeModules } from "./testing_client";
 import { chooseModule, loadModules } from "./choose";
 import { readMemoryView } from "./decode";
 import type { Buffer } from "./decode";
-import { bufferTable, byCategory, card, edges, figures, groups, hasSeries, headline, isEmpty, lifetime, ordered, search } from "./model";
+import { bufferTable, byCategory, card, edges, figures, groups, hasSeries, headline, isEmpty, lifetime, ordered, search, spaceTable } from "./model";
 import { ANSWER, NO_TRACE } from "./testing";
 import { layOut } from "./treemap";
 
@@ -92,6 +92,7 @@ describe("the pictures", () => {
   });
 
   it("fill the table", () => {
+    expect(spaceTable(view).columns.map(({ values }) => values[2])).toEqual([3, "dot.1", 6.5, 5.5]);
     const table = bufferTable(view.buffers, view.instructions);
     const column = (id: string) => table.columns.find((one) => one.id === id)?.values;
     expect(column("size")).toEqual([2, 4, 0.5]);

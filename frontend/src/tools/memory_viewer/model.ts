@@ -223,3 +223,19 @@ export function bufferTable(buffers: readonly Buffer[], instructions: readonly s
     properties: {},
   };
 }
+
+/** The working space as a table. */
+export function spaceTable(view: MemoryView): TableData {
+  const column = (id: string, label: string, unit: string | null, help: string, values: readonly number[]): TableColumn => ({ id, label, kind: "number", unit, help, values });
+  const { sizes, unpadded, instructions } = view;
+  return {
+    columns: [
+      column("event", "Before event", null, "Place in the program order; the last row is after the last event.", sizes.map((_, i) => i + 1)),
+      { id: "instruction", label: "Instruction", kind: "string", unit: null, help: "Instruction of the event.", values: sizes.map((_, i) => instructions[i] || null) },
+      column("size", "Size", "MiB", "Memory in use, shapes padded.", sizes),
+      column("unpadded", "Unpadded size", "MiB", "Memory in use if no shape were padded.", unpadded),
+    ],
+    rowCount: sizes.length,
+    properties: {},
+  };
+}

@@ -57,7 +57,7 @@ export function Sheet({ page, view, module, space, query, own }: Props) {
         <div class="column">
           <Card title="Working space over the program order" help={"Memory in use before each event of the compiler's heap simulation.\nAn event allocates, frees or shares a buffer.\nSource: HLO, buffer assignment."}>
             {hasSeries(view)
-              ? <WorkingSpace view={view} buffer={chosen} zoom={zoom} onZoom={setZoom} />
+              ? <WorkingSpace fileName={file} view={view} buffer={chosen} zoom={zoom} onZoom={setZoom} />
               : <p class="dim">Not shown: the module has no heap simulation for this memory space, so all its buffers live as long as the program and memory does not change.</p>}
           </Card>
           {buffers.length ? (

@@ -4,9 +4,10 @@ import { axisUnit } from "../../base/chart_spec";
 import { Plot } from "../../widgets/plot/plot";
 import type { PlotArea } from "../../widgets/plot/plot";
 import { useTheme } from "../../widgets/chart/use_theme";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
+import { FitTable } from "../../widgets/fit_table";
 import type { Buffer, MemoryView } from "./decode";
-import { bufferColour, bytes, lifetime } from "./model";
+import { bufferColour, bytes, lifetime, spaceTable } from "./model";
 
 /** A lifetime is at least this thick. */
 const LEAST_PX = 3;
@@ -18,7 +19,22 @@ interface Props {
   onZoom: (zoom: readonly [number, number] | null) => void;
 }
 
-export function WorkingSpace({ view, buffer, zoom, onZoom }: Props) {
+/** The picture, or the same facts as a table. */
+export function WorkingSpace({ fileName, ...props }: Props & { fileName: string }) {
+  const [asTable, setAsTable] = useState(false);
+  const data = useMemo(() => (asTable ? spaceTable(props.view) : null), [asTable, props.view]);
+  return (
+    <>
+      <div class="space-tools">
+        {props.zoom && !asTable ? <button type="button" class="button ghost" onClick={() => props.onZoom(null)}>Show the whole program</button> : null}
+        <button type="button" class="button ghost" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>{asTable ? "Chart" : "Table"}</button>
+      </div>
+      {data ? <FitTable most={276} data={data} title="" fileName={`${fileName}_program_order`} /> : <Picture {...props} />}
+    </>
+  );
+}
+
+function Picture({ view, buffer, zoom, onZoom }: Props) {
   const theme = useTheme();
   const { sizes, unpadded, peakEvent, peakMib } = view;
   const points = sizes.length;
