@@ -1,0 +1,214 @@
+"""A profiler server for tests that behaves as told: in this process, or as a process of its own (`python -m`)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from builders.logdirs import SMALL
+from builders.xspace_text import build
+from tpu_profile_plugin.capture.messages import message
+
+XSPACE = build(SMALL)
+
+
+def response(xspace: bytes | None, empty_trace: bool = False) -> bytes:
+    """A serialized ProfileResponse."""
+    parts = b"\x38\x01" if empty_trace else b""
+    if xspace is not None:
+        parts += b"\x42" + _varint(len(xspace)) + xspace
+    return parts
+
+
+def _varint(value: int) -> bytes:
+    out = b""
+    while value > 0x7F:
+        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+    return out + bytes([value])
+
+
+def large(size: int) -> bytes:
+    """An XSpace of about `size` bytes: a small profile and an error text of many letters."""
+    return XSPACE + b"\x12" + _varint(size) + b"x" * size
+
+
+class Fake:
+    """What the server does and what it was asked.
+
+    Attributes:
+      behaviours: one per Profile call, the last one for ever: ok, empty, busy, hang, garbage, old, lost, large, refuse,
+        crash, no_events, bad_xspace, internal, absent (no such method), or bytes to answer.
+      requests, terminated: what was asked.
+    """
+
+    def __init__(self, *behaviours: str | bytes) -> None:
+        self.behaviours = list(behaviours) or ["ok"]
+        self.requests: list[Any] = []
+        self.times: list[float] = []
+        self.sessions: list[Any] = []
+        self.terminated: list[str] = []
+        self.running = 0
+        self.cancelled = 0
+        self.address = ""
+        self._ended: set[str] = set()
+        self._lock = threading.Lock()
+
+    def profile(self, data: bytes, context: Any) -> bytes:
+        request = message("ProfileRequest").FromString(data)
+        with self._lock:
+            self.requests.append(request)
+            self.times.append(time.time())
+            behaviour = self.behaviours[min(len(self.requests), len(self.behaviours)) - 1]
+        if isinstance(behaviour, bytes):
+            return behaviour
+        action: Callable[[Any, Any], bytes] = getattr(self, f"_{behaviour}")
+        return action(request, context)
+
+    def _record(self, request: Any, context: Any) -> None:
+        """Waits as a profiler does: for the start, then for the duration; ends early when told to."""
+        until = max(time.time(), request.opts.start_timestamp_ns / 1e9) + request.opts.duration_ms / 1e3
+        while time.time() < until and request.session_id not in self._ended:
+            if not context.is_active():
+                self.cancelled += 1
+                return
+            time.sleep(0.005)
+        self._ended.discard(request.session_id)
+
+    def _ok(self, request: Any, context: Any) -> bytes:
+        self._record(request, context)
+        return response(XSPACE)
+
+    def _large(self, request: Any, context: Any) -> bytes:
+        return response(large(12_000_000))
+
+    def _empty(self, request: Any, context: Any) -> bytes:
+        return response(build('plane 1 "/host:metadata"'), empty_trace=True)
+
+    def _no_events(self, request: Any, context: Any) -> bytes:
+        return response(build('plane 1 "/host:CPU"\n  line 7 "python" @1000ns'))
+
+    def _garbage(self, request: Any, context: Any) -> bytes:
+        return b"\xff" * 50
+
+    def _bad_xspace(self, request: Any, context: Any) -> bytes:
+        return response(XSPACE[:-7])
+
+    def _busy(self, request: Any, context: Any) -> bytes:
+        context.abort(grpc.StatusCode.INTERNAL, "Another profiling session active.")
+        raise AssertionError
+
+    def _internal(self, request: Any, context: Any) -> bytes:
+        context.abort(grpc.StatusCode.INTERNAL, "/proc/nope; No such file or directory")
+        raise AssertionError
+
+    def _refuse(self, request: Any, context: Any) -> bytes:
+        context.abort(grpc.StatusCode.INVALID_ARGUMENT, "bad level")
+        raise AssertionError
+
+    def _lost(self, request: Any, context: Any) -> bytes:
+        context.abort(grpc.StatusCode.UNAVAILABLE, "Socket closed")
+        raise AssertionError
+
+    def _hang(self, request: Any, context: Any) -> bytes:
+        while context.is_active():
+            time.sleep(0.01)
+        self.cancelled += 1
+        return b""
+
+    def _crash(self, request: Any, context: Any) -> bytes:
+        """Dies in the middle; only for a process of its own."""
+        threading.Timer(0.2, lambda: os._exit(9)).start()
+        return self._hang(request, context)
+
+    def _old(self, request: Any, context: Any) -> bytes:
+        """Writes the file itself and answers nothing, as TensorFlow 2.15 does."""
+        self._record(request, context)
+        name = request.host_name.replace(":", "_")
+        directory = Path(request.repository_root) / request.session_id
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / f"{name}.xplane.pb").write_bytes(XSPACE)
+        return b""
+
+    def _old_elsewhere(self, request: Any, context: Any) -> bytes:
+        """As `_old`, but on a disk of its own."""
+        return b""
+
+    def terminate(self, data: bytes, context: Any) -> bytes:
+        session = message("TerminateRequest").FromString(data).session_id
+        self.terminated.append(session)
+        self._ended.add(session)
+        return b""
+
+    def new_session(self, data: bytes, context: Any) -> bytes:
+        whole = message("NewProfileSessionRequest").FromString(data)
+        self.sessions.append(whole)
+        for host in whole.hosts:
+            directory = Path(whole.repository_root) / whole.session_id
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / f"{host.rpartition(':')[0]}.xplane.pb").write_bytes(XSPACE)
+        return b""
+
+
+class _Handler(grpc.GenericRpcHandler):
+    def __init__(self, methods: dict[str, Any]) -> None:
+        self._methods = methods
+
+    def service(self, details: Any) -> Any:
+        method = self._methods.get(details.method)
+        return None if method is None else grpc.unary_unary_rpc_method_handler(method)
+
+
+def methods_of(fake: Fake, *, workers: bool = False) -> dict[str, Any]:
+    """Method names and what they do; `workers` adds NewSession."""
+    if fake.behaviours == ["absent"]:
+        return {}
+    methods: dict[str, Any] = {
+        "/tensorflow.ProfilerService/Profile": fake.profile,
+        "/tensorflow.ProfilerService/Terminate": fake.terminate,
+    }
+    if workers:
+        methods["/tensorflow.ProfileAnalysis/NewSession"] = fake.new_session
+    return methods
+
+
+@contextmanager
+def serving(*behaviours: str | bytes, workers: bool = False, port: int = 0) -> Iterator[Fake]:
+    """Runs a fake server in this process on a free port of this machine."""
+    fake = Fake(*behaviours)
+    server = grpc.server(futures.ThreadPoolExecutor(8), options=[("grpc.max_send_message_length", -1)])
+    server.add_generic_rpc_handlers((_Handler(methods_of(fake, workers=workers)),))
+    fake.address = f"127.0.0.1:{server.add_insecure_port(f'127.0.0.1:{port}')}"
+    server.start()
+    try:
+        yield fake
+    finally:
+        server.stop(0).wait()
+
+
+def main() -> None:
+    """Serves until killed; prints {"address": ...} on a line of its own."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("behaviours", nargs="*")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--profile", help="file to answer with in place of the small profile")
+    options = parser.parse_args()
+    if options.profile:
+        globals()["XSPACE"] = Path(options.profile).read_bytes()
+    with serving(*options.behaviours, port=options.port) as fake:
+        print(json.dumps({"address": fake.address}), flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

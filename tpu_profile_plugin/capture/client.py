@@ -1,0 +1,158 @@
+"""Speaks to one profiler server: the calls of tensorflow.ProfilerService and ProfileAnalysis."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tpu_profile_plugin.capture import failures
+from tpu_profile_plugin.capture.failures import WorkerFailure, from_status
+from tpu_profile_plugin.capture.messages import message
+from tpu_profile_plugin.capture.options import DEVICE_TYPES, MAX_EVENTS, TOOLS, CaptureOptions
+from tpu_profile_plugin.capture.response import Garbled, Response, read_response
+
+PROFILER = "/tensorflow.ProfilerService/"
+ANALYSIS = "/tensorflow.ProfileAnalysis/"
+SHORT_S = 10.0
+"""Deadline of calls that should be answered at once."""
+
+
+def profile_request(
+    options: CaptureOptions, root: str, session: str, host: str, start_ns: int, override_hostname: str = ""
+) -> Any:
+    """The request of a capture.
+
+    It asks for the bytes and names a root as well: a server too old to send bytes writes below the root, where we look.
+    """
+    request = message("ProfileRequest")(
+        duration_ms=options.duration_ms,
+        max_events=MAX_EVENTS,
+        tools=TOOLS,
+        repository_root=root,
+        session_id=session,
+        host_name=host,
+        emit_xspace=True,
+    )
+    request.opts.version = 1
+    request.opts.host_tracer_level = options.host_tracer_level
+    request.opts.device_tracer_level = options.device_tracer_level
+    request.opts.python_tracer_level = options.python_tracer_level
+    request.opts.include_dataset_ops = options.include_dataset_ops
+    request.opts.enable_hlo_proto = options.enable_hlo_proto
+    request.opts.device_type = DEVICE_TYPES[options.device_type.lower()]
+    request.opts.start_timestamp_ns = start_ns
+    request.opts.duration_ms = options.duration_ms
+    request.opts.repository_path = root
+    if options.host_traceme_filter_mask is not None:
+        request.opts.trace_options.host_traceme_filter_mask = options.host_traceme_filter_mask
+    if override_hostname:
+        request.opts.override_hostname = override_hostname
+    for name, value in options.advanced.items():
+        kind = "bool_value" if isinstance(value, bool) else "int64_value" if isinstance(value, int) else "string_value"
+        setattr(request.opts.advanced_configuration[name], kind, value)
+    return request
+
+
+class ProfilerClient:
+    """One open channel; every method raises WorkerFailure. `close` it, or use it in a `with`."""
+
+    def __init__(self, channel: Any, limit_bytes: int = (1 << 31) - 1) -> None:
+        self._channel = channel
+        self._limit = limit_bytes
+
+    def __enter__(self) -> ProfilerClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection, and with it every call that still runs."""
+        self._channel.close()
+
+    def profile(self, request: Any, deadline_s: float, on_call: Callable[[Any], None] = lambda _: None) -> Response:
+        """Captures; waits for the end. `on_call` gets the running call, to cancel it from another thread."""
+        return self._response(self._call(f"{PROFILER}Profile", request, deadline_s, on_call))
+
+    def terminate(self, session: str) -> None:
+        """Ends the capture of this session id at once; the running `profile` call answers with what there is so far.
+
+        Never send it for a capture that has ended: the server remembers the id and kills the next capture that has it.
+        """
+        self._call(f"{PROFILER}Terminate", message("TerminateRequest")(session_id=session), SHORT_S)
+
+    def monitor(self, duration_ms: int, level: int = 2, timestamp: bool = False) -> Any:
+        """A MonitorResponse; only Cloud TPU workers have this."""
+        request = message("MonitorRequest")(duration_ms=duration_ms, monitoring_level=level, timestamp=timestamp)
+        return _parsed("MonitorResponse", self._call(f"{PROFILER}Monitor", request, SHORT_S + duration_ms / 1e3))
+
+    def start_continuous(self, request: Any) -> None:
+        """Begins to record until stopped (JAX 0.10 and TensorFlow 2.21 on)."""
+        self._call(f"{PROFILER}StartContinuousProfiling", request, SHORT_S)
+
+    def snapshot(self, deadline_s: float = 60.0) -> Response:
+        """Everything since the start or the last snapshot."""
+        return self._response(self._call(f"{PROFILER}GetSnapshot", message("GetSnapshotRequest")(), deadline_s))
+
+    def stop_continuous(self) -> None:
+        """Ends continuous recording."""
+        self._call(f"{PROFILER}StopContinuousProfiling", message("Empty")(), SHORT_S)
+
+    def new_session(
+        self, request: Any, hosts: list[str], deadline_s: float, on_call: Callable[[Any], None] = lambda _: None
+    ) -> bool:
+        """Lets one Cloud TPU worker capture on all `hosts`, which write below the root; False for an empty trace."""
+        whole = message("NewProfileSessionRequest")(
+            request=request, repository_root=request.repository_root, hosts=hosts, session_id=request.session_id
+        )
+        answer = _parsed("NewProfileSessionResponse", self._call(f"{ANALYSIS}NewSession", whole, deadline_s, on_call))
+        if answer.error_message:
+            text = str(answer.error_message)[:500]
+            raise WorkerFailure(failures.WORKER_FAILED, f"The profiler server failed: {text}", details=text)
+        return not answer.empty_trace
+
+    def _response(self, data: bytes) -> Response:
+        try:
+            return read_response(data)
+        except Garbled as error:
+            raise _garbled(str(error)) from error
+
+    def _call(
+        self, method: str, request: Any, deadline_s: float, on_call: Callable[[Any], None] = lambda _: None
+    ) -> bytes:
+        import grpc
+
+        # No deserializer: the answer stays bytes, so that a profile of gigabytes is not copied into objects.
+        call = self._channel.unary_unary(method, request_serializer=lambda made: made.SerializeToString()).future(
+            request, timeout=deadline_s
+        )
+        done = threading.Event()
+        call.add_done_callback(lambda _: done.set())
+        on_call(call)
+        done.wait(deadline_s + SHORT_S)
+        try:
+            answer: bytes = call.result(timeout=0.0)
+        except grpc.RpcError as error:
+            raise from_status(error.code().name, error.details() or "", deadline_s, self._limit) from error
+        except grpc.FutureCancelledError as error:
+            raise WorkerFailure(failures.CANCELLED, "Cancelled.", "CANCELLED") from error
+        except grpc.FutureTimeoutError as error:
+            call.cancel()
+            raise from_status("DEADLINE_EXCEEDED", "", deadline_s, self._limit) from error
+        return answer
+
+
+def _parsed(name: str, data: bytes) -> Any:
+    from google.protobuf.message import DecodeError
+
+    try:
+        return message(name).FromString(data)
+    except DecodeError as error:
+        raise _garbled(str(error)) from error
+
+
+def _garbled(details: str) -> WorkerFailure:
+    return WorkerFailure(
+        failures.GARBLED, "The answer is not one of a profiler server: its bytes make no sense.", details=details
+    )

@@ -1,0 +1,328 @@
+"""One capture: all workers at once, each with its own result; retries in rounds, cancel, progress."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tpu_profile_plugin.capture import failures
+from tpu_profile_plugin.capture.addresses import Address, unique_names
+from tpu_profile_plugin.capture.allow import AllowList
+from tpu_profile_plugin.capture.client import ProfilerClient, profile_request
+from tpu_profile_plugin.capture.dial import connect
+from tpu_profile_plugin.capture.failures import WorkerFailure
+from tpu_profile_plugin.capture.options import CaptureOptions
+from tpu_profile_plugin.capture.response import Garbled, Response, glance
+from tpu_profile_plugin.capture.session import Session, open_session
+from tpu_profile_plugin.capture.worker import Worker
+from tpu_profile_plugin.errors import CorruptProfile, Forbidden
+
+_LOG = logging.getLogger("tpu_profile_plugin")
+
+Inspect = Callable[[bytes | memoryview], int]
+"""Counts the events of an XSpace; raises CorruptProfile when it does not decode."""
+
+
+class Job:
+    """A capture that runs in a thread of its own once `start` is called; thread-safe."""
+
+    def __init__(
+        self,
+        logdir: str,
+        addresses: Sequence[Address],
+        options: CaptureOptions,
+        allowed: AllowList,
+        *,
+        inspect: Inspect | None = None,
+        worker_list: bool = False,
+        back_off_s: float = 1.0,
+    ) -> None:
+        """Chooses the session and checks the logdir; raises NotAvailable.
+
+        Args:
+          logdir: where to store, path or URL.
+          addresses: whom to ask; with `worker_list` the first one is asked to make all of them record (Cloud TPU).
+          options: how.
+          allowed: which addresses may be dialled.
+          inspect: counts events of a profile that arrived, and so proves that it is one.
+          worker_list: see `addresses`.
+          back_off_s: wait before the second attempt; doubled for each further one, at most 10 s.
+        """
+        names = unique_names(addresses)
+        self.id = secrets.token_hex(8)
+        self.options = options
+        self.workers = tuple(Worker(address, names[address]) for address in addresses)
+        self.warnings: list[str] = []
+        self.state = "running"
+        self.created = time.time()
+        self._allowed = allowed
+        self._inspect = inspect
+        self._worker_list = worker_list
+        self._back_off_s = back_off_s
+        self._cancelled = threading.Event()
+        self._ended = threading.Event()
+        self._starts: float = 0.0
+        self._began = time.monotonic()
+        self._seconds = 0.0
+        self.session: Session = open_session(logdir, options.session_id, names.values())
+
+    def start(self) -> Job:
+        """Begins in the background."""
+        threading.Thread(target=self.run, name=f"capture-{self.id}", daemon=True).start()
+        return self
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Waits for the end; whether it was reached."""
+        return self._ended.wait(timeout_s)
+
+    def cancel(self) -> None:
+        """Ends the capture and drops what was recorded; the workers are free again at once."""
+        self._cancelled.set()
+        for worker in self.workers:
+            if worker.call is not None:
+                worker.call.cancel()
+
+    def stop(self) -> None:
+        """Ends the recording now and keeps what there is; does nothing where nothing is recorded."""
+        for worker in self.workers:
+            client = worker.client
+            # Terminate is remembered by the server when it comes too late, and would end the next capture.
+            if worker.state == "recording" and client is not None and self._phase() == "recording":
+                try:
+                    client.terminate(self.session.name)
+                except WorkerFailure as failure:
+                    _LOG.info("capture %s: %s did not take Terminate: %s", self.id, worker.address, failure.message)
+
+    def run(self) -> None:
+        """The whole capture; never raises."""
+        try:
+            self._attempts()
+        except Exception:
+            _LOG.exception("capture %s failed", self.id)
+            for worker in self.workers:
+                if worker.state != "done":
+                    self._fail(worker, WorkerFailure(failures.INTERNAL, "The capture failed in this server."))
+        finally:
+            self._seconds = time.monotonic() - self._began
+            self._finish()
+            self._ended.set()
+
+    def describe(self) -> dict[str, Any]:
+        """The job as JSON."""
+        ended = self._ended.is_set()
+        stored = [worker for worker in self.workers if worker.state == "done"]
+        return {
+            "job": self.id,
+            "state": self.state,
+            "phase": "ended" if ended else self._phase(),
+            "run": self.session.name if stored else None,
+            "session": self.session.name,
+            "created_ms": int(self.created * 1e3),
+            "seconds": round(self._seconds if ended else time.monotonic() - self._began, 3),
+            "duration_ms": self.options.duration_ms,
+            "delay_ms": self.options.delay_for(len(self.workers)),
+            "attempts": self.options.retries + 1,
+            "starts_in_ms": max(0, round((self._starts - time.time()) * 1e3)) if self._starts and not ended else 0,
+            "bytes": sum(worker.bytes for worker in self.workers),
+            "message": self.summary() if ended else "",
+            "warnings": list(self.warnings),
+            "workers": [worker.describe() for worker in self.workers],
+        }
+
+    def summary(self) -> str:
+        """One sentence on how it ended."""
+        done = sum(worker.state == "done" for worker in self.workers)
+        if self.state == "cancelled":
+            return "Cancelled: nothing was stored."
+        if done == len(self.workers):
+            return f"Captured {done} worker{'s' if done > 1 else ''} into {self.session.name}."
+        reasons = " ".join(
+            f"{worker.address}: {worker.failure.message}" for worker in self.workers if worker.failure is not None
+        )
+        if done:
+            return f"Captured only {done} of {len(self.workers)} workers into {self.session.name}. {reasons}"
+        return reasons
+
+    def _phase(self) -> str:
+        now = time.time()
+        if not self._starts:
+            return "connecting"
+        if now < self._starts:
+            return "delay"
+        return "recording" if now < self._starts + self.options.duration_ms / 1e3 - 0.1 else "receiving"
+
+    def _attempts(self) -> None:
+        with ThreadPoolExecutor(len(self.workers), thread_name_prefix="capture") as pool:
+            for attempt in range(1, self.options.retries + 2):
+                todo = [w for w in self.workers if w.state != "done" and (w.failure is None or w.failure.kind.retry)]
+                pause_s = min(10.0, self._back_off_s * 2 ** (attempt - 2)) if attempt > 1 else 0.0
+                if not todo or self._cancelled.wait(pause_s):
+                    return
+                self._starts = 0.0
+                for worker in todo:
+                    worker.attempt, worker.failure, worker.began = attempt, None, time.monotonic()
+                list(pool.map(self._connect, todo))
+                connected = [worker for worker in todo if worker.client is not None]
+                try:
+                    self._record(pool, connected)
+                finally:
+                    for worker in connected:
+                        if worker.client is not None:
+                            worker.client.close()
+                            worker.client = None
+                if self._cancelled.is_set():
+                    return
+
+    def _record(self, pool: ThreadPoolExecutor, connected: list[Worker]) -> None:
+        """One start time for all, taken when the last one is connected."""
+        if not connected or self._cancelled.is_set():
+            return
+        start_ns = time.time_ns() + self.options.delay_for(len(self.workers)) * 1_000_000
+        self._starts = start_ns / 1e9
+        if self._worker_list and self._new_session(connected, start_ns):
+            return
+        list(pool.map(lambda worker: self._profile(worker, start_ns), connected))
+
+    def _connect(self, worker: Worker) -> None:
+        worker.state = "connecting"
+        try:
+            channel = connect(worker.address, self._allowed, self.options.max_bytes)
+            worker.client = ProfilerClient(channel, self.options.max_bytes)
+        except Forbidden as error:
+            self._fail(worker, WorkerFailure(failures.FORBIDDEN, error.message))
+        except WorkerFailure as failure:
+            self._fail(worker, failure)
+
+    def _profile(self, worker: Worker, start_ns: int) -> None:
+        worker.state = "recording"
+        try:
+            request = profile_request(self.options, self.session.root, self.session.name, worker.host, start_ns)
+            deadline_s = self.options.attempt_seconds(len(self.workers))
+            assert worker.client is not None
+            response = worker.client.profile(request, deadline_s, lambda call: self._running(worker, call))
+            worker.call = None
+            worker.state = "receiving"
+            self._keep(worker, response)
+        except WorkerFailure as failure:
+            self._fail(worker, failure)
+        finally:
+            worker.call = None
+
+    def _running(self, worker: Worker, call: Any) -> None:
+        worker.call = call
+        if self._cancelled.is_set():
+            call.cancel()
+
+    def _keep(self, worker: Worker, response: Response) -> None:
+        """Stores a profile that is one; raises WorkerFailure."""
+        if response.xspace is None:
+            if response.empty_trace:
+                raise WorkerFailure(failures.EMPTY, "The worker recorded nothing.")
+            self._stored_by_worker(worker)
+            return
+        try:
+            seen = glance(response.xspace)
+            if response.empty_trace or not seen.has_events:
+                said = " It said: " + " ".join(seen.errors)[:300] if seen.errors else ""
+                raise WorkerFailure(failures.EMPTY, f"The worker answered, but recorded no event.{said}")
+            events = self._inspect(response.xspace) if self._inspect is not None else None
+        except Garbled as error:
+            raise WorkerFailure(failures.GARBLED, f"What arrived is not a profile: {error}.") from error
+        except CorruptProfile as error:
+            raise WorkerFailure(failures.GARBLED, f"What arrived is not a profile: {error.message}.") from error
+        if self._cancelled.is_set():
+            raise WorkerFailure(failures.CANCELLED, "Cancelled.", "CANCELLED")
+        worker.file = self.session.store(worker.host, response.xspace)
+        worker.events, worker.bytes = events, len(response.xspace)
+        worker.warnings = (*seen.errors, *seen.warnings)
+        self._done(worker)
+
+    def _stored_by_worker(self, worker: Worker) -> None:
+        found = self.session.find_stored([worker.host])
+        if worker.host not in found:
+            raise WorkerFailure(
+                failures.STORED_ELSEWHERE,
+                "The worker did not send its profile but stored it itself, and it is not in this log directory.",
+                "OK",
+            )
+        worker.by_worker = True
+        worker.bytes = found[worker.host]
+        worker.file = f"plugins/profile/{self.session.name}/{worker.host}.xplane.pb"
+        self._count_stored(worker)
+        self._done(worker)
+
+    def _count_stored(self, worker: Worker) -> None:
+        if self._inspect is None:
+            return
+        try:
+            worker.events = self._inspect(self.session.read(worker.host))
+        except OSError:
+            return
+        except CorruptProfile as error:
+            message = f"The file that the worker stored is not a profile: {error.message}."
+            raise WorkerFailure(failures.GARBLED, message) from error
+
+    def _new_session(self, connected: list[Worker], start_ns: int) -> bool:
+        """Asks the first worker to make all record; False if it cannot, so that each is asked by itself."""
+        lead = connected[0]
+        assert lead.client is not None
+        for worker in connected:
+            worker.state = "recording"
+        request = profile_request(self.options, self.session.root, self.session.name, lead.address.host, start_ns)
+        deadline_s = self.options.attempt_seconds(len(self.workers))
+        hosts = [str(worker.address) for worker in self.workers]
+        try:
+            found = lead.client.new_session(request, hosts, deadline_s, lambda call: self._running(lead, call))
+            if not found:
+                raise WorkerFailure(failures.EMPTY, "The workers recorded nothing.")
+            self._find_hosts(connected)
+        except WorkerFailure as failure:
+            if failure.grpc_code == "UNIMPLEMENTED":
+                self.warnings.append("The worker cannot make others record, so each was asked by itself.")
+                return False
+            for worker in connected:
+                if worker.state != "done":
+                    self._fail(worker, failure)
+        finally:
+            lead.call = None
+        return True
+
+    def _find_hosts(self, connected: list[Worker]) -> None:
+        """Which files the workers wrote; they name them by host, with or without the port."""
+        stored = self.session.find_stored([worker.host for worker in connected], wait_s=2.0)
+        everything = self.session.hosts_stored()
+        for worker in connected:
+            bare = worker.address.host
+            host = next((name for name in (worker.host, bare) if name in stored or name in everything), None)
+            if host is None:
+                message = "The worker says it has recorded, but no file of it is in this log directory."
+                self._fail(worker, WorkerFailure(failures.STORED_ELSEWHERE, message, "OK"))
+                continue
+            worker.host, worker.by_worker, worker.bytes = host, True, everything.get(host, 0)
+            worker.file = f"plugins/profile/{self.session.name}/{host}.xplane.pb"
+            self._done(worker)
+
+    def _done(self, worker: Worker) -> None:
+        worker.seconds = time.monotonic() - worker.began
+        worker.state = "done"
+
+    def _fail(self, worker: Worker, failure: WorkerFailure) -> None:
+        worker.seconds = time.monotonic() - worker.began if worker.began else 0.0
+        worker.failure = failure
+        worker.state = "cancelled" if failure.kind is failures.CANCELLED else "failed"
+
+    def _finish(self) -> None:
+        done = [worker for worker in self.workers if worker.state == "done"]
+        for worker in self.workers:
+            if worker.state != "done" and self._cancelled.is_set():
+                worker.state = "cancelled"
+        if done and len({worker.attempt for worker in done}) > 1:
+            self.warnings.append("Some workers were recorded at a later attempt: their times do not overlap.")
+        if done and len(done) < len(self.workers):
+            self.warnings.append(f"{len(self.workers) - len(done)} of {len(self.workers)} workers gave no profile.")
+        self.state = "done" if done else "cancelled" if self._cancelled.is_set() else "failed"

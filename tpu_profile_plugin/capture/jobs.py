@@ -1,0 +1,70 @@
+"""The captures of this process: start one, look at one, cancel one; the last ones are remembered."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from tpu_profile_plugin.capture.addresses import Address
+from tpu_profile_plugin.capture.allow import AllowList
+from tpu_profile_plugin.capture.dial import resolve
+from tpu_profile_plugin.capture.failures import WorkerFailure
+from tpu_profile_plugin.capture.job import Inspect, Job
+from tpu_profile_plugin.capture.options import CaptureOptions
+from tpu_profile_plugin.errors import BadRequest, NotFound
+
+REMEMBERED = 50
+AT_ONCE = 8
+"""More captures at the same time are refused."""
+
+
+class Jobs:
+    """Thread-safe."""
+
+    def __init__(self, logdir: str, allowed: AllowList, inspect: Inspect | None = None) -> None:
+        self.allowed = allowed
+        self._logdir = logdir
+        self._inspect = inspect
+        self._lock = threading.Lock()
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+
+    def start(self, addresses: Sequence[Address], options: CaptureOptions, worker_list: bool = False) -> Job:
+        """Starts a capture; raises BadRequest, Forbidden (an address that is not allowed) or NotAvailable."""
+        check_allowed(addresses, self.allowed)
+        with self._lock:
+            if sum(job.state == "running" for job in self._jobs.values()) >= AT_ONCE:
+                raise BadRequest(f"{AT_ONCE} captures are running already; wait for one to end, or cancel one.")
+        job = Job(self._logdir, addresses, options, self.allowed, inspect=self._inspect, worker_list=worker_list)
+        with self._lock:
+            self._jobs[job.id] = job
+            for old in [known for known in self._jobs.values() if known.state != "running"]:
+                if len(self._jobs) <= REMEMBERED:
+                    break
+                del self._jobs[old.id]
+        return job.start()
+
+    def find(self, job_id: str) -> Job:
+        """A capture by its id; raises NotFound."""
+        with self._lock:
+            job = self._jobs.get(job_id)
+        if job is None:
+            raise NotFound("There is no such capture in this server; it may have been restarted.", code="job_not_found")
+        return job
+
+    def history(self) -> list[dict[str, Any]]:
+        """All captures that are remembered, the newest first."""
+        with self._lock:
+            jobs = list(self._jobs.values())
+        return [job.describe() for job in reversed(jobs)]
+
+
+def check_allowed(addresses: Sequence[Address], allowed: AllowList) -> None:
+    """Refuses before anything is dialled or recorded; raises Forbidden. A name that nobody knows is left to the job."""
+    for address in addresses:
+        try:
+            ips = resolve(address)
+        except WorkerFailure:
+            continue
+        allowed.check(address, ips)

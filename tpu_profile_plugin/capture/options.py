@@ -1,0 +1,142 @@
+"""What a capture is asked for: duration, levels, retries, and everything that goes to the profiler as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from tpu_profile_plugin.errors import BadRequest
+
+SEVERAL_DELAY_MS = 3000
+"""Several workers start together at a time in the future, so that all of them have heard of it by then."""
+
+LONGEST_MS = 3_600_000
+DEVICE_TYPES = {"unspecified": 0, "cpu": 1, "gpu": 2, "tpu": 3, "pluggable_device": 4}
+
+# Tools of the original request; today's servers ignore them, the historical ones need them.
+TOOLS = (
+    "trace_viewer", "op_profile", "input_pipeline", "kernel_stats", "memory_viewer", "memory_profile", "overview_page",
+    "pod_viewer", "tensorflow_stats", "xplane.pb",
+)  # fmt: skip
+MAX_EVENTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class CaptureOptions:
+    """How to capture; see `docs/capture.md`.
+
+    Attributes:
+      duration_ms: how long to record.
+      host_tracer_level: 0 off, 1 critical, 2 info, 3 verbose.
+      device_tracer_level: 0 off, 1 on.
+      python_tracer_level: 0 off, 1 on.
+      retries: how often to try again a worker that was busy, could not be reached or recorded nothing.
+      delay_ms: wait before recording; None: nothing for one worker, 3 s for several.
+      include_dataset_ops: record tf.data operations.
+      enable_hlo_proto: send the HLO modules along; memory, graph and roofline tools need them.
+      device_type: unspecified, cpu, gpu, tpu or pluggable_device.
+      host_traceme_filter_mask: which kinds of host events to record; None: not sent.
+      session_id: name of the session; None: the local time.
+      max_bytes: a larger profile is refused.
+      advanced: further options of the profiler (`tpu_...`, `gpu_...`), sent as they are.
+    """
+
+    duration_ms: int = 1000
+    host_tracer_level: int = 2
+    device_tracer_level: int = 1
+    python_tracer_level: int = 0
+    retries: int = 0
+    delay_ms: int | None = None
+    include_dataset_ops: bool = True
+    enable_hlo_proto: bool = True
+    device_type: str = "unspecified"
+    host_traceme_filter_mask: int | None = None
+    session_id: str | None = None
+    max_bytes: int = (1 << 31) - 1
+    advanced: Mapping[str, str | bool | int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _within("duration_ms", self.duration_ms, 1, LONGEST_MS)
+        _within("host_tracer_level", self.host_tracer_level, 0, 3)
+        _within("device_tracer_level", self.device_tracer_level, 0, 3)
+        _within("python_tracer_level", self.python_tracer_level, 0, 1)
+        _within("retries", self.retries, 0, 20)
+        if self.delay_ms is not None:
+            _within("delay_ms", self.delay_ms, 0, LONGEST_MS)
+        if self.device_type.lower() not in DEVICE_TYPES:
+            raise _refused("device_type", self.device_type, "one of " + ", ".join(DEVICE_TYPES))
+
+    def delay_for(self, workers: int) -> int:
+        """The delay in ms for this many workers."""
+        return self.delay_ms if self.delay_ms is not None else SEVERAL_DELAY_MS if workers > 1 else 0
+
+    def attempt_seconds(self, workers: int) -> float:
+        """The deadline of one attempt: the delay, and twice the duration or a minute, whichever is longer."""
+        return self.delay_for(workers) / 1e3 + max(60.0, 2 * self.duration_ms / 1e3)
+
+
+OPTION_NAMES = frozenset(item.name for item in fields(CaptureOptions))
+
+
+def options_from(values: Mapping[str, Any]) -> CaptureOptions:
+    """Options from JSON or a query string; names that are none of ours are left alone. Raises BadRequest."""
+    known = OPTION_NAMES
+    options = CaptureOptions()
+    given: dict[str, Any] = {}
+    advanced: dict[str, str | bool | int] = {}
+    for name, value in values.items():
+        if value is None or value == "":
+            continue
+        if name == "advanced":
+            if not isinstance(value, Mapping):
+                raise _refused(name, value, "an object of names and values")
+            advanced |= {str(key): advanced_value(item) for key, item in value.items() if str(key).strip()}
+        elif name in known:
+            given[name] = _read(name, value)
+    # What is ours is ours also among the free rows of the dialog, where nobody can know which is which.
+    for name in list(advanced):
+        if name in known - {"advanced"}:
+            given.setdefault(name, _read(name, advanced.pop(name)))
+    return replace(options, **given, advanced=advanced)
+
+
+def advanced_value(value: Any) -> str | bool | int:
+    """A value as the profiler takes it: true and false, whole numbers of 64 bits, else text."""
+    if isinstance(value, bool | int):
+        return value
+    text = str(value).strip()
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        number = int(text)
+    except ValueError:
+        return text
+    return number if -(1 << 63) <= number < 1 << 63 else text
+
+
+def _read(name: str, value: Any) -> Any:
+    if name in ("include_dataset_ops", "enable_hlo_proto"):
+        return str(value).strip().lower() in ("true", "1")
+    if name in ("device_type", "session_id"):
+        return str(value).strip()
+    return as_integer(name, value)
+
+
+def as_integer(name: str, value: Any) -> int:
+    """A whole number; raises BadRequest that names the parameter."""
+    if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
+        raise _refused(name, value, "a whole number")
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise _refused(name, value, "a whole number") from None
+
+
+def _within(name: str, value: int, lowest: int, highest: int) -> None:
+    if not lowest <= value <= highest:
+        raise _refused(name, value, f"from {lowest} to {highest}")
+
+
+def _refused(name: str, value: object, wanted: str) -> BadRequest:
+    return BadRequest(f"{name} must be {wanted}, not {str(value)[:60]!r}.", parameter=name, value=str(value)[:60])

@@ -1,0 +1,57 @@
+"""Looks at an address without capturing: does the name resolve, is the port open, is it gRPC, is it a profiler?"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tpu_profile_plugin.capture.addresses import Address
+from tpu_profile_plugin.capture.allow import AllowList
+from tpu_profile_plugin.capture.client import ProfilerClient
+from tpu_profile_plugin.capture.dial import open_channel, reach, resolve
+from tpu_profile_plugin.capture.failures import FORBIDDEN, WorkerFailure
+from tpu_profile_plugin.errors import Forbidden
+
+STEPS = ("name", "allowed", "port", "grpc", "profiler")
+_WAIT_S = 5.0
+
+
+def probe(addresses: Sequence[Address], allowed: AllowList) -> list[dict[str, Any]]:
+    """One result per address, all looked at at once."""
+    with ThreadPoolExecutor(min(len(addresses), 64)) as pool:
+        return list(pool.map(lambda address: _probe(address, allowed), addresses))
+
+
+def _probe(address: Address, allowed: AllowList) -> dict[str, Any]:
+    """Goes as far as it gets; `steps` are true, false, or null where it did not get to."""
+    steps: dict[str, bool | None] = dict.fromkeys(STEPS)
+    began = time.monotonic()
+    failure: WorkerFailure | None = None
+    step = "name"
+    try:
+        ips = resolve(address)
+        steps[step], step = True, "allowed"
+        ips = allowed.check(address, ips)
+        steps[step], step = True, "port"
+        ip = reach(address, ips, _WAIT_S)
+        steps[step], step = True, "grpc"
+        channel = open_channel(address, ip, _WAIT_S)
+        steps[step], step = True, "profiler"
+        with ProfilerClient(channel) as client:
+            # A random id: servers remember it, and end a capture of exactly this id at once.
+            client.terminate(f"probe-{secrets.token_hex(8)}")
+        steps[step] = True
+    except Forbidden as error:
+        failure, steps[step] = WorkerFailure(FORBIDDEN, error.message), False
+    except WorkerFailure as error:
+        failure, steps[step] = error, False
+    return {
+        "address": str(address),
+        "ok": failure is None,
+        "steps": steps,
+        "milliseconds": round((time.monotonic() - began) * 1e3, 1),
+        "error": failure.describe() if failure is not None else None,
+    }

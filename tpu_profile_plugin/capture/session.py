@@ -1,0 +1,244 @@
+"""Where a capture's files go: a session directory that appears in the logdir together with its first file."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tpu_profile_plugin.capture import failures
+from tpu_profile_plugin.capture.addresses import safe_name
+from tpu_profile_plugin.capture.failures import WorkerFailure
+from tpu_profile_plugin.errors import NotAvailable
+from tpu_profile_plugin.logdir.names import XPLANE
+from tpu_profile_plugin.logdir.remote import is_remote, open_remote
+
+STAGING = ".capture-"
+"""Begin of the names, beside `plugins/profile`, of directories that hold what is not whole yet."""
+
+_FORGOTTEN_S = 24 * 3600
+_lock = threading.Lock()
+_taken: set[tuple[str, str]] = set()
+
+
+def session_name(wanted: str | None = None) -> str:
+    """A wanted name made harmless, or the local time as profilers write it."""
+    return safe_name(wanted, "session") if wanted else time.strftime("%Y_%m_%d_%H_%M_%S")
+
+
+class LocalSession:
+    """A session below a local directory.
+
+    A file is written under a temporary name outside of `plugins/profile`, synced, renamed; then its directory is
+    renamed to the session's name. So no session is seen without its file and no file half-written, whatever kills us.
+    """
+
+    def __init__(self, logdir: str, wanted: str | None = None, hosts: Iterable[str] = ()) -> None:
+        """Chooses a name that nobody has, writes nothing yet; raises NotAvailable when nothing can be written."""
+        base = Path(logdir.removeprefix("file://")).expanduser().absolute()
+        self._plugins = base / "plugins"
+        self._root = self._plugins / "profile"
+        self._hosts = frozenset(hosts)
+        self._ours = False
+        self._storing = threading.Lock()
+        _check_writable(self._root)
+        self._first = session_name(wanted)
+        self.name = self._free_name()
+
+    @property
+    def root(self) -> str:
+        """What a worker is told as its repository root."""
+        return str(self._root)
+
+    def store(self, host: str, data: bytes | memoryview) -> str:
+        """Writes one host's profile and returns its path below the logdir; raises WorkerFailure."""
+        file_name = host + XPLANE
+        staging = self._plugins / f"{STAGING}{secrets.token_hex(6)}"
+        try:
+            staging.mkdir(parents=True)
+            self._sweep()
+            part = staging / f"{file_name}.part"
+            with part.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            part.rename(staging / file_name)
+            with self._storing:
+                self._publish(staging, file_name)
+            _sync_directory(self._root / self.name)
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else type(error).__name__
+            raise WorkerFailure(failures.NOT_STORED, f"The profile arrived, but cannot be stored: {why}.") from error
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        return f"plugins/profile/{self.name}/{file_name}"
+
+    def find_stored(self, hosts: Iterable[str], wait_s: float = 3.0) -> dict[str, int]:
+        """Files that workers wrote themselves: host -> bytes; waits a little for a shared filesystem to show them."""
+        wanted = [host + XPLANE for host in hosts]
+        deadline = time.monotonic() + wait_s
+        while True:
+            found = {}
+            for name in wanted:
+                with contextlib.suppress(OSError):
+                    found[name[: -len(XPLANE)]] = (self._root / self.name / name).stat().st_size
+            if len(found) == len(wanted) or time.monotonic() > deadline:
+                self._ours = self._ours or bool(found)
+                return found
+            time.sleep(0.1)
+
+    def hosts_stored(self) -> dict[str, int]:
+        """Every profile in the session's directory now: host -> bytes."""
+        with contextlib.suppress(OSError):
+            files = [entry for entry in (self._root / self.name).iterdir() if entry.name.endswith(XPLANE)]
+            return {entry.name[: -len(XPLANE)]: entry.stat().st_size for entry in sorted(files)}
+        return {}
+
+    def read(self, host: str) -> bytes:
+        """One stored profile; raises OSError."""
+        return (self._root / self.name / (host + XPLANE)).read_bytes()
+
+    def _publish(self, staging: Path, file_name: str) -> None:
+        """Makes the whole file visible, without ever replacing one."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        while True:
+            target = self._root / self.name
+            if not target.exists():
+                try:
+                    staging.rename(target)
+                except OSError as error:
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                        raise
+                else:
+                    self._ours = True
+                    return
+            elif self._is_ours() and _place(staging / file_name, target / file_name):
+                return
+            # Another process was faster with this name, or this host is there already.
+            self.name, self._ours = self._free_name(), False
+
+    def _is_ours(self) -> bool:
+        """Whether the session's directory is of this capture: made here, or by one of its workers."""
+        return self._ours or any(host in self._hosts for host in self.hosts_stored())
+
+    def _free_name(self) -> str:
+        with _lock:
+            name, count = self._first, 1
+            while (str(self._root), name) in _taken or (self._root / name).exists():
+                count += 1
+                name = f"{self._first}_{count}"
+            _taken.add((str(self._root), name))
+            return name
+
+    def _sweep(self) -> None:
+        """Removes what captures left behind that were killed long ago."""
+        for entry in self._plugins.glob(f"{STAGING}*"):
+            with contextlib.suppress(OSError):
+                if time.time() - entry.stat().st_mtime > _FORGOTTEN_S:
+                    shutil.rmtree(entry, ignore_errors=True)
+
+
+class RemoteSession:
+    """A session on an fsspec filesystem; object stores show an object only when it is whole."""
+
+    def __init__(self, logdir: str, wanted: str | None = None, fs: Any = None) -> None:
+        """Chooses a name that nobody has; raises NotAvailable when the filesystem cannot be opened."""
+        path = logdir
+        if fs is None:
+            files, path = open_remote(logdir)
+            fs = files._fs
+        self._fs = fs
+        self.root = f"{logdir.rstrip('/')}/plugins/profile"
+        self._root = f"{path.rstrip('/')}/plugins/profile"
+        first = name = session_name(wanted)
+        count = 1
+        with _lock:
+            while (self.root, name) in _taken or fs.exists(f"{self._root}/{name}"):
+                count += 1
+                name = f"{first}_{count}"
+            _taken.add((self.root, name))
+        self.name = name
+
+    def store(self, host: str, data: bytes | memoryview) -> str:
+        """Writes one host's profile and returns its path below the logdir; raises WorkerFailure."""
+        file_name = host + XPLANE
+        try:
+            self._fs.makedirs(f"{self._root}/{self.name}", exist_ok=True)
+            self._fs.pipe_file(f"{self._root}/{self.name}/{file_name}", bytes(data))
+        except Exception as error:  # a filesystem may raise anything
+            message = f"The profile arrived, but cannot be stored: {type(error).__name__}."
+            raise WorkerFailure(failures.NOT_STORED, message, details=str(error)[:500]) from error
+        return f"plugins/profile/{self.name}/{file_name}"
+
+    def find_stored(self, hosts: Iterable[str], wait_s: float = 3.0) -> dict[str, int]:
+        """Files that workers wrote themselves: host -> bytes."""
+        wanted = set(hosts)
+        deadline = time.monotonic() + wait_s
+        while True:
+            found = {host: size for host, size in self.hosts_stored().items() if host in wanted}
+            if len(found) == len(wanted) or time.monotonic() > deadline:
+                return found
+            time.sleep(0.5)
+
+    def hosts_stored(self) -> dict[str, int]:
+        """Every profile in the session's directory now: host -> bytes."""
+        try:
+            self._fs.invalidate_cache()
+            infos = self._fs.ls(f"{self._root}/{self.name}", detail=True)
+        except OSError:
+            return {}
+        names = {str(info["name"]).rsplit("/", 1)[-1]: int(info.get("size") or 0) for info in infos}
+        return {name[: -len(XPLANE)]: size for name, size in sorted(names.items()) if name.endswith(XPLANE)}
+
+    def read(self, host: str) -> bytes:
+        """One stored profile; raises OSError."""
+        data: bytes = self._fs.cat_file(f"{self._root}/{self.name}/{host}{XPLANE}")
+        return data
+
+
+Session = LocalSession | RemoteSession
+
+
+def open_session(logdir: str, wanted: str | None = None, hosts: Iterable[str] = ()) -> Session:
+    """A new session in a logdir; raises NotAvailable when there is none or nothing can be written there."""
+    if not logdir:
+        raise NotAvailable("There is no log directory to store a profile in: start TensorBoard with --logdir.")
+    return RemoteSession(logdir, wanted) if is_remote(logdir) else LocalSession(logdir, wanted, hosts)
+
+
+def _check_writable(directory: Path) -> None:
+    """Better to know before a program is profiled than after."""
+    place = directory
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise NotAvailable("The log directory cannot be written to by this server, so that no profile can be stored.")
+
+
+def _place(source: Path, target: Path) -> bool:
+    """Moves a file where none is; False if there is one. A second name and then one less never replaces anything."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        return False
+    except OSError:  # filesystems without hard links
+        if target.exists():
+            return False
+        source.rename(target)
+    return True
+
+
+def _sync_directory(directory: Path) -> None:
+    with contextlib.suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
