@@ -160,12 +160,15 @@ def test_reading_routes_take_get_and_head_only(board, method, route):
     assert answer.headers["Allow"] == "GET, HEAD"
 
 
-@pytest.mark.parametrize("route", ["capture_profile", "generate_cache"])
-def test_what_changes_things_takes_post_and_is_not_there_yet(board, route):
+@pytest.mark.parametrize("route", ["capture_profile", "capture_cancel", "capture_probe", "generate_cache"])
+def test_what_changes_things_takes_post(board, route):
     for method in ("GET", "HEAD", "DELETE"):
         answer = board.get(route, method=method)
         assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
-    answer = board.get(route, method="POST")
+
+
+def test_what_is_not_there_yet(board):
+    answer = board.get("generate_cache", method="POST")
     assert (answer.status_code, answer.json["error"]["code"]) == (501, "not_available")
 
 

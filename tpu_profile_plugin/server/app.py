@@ -15,6 +15,7 @@ from tpu_profile_plugin.errors import NotFound, ProfileError, WrongMethod
 from tpu_profile_plugin.logdir import AllowedRoots, Logdir
 from tpu_profile_plugin.server.answer import Answer, StartResponse, content_policy, error_answer, send
 from tpu_profile_plugin.server.assets import Assets
+from tpu_profile_plugin.server.capture_routes import HINT, CaptureRoutes
 from tpu_profile_plugin.server.catalog import Catalog
 from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.query import Query
@@ -37,6 +38,7 @@ class Server:
         self._making = threading.Lock()
         self._made: Results | None = None
         self._routes = Routes(options, self._catalog, self.results, assets or Assets())
+        self._capture = CaptureRoutes(options)
         self._policy = content_policy(options.framing)
         self._warmed = False
 
@@ -70,11 +72,21 @@ class Server:
             "/data": routes.data,
             "/data_csv": routes.data_csv,
         }
+        capture = self._capture
+        changing: dict[str, Callable[[Request], Answer]] = {
+            "/capture_profile": capture.capture,
+            "/capture_cancel": capture.cancel,
+            "/capture_probe": capture.probe,
+            "/generate_cache": lambda request: routes.not_built(_query(request)),
+        }
+        looking = {"/capture_status": capture.status, "/capture_jobs": capture.history}
         apps: dict[str, WsgiApp] = {
             path: functools.partial(self._serve, ("GET", "HEAD"), handler) for path, handler in reading.items()
         }
-        for path in ("/capture_profile", "/generate_cache"):
-            apps[path] = functools.partial(self._serve, ("POST",), routes.not_built)
+        for path, handle in changing.items():
+            apps[path] = functools.partial(self._answer, ("POST",), handle)
+        for path, handle in looking.items():
+            apps[path] = functools.partial(self._answer, ("GET", "HEAD"), handle)
         apps["/static/*"] = self._static
         apps["/*"] = self._unknown
         return apps
@@ -86,11 +98,20 @@ class Server:
         environ: dict[str, Any],
         start_response: StartResponse,
     ) -> Iterable[bytes]:
+        return self._answer(methods, lambda request: handler(_query(request)), environ, start_response)
+
+    def _answer(
+        self,
+        methods: tuple[str, ...] | None,
+        handler: Callable[[Request], Answer],
+        environ: dict[str, Any],
+        start_response: StartResponse,
+    ) -> Iterable[bytes]:
         request = Request(environ)
         try:
             if methods is not None and request.method not in methods:
-                raise _wrong_method(request.method, methods)
-            answer = handler(Query(request.args, request.if_none_match.contains_weak))
+                raise _wrong_method(request, methods)
+            answer = handler(request)
         except ProfileError as error:
             answer = error_answer(error)
         except Exception:
@@ -130,7 +151,13 @@ def _load_tools() -> None:
         _LOG.exception("the tools cannot be loaded")
 
 
-def _wrong_method(method: str, methods: tuple[str, ...]) -> WrongMethod:
-    allow = ", ".join(methods)
+def _query(request: Request) -> Query:
+    return Query(request.args, request.if_none_match.contains_weak)
+
+
+def _wrong_method(request: Request, methods: tuple[str, ...]) -> WrongMethod:
+    method, allow = request.method[:20], ", ".join(methods)
+    if request.path.endswith("/capture_profile"):
+        return WrongMethod(HINT.format(method=method), allow=allow)
     hint = "This changes things, so it takes POST only" if methods == ("POST",) else f"This route takes {allow} only"
-    return WrongMethod(f"{hint}, not {method[:20]}.", allow=allow)
+    return WrongMethod(f"{hint}, not {method}.", allow=allow)

@@ -26,6 +26,9 @@ class Options:
       disk_bytes: disk space for answers.
       scan_limit_s: how long one scan of the logdir may take.
       hide_capture_button, tab_name_label, src_prefix: passed through to the page by `/config`.
+      capture_hosts: addresses besides this machine that may be asked for a profile, in a comma list of names with `*`,
+        addresses and networks; "*": all, "off": no capturing at all.
+      server_names: names, besides those of this machine, under which people reach this server.
       framing: "any": other origins may frame our pages, as notebooks do with TensorBoard; "self": this server only.
     """
 
@@ -39,7 +42,14 @@ class Options:
     hide_capture_button: bool = False
     tab_name_label: bool = False
     src_prefix: str = ""
+    capture_hosts: str = ""
+    server_names: tuple[str, ...] = ()
     framing: str = "any"
+
+    @property
+    def capture_enabled(self) -> bool:
+        """Whether this server captures at all."""
+        return bool(self.logdir) and self.capture_hosts.lower() != "off"
 
 
 FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -55,6 +65,27 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
             "default": None,
             "help": "Directories outside --logdir that links with session_path or run_path may open "
             "(default: none; environment: TPU_PROFILE_ALLOWED_ROOTS).",
+        },
+    ),
+    (
+        "--profile_capture_hosts",
+        {
+            "metavar": "PATTERN[,PATTERN...]",
+            "type": str,
+            "default": None,
+            "help": "Addresses besides this machine's own that CAPTURE PROFILE may ask, e.g. *.lab.example,10.0.0.0/8; "
+            '"*" allows all, "off" switches capturing off '
+            "(default: this machine only; environment: TPU_PROFILE_CAPTURE_HOSTS).",
+        },
+    ),
+    (
+        "--profile_server_names",
+        {
+            "metavar": "NAME[,NAME...]",
+            "type": str,
+            "default": None,
+            "help": "Names under which browsers reach this server, besides localhost, this machine's name and IP "
+            "addresses; needed to capture through a proxy (environment: TPU_PROFILE_SERVER_NAMES).",
         },
     ),
     (
@@ -126,6 +157,12 @@ def from_context(context: Any, environ: Mapping[str, str] = os.environ) -> Optio
         hide_capture_button=bool(getattr(context, "hide_capture_profile_button", False)),
         tab_name_label=bool(getattr(context, "enable_tab_name_label", False)),
         src_prefix=getattr(context, "src_prefix", None) or "",
+        capture_hosts=str(given("capture_hosts") or "").strip(),
+        server_names=tuple(
+            name.strip()
+            for name in (*str(given("server_names") or "").split(","), str(getattr(flags, "host", None) or ""))
+            if name.strip()
+        ),
         framing="self" if environ.get("TPU_PROFILE_FRAMING") == "self" else "any",
     )
 

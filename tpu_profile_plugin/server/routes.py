@@ -50,7 +50,8 @@ class Routes:
         return json_answer(
             {
                 "enableTabNameLabel": self._options.tab_name_label,
-                "hideCaptureProfileButton": self._options.hide_capture_button,
+                "hideCaptureProfileButton": self._options.hide_capture_button
+                or self._options.capture_hosts.lower() == "off",
                 "srcPathPrefix": self._options.src_prefix,
             }
         )
@@ -70,7 +71,8 @@ class Routes:
                 "scanned_directories": scan.directories,
                 "scan_ms": round((scan.ended - scan.began) * 1e3, 3),
                 "runs": len(scan.places),
-                "capture_enabled": False,
+                "capture_enabled": self._options.capture_enabled,
+                "capture_hosts": self._options.capture_hosts,
                 "problems": [problem.describe() for problem in scan.problems],
             }
         )

@@ -1,0 +1,171 @@
+"""The routes around a capture: start, look, cancel, history, probe; and the original's way, which waits for the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from werkzeug.wrappers import Request
+
+from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError
+from tpu_profile_plugin.server.answer import NEVER, Answer, json_answer
+from tpu_profile_plugin.server.guard import Guard
+from tpu_profile_plugin.server.options import Options
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.capture.addresses import Address
+    from tpu_profile_plugin.capture.job import Job
+    from tpu_profile_plugin.capture.jobs import Jobs
+    from tpu_profile_plugin.capture.options import CaptureOptions
+
+_LARGEST_BODY = 1 << 20
+# Parameters of the original, and what they are called here.
+_RENAMED = {"duration": "duration_ms", "num_retry": "retries", "delay": "delay_ms"}
+
+SUCCESS = "Capture profile successfully. Please refresh."
+HINT = (
+    "A capture changes things, so it takes POST only, not {method}: send JSON such as "
+    '{{"addresses": "localhost:9012", "duration_ms": 1000}} and ask capture_status for the progress, or send the '
+    "query parameters of the original and wait."
+)
+
+
+class CaptureRoutes:
+    """Handlers; grpc and protobuf are loaded by the first capture."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._guard = Guard(options.server_names)
+        self._made: Jobs | None = None
+
+    @property
+    def jobs(self) -> Jobs:
+        """The captures of this process."""
+        if self._made is None:
+            from tpu_profile_plugin.capture.allow import AllowList
+            from tpu_profile_plugin.capture.jobs import Jobs
+            from tpu_profile_plugin.tools.facts import events_in
+
+            self._made = Jobs(self._options.logdir, AllowList.parse(self._options.capture_hosts), events_in)
+        return self._made
+
+    def capture(self, request: Request) -> Answer:
+        """Starts a capture: 202 with the job; for the original's query parameters, waits and answers as it did."""
+        self._allowed(request)
+        body = _body(request)
+        if body or not request.args:
+            job = self._start(body)
+            if body.get("wait") is True:
+                job.wait()
+            return _job_answer(job, 202 if body.get("wait") is not True else 200)
+        try:
+            job = self._start({_RENAMED.get(name, name): value for name, value in request.args.items()})
+        except ProfileError as error:
+            return _original({"error": error.message}, error.status)
+        job.wait()
+        if job.state == "done":
+            return _original({"result": SUCCESS, "run": job.session.name, "warnings": job.warnings}, 200)
+        return _original({"error": f"UNAVAILABLE: {job.summary()}"}, 500)
+
+    def status(self, request: Request) -> Answer:
+        """How a capture fares."""
+        job_id = request.args.get("job", "")
+        if not job_id:
+            raise BadRequest("Parameter 'job' is missing.", parameter="job")
+        return _job_answer(self.jobs.find(job_id))
+
+    def history(self, _: Request) -> Answer:
+        """All captures of this process that are remembered, the newest first."""
+        return _never(json_answer(self.jobs.history()))
+
+    def cancel(self, request: Request) -> Answer:
+        """Ends a capture; with `keep`, what was recorded so far is stored."""
+        self._allowed(request)
+        body = _body(request)
+        job = self.jobs.find(str(body.get("job") or request.args.get("job") or ""))
+        keep = body.get("keep") is True or request.args.get("keep", "").lower() == "true"
+        if keep:
+            job.stop()
+        else:
+            job.cancel()
+        return _job_answer(job)
+
+    def probe(self, request: Request) -> Answer:
+        """What is wrong with an address, or that nothing is."""
+        self._allowed(request)
+        from tpu_profile_plugin.capture.probe import probe
+
+        addresses, _ = _addresses(_body(request))
+        if len(addresses) > 64:
+            raise BadRequest("At most 64 addresses can be probed at once.", parameter="addresses")
+        return _never(json_answer(probe(addresses, self.jobs.allowed)))
+
+    def _start(self, values: Mapping[str, Any]) -> Job:
+        options = _capture_options(values)
+        addresses, worker_list = _addresses(values)
+        return self.jobs.start(addresses, options, worker_list)
+
+    def _allowed(self, request: Request) -> None:
+        self._guard.check(request)
+        if self._options.capture_hosts.lower() == "off":
+            raise Forbidden("Capturing is switched off in this server (--profile_capture_hosts=off).")
+
+
+def _capture_options(values: Mapping[str, Any]) -> CaptureOptions:
+    from tpu_profile_plugin.capture.options import options_from
+
+    return options_from({name: value for name, value in values.items() if name != "max_bytes"})
+
+
+def _addresses(values: Mapping[str, Any]) -> tuple[tuple[Address, ...], bool]:
+    """Whom to ask, and whether the first one is to make all record."""
+    from tpu_profile_plugin.capture.addresses import parse_addresses
+
+    workers = values.get("worker_list") or ""
+    if str(values.get("is_tpu_name", "")).lower() == "true":
+        from tpu_profile_plugin.capture.tpu_names import PROFILER_PORT, resolve_tpu
+
+        found = resolve_tpu(_text(values.get("addresses") or values.get("service_addr")))
+        return (parse_addresses(_texts(workers), PROFILER_PORT) if workers else found), True
+    if workers:
+        return parse_addresses(_texts(workers)), True
+    return parse_addresses(_texts(values.get("addresses") or values.get("service_addr"))), False
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else [_text(value)]
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _body(request: Request) -> dict[str, Any]:
+    """The JSON object that was sent; empty without a body."""
+    if (request.content_length or 0) > _LARGEST_BODY:
+        raise BadRequest("The body is too large.")
+    data = request.get_data()
+    if not data:
+        return {}
+    if request.mimetype != "application/json":
+        raise BadRequest("The body must be JSON, with the header Content-Type: application/json.")
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise BadRequest("The body is not JSON.") from None
+    if not isinstance(value, dict):
+        raise BadRequest("The body must be a JSON object.")
+    return value
+
+
+def _job_answer(job: Job, status: int = 200) -> Answer:
+    return _never(json_answer(job.describe(), status))
+
+
+def _original(value: dict[str, Any], status: int) -> Answer:
+    return _never(json_answer(value, status))
+
+
+def _never(answer: Answer) -> Answer:
+    return Answer(answer.body, answer.status, "", NEVER, answer.headers)
