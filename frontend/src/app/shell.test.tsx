@@ -99,7 +99,7 @@ describe("shell", () => {
     await open("");
     document.querySelector<HTMLButtonElement>(".capture")?.click();
     await flush();
-    expect(text("dialog")).toContain("cannot start a capture from the page");
+    expect(text("dialog")).toContain("switched off in this server");
   });
 
   it("gives TensorBoard a reload function that reads the runs again", async () => {

@@ -48,6 +48,7 @@ export function Shell({ client, state, address, load }: Props) {
   const empty = runs.data !== null && runs.data.length === 0;
   const status = useLoad(empty || dialog !== null ? `status#${round}` : null, (signal) => client.json<Status>("status", {}, { signal }));
 
+  const [captured, setCaptured] = useState<string | null>(null);
   const reload = useCallback(() => {
     runs.reload();
     info.reload();
@@ -57,6 +58,21 @@ export function Shell({ client, state, address, load }: Props) {
     // TensorBoard's own reload button calls this function of the frame.
     Object.assign(window, { reload });
   }, [reload]);
+
+  const openCaptured = useCallback(
+    (name: string) => {
+      setDialog(null);
+      setCaptured(name);
+      reload();
+    },
+    [reload],
+  );
+  useEffect(() => {
+    // Once the new run is listed: before, its name would be an unknown one.
+    if (captured === null || !runs.data?.some((known) => known.run === captured)) return;
+    setCaptured(null);
+    state.set({ ...leavePage(written.current), run: captured, tool: "overview_page", tag: null, host: null, hosts: null, session_path: null, run_path: null }, "push");
+  }, [captured, runs.data, state]);
 
   const tool = info.data ? chooseTool(info.data.tools, state.get("tool") ?? state.get("tag")) : null;
   const selection = tool ? chooseHosts(tool, state.get("host"), state.get("hosts")) : { host: null, hosts: [] };
@@ -100,7 +116,7 @@ export function Shell({ client, state, address, load }: Props) {
           <div class="page">{content()}</div>
         </main>
       </div>
-      {dialog === "capture" ? <CaptureDialog logdir={status.data?.logdir ?? ""} onClose={() => setDialog(null)} /> : null}
+      {dialog === "capture" ? <CaptureDialog client={client} logdir={status.data?.logdir ?? ""} enabled={status.data?.capture_enabled ?? null} onClose={() => setDialog(null)} onRun={openCaptured} /> : null}
       {dialog === "help" ? <HelpDialog tool={tool} status={status.data} onClose={() => setDialog(null)} /> : null}
     </div>
   );

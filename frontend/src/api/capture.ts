@@ -1,0 +1,108 @@
+// The capture routes: start, look, cancel, probe; payload types as the server declares them.
+import type { Client, Fetch, RequestOptions } from "./client";
+import { ApiError, errorFromBody } from "./error";
+
+export interface CaptureFailure {
+  code: string;
+  message: string;
+  todo: string;
+  grpc_code: string;
+  details: string;
+}
+
+export type WorkerStateName = "waiting" | "connecting" | "recording" | "receiving" | "done" | "failed" | "cancelled";
+
+export interface CaptureWorker {
+  address: string;
+  host: string;
+  state: WorkerStateName;
+  attempt: number;
+  seconds: number;
+  bytes: number;
+  events: number | null;
+  file: string | null;
+  stored_by_worker: boolean;
+  error: CaptureFailure | null;
+  warnings: string[];
+}
+
+export interface CaptureJob {
+  job: string;
+  state: "running" | "done" | "failed" | "cancelled";
+  phase: "connecting" | "delay" | "recording" | "receiving" | "ended";
+  run: string | null;
+  session: string;
+  created_ms: number;
+  seconds: number;
+  duration_ms: number;
+  delay_ms: number;
+  attempts: number;
+  starts_in_ms: number;
+  bytes: number;
+  message: string;
+  warnings: string[];
+  workers: CaptureWorker[];
+}
+
+/** How far a look at an address got: true, false, or null where it did not get to. */
+export type ProbeStep = "name" | "allowed" | "port" | "grpc" | "profiler";
+
+export interface ProbeResult {
+  address: string;
+  ok: boolean;
+  steps: Record<ProbeStep, boolean | null>;
+  milliseconds: number;
+  error: CaptureFailure | null;
+}
+
+/** What the dialog sends; the server knows more names and takes them from `advanced`. */
+export interface CaptureRequest {
+  service_addr: string;
+  is_tpu_name: boolean;
+  duration_ms: number;
+  host_tracer_level: number;
+  device_tracer_level: number;
+  python_tracer_level: number;
+  retries: number;
+  delay_ms: number | null;
+  worker_list: string;
+  advanced: Record<string, string>;
+}
+
+export interface CaptureApi {
+  start: (request: CaptureRequest) => Promise<CaptureJob>;
+  status: (job: string, options?: RequestOptions) => Promise<CaptureJob>;
+  /** The captures that the server remembers, the newest first. */
+  jobs: (options?: RequestOptions) => Promise<CaptureJob[]>;
+  /** Ends a capture; with `keep`, what was recorded so far is stored. */
+  cancel: (job: string, keep: boolean) => Promise<CaptureJob>;
+  probe: (addresses: string, isTpuName: boolean) => Promise<ProbeResult[]>;
+}
+
+/** Makes the calls on top of a client; what changes something is a POST with a header that only our page sends. */
+export function makeCaptureApi(client: Client, fetcher: Fetch = (input, init) => fetch(input, init)): CaptureApi {
+  const post = async <T>(route: string, body: unknown): Promise<T> => {
+    const address = client.url(route);
+    let response: Response;
+    try {
+      response = await fetcher(address, {
+        method: "POST",
+        credentials: "same-origin",
+        headers: { "Content-Type": "application/json", "X-Profile-Request": "1" },
+        body: JSON.stringify(body),
+      });
+    } catch {
+      throw new ApiError(0, "unreachable", "The server did not answer.", {}, address);
+    }
+    const text = await response.text();
+    if (!response.ok) throw errorFromBody(response.status, text, address);
+    return JSON.parse(text) as T;
+  };
+  return {
+    start: (request) => post("capture_profile", request),
+    status: (job, options) => client.json("capture_status", { job }, options),
+    jobs: (options) => client.json("capture_jobs", {}, options),
+    cancel: (job, keep) => post("capture_cancel", { job, keep }),
+    probe: (service_addr, is_tpu_name) => post("capture_probe", { service_addr, is_tpu_name }),
+  };
+}

@@ -1,0 +1,125 @@
+// The CAPTURE PROFILE dialog against a fake profiler server: from the typed address to the overview of the new run.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import * as h from "./harness.js";
+
+const PYTHON = existsSync(path.join(h.ROOT, ".venv/bin/python")) ? path.join(h.ROOT, ".venv/bin/python") : "python3";
+const SESSION = path.join(h.DEMO, "jax_mlp", "plugins", "profile");
+
+/** A fake profiler server in a process of its own, which answers with a profile of the demo. */
+async function fakeProfiler(...behaviours) {
+  const [session] = readdirSync(SESSION);
+  const file = readdirSync(path.join(SESSION, session)).find((name) => name.endsWith(".xplane.pb"));
+  const command = ["-m", "builders.fake_profiler", "--profile", path.join(SESSION, session, file), ...behaviours];
+  const server = spawn(PYTHON, command, { cwd: path.join(h.ROOT, "tests"), stdio: ["pipe", "pipe", "inherit"] });
+  const line = await new Promise((resolve) => createInterface(server.stdout).once("line", resolve));
+  return { address: JSON.parse(line).address, stop: () => server.kill("SIGKILL") };
+}
+
+let logdir;
+let server;
+let one;
+let two;
+let busy;
+before(async () => {
+  logdir = h.temporaryDirectory();
+  [server, one, two, busy] = await Promise.all([h.startTensorBoard(logdir.directory), fakeProfiler(), fakeProfiler(), fakeProfiler("busy")]);
+});
+after(async () => {
+  await server?.stop();
+  for (const fake of [one, two, busy]) fake?.stop();
+  logdir?.remove();
+});
+
+async function openDialog(browser) {
+  const tab = await h.openProfile(browser, server);
+  await h.click(tab, "button.capture");
+  await h.until("the form", () => tab.frame().$('input[name="service"]'));
+  return tab;
+}
+
+/** Puts `value` into a field in place of what is there. */
+async function fill(tab, name, value) {
+  const field = await h.until(`field ${name}`, () => tab.frame().$(`input[name="${name}"]`));
+  await field.evaluate((input) => {
+    input.focus();
+    input.select();
+  });
+  await field.type(value);
+}
+
+async function press(tab, label) {
+  await h.until(`button ${label}`, () =>
+    tab.frame().evaluate((wanted) => {
+      const button = [...document.querySelectorAll("dialog button")].find((b) => b.textContent === wanted && !b.disabled);
+      button?.click();
+      return Boolean(button);
+    }, label),
+  );
+}
+
+h.inEveryBrowser("capture dialog", ({ name, browser }) => {
+  test("captures from two workers at once and opens the overview of the new run", async () => {
+    const tab = await openDialog(browser());
+    await h.screenshot(tab, `capture-form-${name}`);
+    await fill(tab, "service", `${one.address}, ${two.address}`);
+    await fill(tab, "duration", "1500");
+    await press(tab, "CAPTURE");
+    await h.shows(tab, /Waiting for the common start|Recording/);
+    await h.screenshot(tab, `capture-progress-${name}`);
+    await h.until("the new run in the address", () => h.query(tab).get("run"), 20_000);
+    assert.equal(h.query(tab).get("tool"), "overview_page");
+    await h.until("the dialog to close", async () => !(await tab.frame().$("dialog")));
+    const run = h.query(tab).get("run");
+    assert.equal(readdirSync(path.join(logdir.directory, "plugins/profile", run)).length, 2);
+    await h.screenshot(tab, `capture-opened-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("says what is wrong with an address before anything is sent, and what a probe finds", async () => {
+    const tab = await openDialog(browser());
+    await fill(tab, "service", "localhost");
+    await h.shows(tab, "the port is missing");
+    await fill(tab, "service", one.address);
+    await press(tab, "Probe");
+    await h.shows(tab, "✓ is a profiler");
+    await fill(tab, "service", "127.0.0.1:1");
+    await press(tab, "Probe");
+    await h.shows(tab, "✗ port is open");
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("a busy program is named as such; a capture can be cancelled", async () => {
+    const tab = await openDialog(browser());
+    await fill(tab, "service", busy.address);
+    await tab.frame().evaluate(() => document.querySelector(".capture-advanced").setAttribute("open", ""));
+    await fill(tab, "retries", "0");
+    await press(tab, "CAPTURE");
+    await h.shows(tab, "Another profiling session is active");
+    await h.screenshot(tab, `capture-busy-${name}`);
+    await press(tab, "Back");
+    await fill(tab, "service", one.address);
+    await fill(tab, "duration", "60000");
+    await press(tab, "CAPTURE");
+    await h.shows(tab, "Recording");
+    await press(tab, "Cancel the capture");
+    await h.shows(tab, "Cancelled: nothing was stored.");
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("an address elsewhere is refused with the way to allow it", async () => {
+    const tab = await openDialog(browser());
+    await fill(tab, "service", "10.1.2.3:9012");
+    await press(tab, "CAPTURE");
+    await h.shows(tab, "--profile_capture_hosts");
+    h.assertClean(tab, { expected: /^403 / });
+    await tab.page.close();
+  });
+});
