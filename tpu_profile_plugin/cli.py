@@ -1,4 +1,4 @@
-"""The command `tpu-profile`: `serve` shows a logdir without the rest of TensorBoard, `version` says which this is."""
+"""The command `tpu-profile`: serve a logdir, capture into one, ask tools without a server, look what is wrong."""
 
 from __future__ import annotations
 
@@ -7,21 +7,36 @@ import sys
 from collections.abc import Sequence
 
 from tpu_profile_plugin import __version__
+from tpu_profile_plugin.commands import capture, doctor, tools
+from tpu_profile_plugin.errors import BadRequest, ProfileError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a sub-command and gives its exit status."""
-    parser = argparse.ArgumentParser(prog="tpu-profile", description="Browse XSpace profiles.")
+    parser = argparse.ArgumentParser(prog="tpu-profile", description="Browse and capture XSpace profiles.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="serve a logdir, on this machine only")
     serve.add_argument("--logdir", required=True, help="directory or URL that holds plugins/profile/<session>")
     serve.add_argument("--port", type=int, default=6006, help="TCP port; 0 takes a free one (default: 6006)")
+    modules = {"capture": capture, "tools": tools, "doctor": doctor}
+    for name, module in modules.items():
+        module.define(commands.add_parser(name, help=module.HELP))
     commands.add_parser("version", help="print the version")
     options = parser.parse_args(argv)
     if options.command == "version":
         print(__version__)
         return 0
-    return _serve(options.logdir, options.port)
+    if options.command == "serve":
+        return _serve(options.logdir, options.port)
+    try:
+        status: int = modules[options.command].run(options)
+        return status
+    except ProfileError as error:
+        print(f"tpu-profile: {error.message}", file=sys.stderr)
+        return 2 if isinstance(error, BadRequest) else 1
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of a pipe has seen enough
+        return 0
 
 
 def _serve(logdir: str, port: int) -> int:

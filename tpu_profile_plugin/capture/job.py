@@ -128,6 +128,7 @@ class Job:
             "delay_ms": self.options.delay_for(len(self.workers)),
             "attempts": self.options.retries + 1,
             "starts_in_ms": max(0, round((self._starts - time.time()) * 1e3)) if self._starts and not ended else 0,
+            "recording_left_ms": self._left_ms(),
             "bytes": sum(worker.bytes for worker in self.workers),
             "message": self.summary() if ended else "",
             "warnings": list(self.warnings),
@@ -155,6 +156,14 @@ class Job:
         if now < self._starts:
             return "delay"
         return "recording" if now < self._starts + self.options.duration_ms / 1e3 - 0.1 else "receiving"
+
+    def _left_ms(self) -> int:
+        """How much of the recording is still to come."""
+        if self._ended.is_set():
+            return 0
+        begin = max(time.time(), self._starts) if self._starts else time.time()
+        end = (self._starts or time.time()) + self.options.duration_ms / 1e3
+        return max(0, round((end - begin) * 1e3))
 
     def _attempts(self) -> None:
         with ThreadPoolExecutor(len(self.workers), thread_name_prefix="capture") as pool:

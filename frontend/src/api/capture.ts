@@ -38,6 +38,7 @@ export interface CaptureJob {
   delay_ms: number;
   attempts: number;
   starts_in_ms: number;
+  recording_left_ms: number;
   bytes: number;
   message: string;
   warnings: string[];

@@ -8,7 +8,7 @@ const worker = (patch: Partial<CaptureWorker> = {}): CaptureWorker => ({
   address: "localhost:9012", host: "localhost_9012", state: "recording", attempt: 1, seconds: 0.4, bytes: 0, events: null, file: null, stored_by_worker: false, error: null, warnings: [], ...patch,
 });
 const job = (patch: Partial<CaptureJob> = {}): CaptureJob => ({
-  job: "j1", state: "running", phase: "recording", run: null, session: "s1", created_ms: 0, seconds: 0.4, duration_ms: 1000, delay_ms: 0, attempts: 4, starts_in_ms: 0, bytes: 0, message: "", warnings: [], workers: [worker()], ...patch,
+  job: "j1", state: "running", phase: "recording", run: null, session: "s1", created_ms: 0, seconds: 0.4, duration_ms: 1000, delay_ms: 0, attempts: 4, starts_in_ms: 0, recording_left_ms: 600, bytes: 0, message: "", warnings: [], workers: [worker()], ...patch,
 });
 const stored = worker({ state: "done", bytes: 2048, events: 12345, file: "plugins/profile/s1/localhost_9012.xplane.pb", seconds: 1.2 });
 

@@ -21,8 +21,7 @@ function stateText(worker: CaptureWorker, job: CaptureJob): string {
 
 /** Progress while it runs; the bar knows the delay and the duration, not how long the worker then collects. */
 export function CaptureProgress({ job }: { job: CaptureJob }) {
-  const recorded = job.phase === "recording" ? Math.max(0, job.duration_ms - remaining(job)) : 0;
-  const value = job.phase === "recording" ? recorded : job.phase === "connecting" || job.phase === "delay" ? 0 : job.duration_ms;
+  const value = Math.max(0, job.duration_ms - job.recording_left_ms);
   return (
     <section aria-label="Progress" aria-live="polite">
       <p class="capture-phase">
@@ -40,12 +39,6 @@ export function CaptureProgress({ job }: { job: CaptureJob }) {
       ))}
     </section>
   );
-}
-
-/** How much of the recording is left, in ms, going by the worker that has waited longest. */
-function remaining(job: CaptureJob): number {
-  const longest = Math.max(0, ...job.workers.map((worker) => (worker.state === "recording" ? worker.seconds : 0)));
-  return Math.max(0, job.duration_ms + job.delay_ms - longest * 1e3);
 }
 
 function WorkerTable({ job }: { job: CaptureJob }) {

@@ -1,0 +1,147 @@
+"""The commands `capture`, `tools` and `doctor`, and the same from Python."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from builders.fake_profiler import XSPACE, serving
+from builders.logdirs import SMALL, write
+from builders.xspace_text import build
+
+import tpu_profile_plugin
+from tpu_profile_plugin.cli import main
+from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+
+
+@pytest.fixture
+def place(tmp_path):
+    files = {
+        "plugins/profile/2026_01_02_00_00_00/a.xplane.pb": SMALL,
+        "plugins/profile/2026_01_02_00_00_00/b.xplane.pb": SMALL,
+        "plugins/profile/2026_01_01_00_00_00/one.xplane.pb": SMALL,
+    }
+    return write(tmp_path / "logs", files)
+
+
+class TestCapture:
+    def test_captures_with_options_and_reports(self, tmp_path, capsys):
+        with serving() as fake:
+            flags = ["--duration-ms", "50", "--python-tracer", "1", "--option", "tpu_x=3", "--session", "mine"]
+            assert main(["capture", fake.address, "--logdir", str(tmp_path), *flags]) == 0
+        out = capsys.readouterr().out
+        assert f"{len(XSPACE)} bytes, 4 events -> plugins/profile/mine/" in out
+        assert "Run: mine" in out
+        assert fake.requests[0].opts.python_tracer_level == 1
+        assert fake.requests[0].opts.advanced_configuration["tpu_x"].int64_value == 3
+
+    def test_exit_codes(self, tmp_path, capsys):
+        logdir = ["--logdir", str(tmp_path), "--duration-ms", "50", "--retries", "0", "--delay-ms", "0"]
+        with serving() as good, serving("busy") as busy:
+            assert main(["capture", f"{good.address},{busy.address}", *logdir]) == 3
+            assert main(["capture", busy.address, *logdir]) == 1
+            assert "Another profiling session is active" in capsys.readouterr().out
+        assert main(["capture", "localhost", *logdir]) == 2
+        assert "has no port" in capsys.readouterr().err
+        assert main(["capture", "localhost:1", *logdir, "--option", "x"]) == 2
+
+    def test_json(self, tmp_path, capsys):
+        with serving() as fake:
+            assert main(["capture", fake.address, "--logdir", str(tmp_path), "--duration-ms", "50", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["workers"][0]["state"] == "done"
+
+
+class TestTools:
+    def test_lists_the_tools_of_the_newest_run(self, place, capsys):
+        assert main(["tools", str(place)]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert any(line.split()[:2] == ["profile_contents", "yes"] for line in lines)
+        assert any(line.startswith("kernel_stats") and "GPU" in line for line in lines)
+
+    def test_prints_a_tool_as_json_and_csv(self, place, capsys):
+        arguments = ["tools", str(place), "2026_01_01_00_00_00", "--tool", "profile_contents"]
+        assert main(arguments) == 0
+        assert json.loads(capsys.readouterr().out)["rows"]
+        assert main([*arguments, "--format", "csv"]) == 0
+        rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+        assert rows[0][:3] == ["Host", "Plane", "Line"]
+        assert rows[1][0] == "one"
+
+    def test_says_what_is_wrong(self, place, capsys):
+        assert main(["tools", str(place), "nope"]) == 1
+        assert main(["tools", str(place), "--tool", "nope"]) == 1
+        assert main(["tools", str(place), "--tool", "trace_viewer@"]) == 0 or "one host" in capsys.readouterr().err
+        assert main(["tools", str(place), "--tool", "profile_contents", "--param", "x=1"]) == 2
+        assert main(["tools", str(place), "--tool", "profile_contents", "--host", "zz"]) == 1
+
+
+class TestDoctor:
+    def test_a_sound_logdir(self, place, capsys):
+        assert main(["doctor", str(place)]) == 0
+        out = capsys.readouterr().out
+        assert "2 runs" in out
+        assert "devices: TPU v6 Lite" in out
+        assert "no kernel_stats:" in out
+
+    def test_what_is_wrong_is_named(self, tmp_path, capsys):
+        files = {
+            "plugins/profile/cut/h.xplane.pb": build(SMALL)[:-7],
+            "plugins/profile/empty": None,
+            "plugins/profile/zero/h.xplane.pb": b"",
+        }
+        assert main(["doctor", str(write(tmp_path, files))]) == 1
+        out = capsys.readouterr().out
+        assert out.count("WRONG") >= 3
+        assert "(byte " in out
+        assert "This run is empty" in out
+
+    def test_an_empty_logdir(self, tmp_path, capsys):
+        assert main(["doctor", str(tmp_path)]) == 1
+        assert "No profile" in capsys.readouterr().out
+
+
+class TestPython:
+    def test_open_a_logdir(self, place):
+        opened = tpu_profile_plugin.open(place)
+        assert [run.name for run in opened.runs()] == ["2026_01_02_00_00_00", "2026_01_01_00_00_00"]
+        run = opened.run()
+        assert (run.name, run.hosts, len(opened)) == ("2026_01_02_00_00_00", ["a", "b"], 2)
+        table = run.table("profile_contents")
+        assert table.columns[:2] == ["host", "plane"]
+        assert set(table.column("host")) == {"a", "b"}
+        assert next(iter(table))["events"] == 3
+        assert run.tools()["profile_contents"] is None
+        assert [plane.name for plane in run.columns("a").planes] == ["/host:CPU", "/device:TPU:0"]
+
+    def test_open_a_file(self, place):
+        run = tpu_profile_plugin.open(place / "plugins/profile/2026_01_01_00_00_00/one.xplane.pb")
+        assert run.hosts == ["one"]
+        assert len(run.columns().planes) == 2
+
+    def test_errors_are_named(self, place):
+        run = tpu_profile_plugin.open(place).run()
+        with pytest.raises(NotFound, match="no tool"):
+            run.answer("nope")
+        with pytest.raises(BadRequest, match="no parameter"):
+            run.answer("profile_contents", nope=1)
+        with pytest.raises(NotFound, match="no host"):
+            run.columns("zz")
+        with pytest.raises(NoData):
+            run.table("profile_contents", index=5)
+        with pytest.raises(NotFound):
+            tpu_profile_plugin.open("nowhere.xplane.pb")
+
+    def test_capture_then_open(self, tmp_path):
+        seen = []
+        with serving() as fake:
+            result = tpu_profile_plugin.capture(fake.address, str(tmp_path), duration_ms=500, progress=seen.append)
+        assert seen
+        assert tpu_profile_plugin.open(tmp_path).run(result["run"]).hosts == [result["workers"][0]["host"]]
+
+    def test_capture_that_fails(self, tmp_path):
+        from tpu_profile_plugin.capture import CaptureFailed
+
+        with serving("empty") as fake, pytest.raises(CaptureFailed, match="recorded no event"):
+            tpu_profile_plugin.capture(fake.address, str(tmp_path), duration_ms=50)

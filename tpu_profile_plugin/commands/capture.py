@@ -1,0 +1,132 @@
+"""`tpu-profile capture`: asks running programs for a profile, shows progress, says per worker how it went."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from tpu_profile_plugin.errors import BadRequest
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.capture.job import Job
+
+HELP = "ask running programs for a profile"
+EXIT_CODES = "exit status: 0 all workers captured, 3 only some, 1 none, 2 wrong arguments, 130 cancelled"
+_BAR = 24
+_PHASES = {"connecting": "connecting", "delay": "waiting for the start", "receiving": "waiting for the profile"}
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.epilog = EXIT_CODES
+    parser.add_argument(
+        "addresses", metavar="ADDR[,ADDR...]", help="host:port of profiler servers, e.g. localhost:9012"
+    )
+    parser.add_argument("--logdir", required=True, help="where to store: DIR/plugins/profile/<session>/")
+    parser.add_argument("--duration-ms", type=int, default=1000, help="how long to record (default: 1000)")
+    parser.add_argument("--host-tracer", type=int, default=2, help="0 off, 1 critical, 2 info, 3 verbose (default: 2)")
+    parser.add_argument("--device-tracer", type=int, default=1, help="0 off, 1 on (default: 1)")
+    parser.add_argument("--python-tracer", type=int, default=0, help="0 off, 1 on (default: 0)")
+    parser.add_argument("--retries", type=int, default=3, help="more attempts when busy or empty (default: 3)")
+    parser.add_argument("--delay-ms", type=int, default=None, help="wait before recording (default: 0; several: 3000)")
+    parser.add_argument("--session", default=None, help="name of the session (default: the local time)")
+    parser.add_argument("--tpu-name", action="store_true", help="ADDR is the name of a Cloud TPU")
+    parser.add_argument("--worker-list", action="store_true", help="ask the first address to make all of them record")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="sent to the profiler as it is; repeatable"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Captures; returns the exit status."""
+    job = _job(options).start()
+    try:
+        _watch(job, sys.stderr)
+    except KeyboardInterrupt:
+        job.cancel()
+        job.wait(5.0)
+    result = job.describe()
+    print(json.dumps(result, indent=2) if options.json else _report(result))
+    if job.state == "cancelled":
+        return 130
+    done = sum(worker.state == "done" for worker in job.workers)
+    return 0 if done == len(job.workers) else 3 if done else 1
+
+
+def _job(options: argparse.Namespace) -> Job:
+    from tpu_profile_plugin.capture import prepare
+    from tpu_profile_plugin.tools.facts import events_in
+
+    advanced = {}
+    for text in options.option:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise BadRequest(f"--option takes NAME=VALUE, not {text!r}.")
+        advanced[name] = value
+    addresses, together = options.addresses, options.worker_list
+    if options.tpu_name:
+        from tpu_profile_plugin.capture.tpu_names import resolve_tpu
+
+        addresses, together = [str(address) for address in resolve_tpu(options.addresses)], True
+    return prepare(
+        addresses,
+        options.logdir,
+        worker_list=together,
+        inspect=events_in,
+        duration_ms=options.duration_ms,
+        host_tracer_level=options.host_tracer,
+        device_tracer_level=options.device_tracer,
+        python_tracer_level=options.python_tracer,
+        retries=options.retries,
+        delay_ms=options.delay_ms,
+        session_id=options.session,
+        advanced=advanced,
+    )
+
+
+def _watch(job: Job, out: TextIO) -> None:
+    """A bar on a terminal, a line per phase elsewhere."""
+    bar, last = out.isatty(), ""
+    while not job.wait(0.2):
+        state = job.describe()
+        line = _line(state) if bar else _PHASES.get(state["phase"], state["phase"])
+        if bar:
+            print(f"\r{line:<78}", end="", file=out, flush=True)
+        elif line != last:
+            print(line, file=out, flush=True)
+        last = line
+    if bar:
+        print(f"\r{'':<78}\r", end="", file=out, flush=True)
+
+
+def _line(state: dict[str, Any]) -> str:
+    """One line of progress, at most 78 long."""
+    stored = sum(worker["state"] == "done" for worker in state["workers"])
+    attempt = max((worker["attempt"] for worker in state["workers"]), default=1)
+    tail = f" {stored}/{len(state['workers'])} stored, {state['seconds']:.1f} s"
+    tail += f", attempt {attempt}" if attempt > 1 else ""
+    if state["phase"] != "recording":
+        return _PHASES.get(state["phase"], "") + tail
+    left_ms = max(0.0, state["recording_left_ms"])
+    filled = round(_BAR * (1 - left_ms / state["duration_ms"]))
+    return f"recording [{'#' * filled}{'.' * (_BAR - filled)}]{tail}"
+
+
+def _report(result: dict[str, Any]) -> str:
+    lines = []
+    for worker in result["workers"]:
+        if worker["state"] == "done":
+            events = f", {worker['events']:,} events" if worker["events"] is not None else ""
+            lines.append(f"{worker['address']}: {worker['bytes']:,} bytes{events} -> {worker['file']}")
+        elif worker["error"]:
+            lines.append(f"{worker['address']}: {worker['error']['message']} {worker['error']['todo']}".rstrip())
+        else:
+            lines.append(f"{worker['address']}: {worker['state']}")
+        lines += [f"  {warning}" for warning in worker["warnings"]]
+    lines += result["warnings"]
+    if result["run"]:
+        lines.append(f"Run: {result['run']}")
+    return "\n".join(lines)

@@ -1,0 +1,271 @@
+"""Profiles for scripts and notebooks: runs, hosts, the tables of every tool as plain rows, columns as NumPy arrays.
+
+Nothing here needs a server; everything is computed in this process and kept in memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError
+from tpu_profile_plugin.logdir import HostFile, Logdir, Problem, Run
+from tpu_profile_plugin.logdir.model import FileKind
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.tools.facts import RunFacts
+    from tpu_profile_plugin.tools.payload import Payload
+    from tpu_profile_plugin.tools.shelf import Shelf
+
+    Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+_KEPT_BYTES = 1 << 30
+_SINGLE: FileKind = "xplane"
+
+
+class ToolTable:
+    """A table of a tool: `columns` (ids), `labels`, `units`, `rows` (lists), and `properties`."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        """Takes a DataTable."""
+        cols = table["cols"]
+        self.columns: list[str] = [str(col.get("id") or col.get("label") or "") for col in cols]
+        self.labels: list[str] = [str(col.get("label") or "") for col in cols]
+        self.units: list[str] = [str(col.get("unit") or "") for col in cols]
+        self.rows: list[list[Any]] = [
+            [cell.get("v") if cell else None for cell in row["c"]] for row in table.get("rows", ())
+        ]
+        self.properties: dict[str, str] = dict(table.get("p") or {})
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Row after row as a dict by column id."""
+        for row in self.rows:
+            yield dict(zip(self.columns, row, strict=True))
+
+    def column(self, name: str) -> list[Any]:
+        """The values of one column, by its id; raises KeyError."""
+        if name not in self.columns:
+            raise KeyError(name)
+        at = self.columns.index(name)
+        return [row[at] for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, with the column ids as names; needs pandas."""
+        import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+        return pandas.DataFrame(self.rows, columns=self.columns)
+
+    def __repr__(self) -> str:
+        return f"<ToolTable {len(self.rows)} rows: {', '.join(self.columns)}>"
+
+
+class OpenRun:
+    """One run: its hosts, what its tools answer, its columns."""
+
+    def __init__(self, run: Run, read: Callable[[HostFile], Bytes], shelf: Shelf) -> None:
+        self._run = run
+        self._read = read
+        self._shelf = shelf
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self._run.name
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts' names."""
+        return [file.host for file in self._run.hosts]
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with the run's files, seen without decoding them."""
+        return [problem.message for problem in self._run.problems]
+
+    @functools.cached_property
+    def facts(self) -> RunFacts:
+        """Planes, modules and device types of all files that can be read; raises CorruptProfile if none can."""
+        from tpu_profile_plugin.tools.facts import united
+
+        found, failed = self.looked()
+        if not found and failed:
+            raise next(iter(failed.values()))
+        return united(found)
+
+    def looked(self) -> tuple[list[RunFacts], dict[str, ProfileError]]:
+        """The facts of each sound file, and by file name what is wrong with the others."""
+        from tpu_profile_plugin.tools.facts import look
+
+        found: list[RunFacts] = []
+        failed: dict[str, ProfileError] = {}
+        for file in self._run.hosts:
+            try:
+                found.append(look(file.host, self._read(file)))
+            except ProfileError as error:
+                failed[file.name] = error
+        return found, failed
+
+    def tools(self) -> dict[str, str | None]:
+        """Every tool by id: None when the run has what it needs, else the reason why not."""
+        from tpu_profile_plugin.tools.registry import TOOLS
+
+        return {tool.id: tool.available(self.facts) for tool in TOOLS if tool.offered}
+
+    def columns(self, host: str | None = None) -> XSpace:
+        """The decoded profile of one host as NumPy columns; the host may be left out when there is one only."""
+        space: XSpace = self._profile(0, self._choose(host)[0]).space
+        return space
+
+    def answer(self, tool: str, host: str | None = None, **params: str | float | bool) -> Any:
+        """What a tool answers: parsed JSON, or bytes where it is none. `host` None: all, or the only one.
+
+        Raises NotFound for an unknown tool or host, BadRequest for a parameter, NoData, CorruptProfile.
+        """
+        body, kind = self.encoded(tool, host, **params)
+        return json.loads(body) if kind.startswith("application/json") else body
+
+    def encoded(self, tool: str, host: str | None = None, **params: str | float | bool) -> tuple[bytes, str]:
+        """As `answer`, but the bytes as a server would send them, uncompressed, and their content type."""
+        from tpu_profile_plugin.tools.payload import encode
+
+        raw = encode(self._build(tool, host, params))
+        if raw.encoding == "gzip":
+            import gzip
+
+            return gzip.decompress(raw.body), raw.content_type
+        return raw.body, raw.content_type
+
+    def table(self, tool: str, host: str | None = None, index: int = 0, **params: str | float | bool) -> ToolTable:
+        """One table of a tool's answer, the first unless told otherwise; raises NoData when it has none there."""
+        tables = self.tables(tool, host, **params)
+        if not -len(tables) <= index < len(tables):
+            raise NoData(f"The answer of {tool!r} has {len(tables)} tables.")
+        return tables[index]
+
+    def tables(self, tool: str, host: str | None = None, **params: str | float | bool) -> list[ToolTable]:
+        """All tables of a tool's answer, in order; none for a tool that answers something else."""
+        answer = self.answer(tool, host, **params)
+        parts = answer if isinstance(answer, list) else [answer]
+        return [ToolTable(part) for part in parts if isinstance(part, dict) and "cols" in part]
+
+    def _build(self, tag: str, host: str | None, params: Mapping[str, str | float | bool]) -> Payload:
+        from tpu_profile_plugin.tools import registry
+        from tpu_profile_plugin.tools.inputs import Inputs
+
+        tool = registry.find(tag)
+        known = {param.name for param in tool.params}
+        for name in params:
+            if name not in known:
+                options = ", ".join(sorted(known)) or "none"
+                raise BadRequest(f"{tag!r} has no parameter {name!r}; it has: {options}.", parameter=name)
+        parsed = {param.name: param.parse(_text(params.get(param.name))) for param in tool.params}
+        files = self._choose(host)
+        if tool.hosts.value == "one" and len(files) > 1:
+            raise BadRequest(f"{tag!r} shows one host at a time: one of {', '.join(self.hosts)}.", parameter="host")
+        profiles = tuple(self._profile(i, file) for i, file in enumerate(files))
+        return tool.build(Inputs(self.name, profiles, parsed))
+
+    def _choose(self, host: str | None) -> tuple[HostFile, ...]:
+        if not self._run.hosts:
+            raise NoData(" ".join(self.problems) or "This run holds no profile.")
+        if host is None or host == "ALL_HOSTS":
+            return self._run.hosts
+        for file in self._run.hosts:
+            if file.host == host:
+                return (file,)
+        raise NotFound(f"There is no host {host!r}; there is {', '.join(self.hosts)}.", code="host_not_found")
+
+    def _profile(self, index: int, file: HostFile) -> Any:
+        from tpu_profile_plugin.tools.inputs import HostProfile
+
+        return HostProfile(file.host, index, file.name, file.identity, lambda: self._read(file), self._shelf)
+
+    def __repr__(self) -> str:
+        return f"<OpenRun {self.name!r}, hosts: {', '.join(self.hosts)}>"
+
+
+class OpenLogdir:
+    """All runs of a logdir; looks again at each call."""
+
+    def __init__(self, path: str) -> None:
+        self._logdir = Logdir(path)
+        self._shelf = _new_shelf()
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return self._logdir.path
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is wrong with the logdir as a whole."""
+        return list(self._logdir.scan().problems)
+
+    def runs(self) -> list[OpenRun]:
+        """All runs, the name that sorts last first."""
+        return [OpenRun(run, self._logdir.read, self._shelf) for run in self._logdir.runs()]
+
+    def run(self, name: str | None = None) -> OpenRun:
+        """One run; without a name the first of `runs`. Raises NotFound."""
+        if name is None:
+            found = self.runs()
+            if not found:
+                raise NotFound("There is no run in this logdir.", code="run_not_found")
+            return found[0]
+        return OpenRun(self._logdir.run(name), self._logdir.read, self._shelf)
+
+    def __iter__(self) -> Iterator[OpenRun]:
+        return iter(self.runs())
+
+    def __len__(self) -> int:
+        return len(self._logdir.names())
+
+    def __repr__(self) -> str:
+        return f"<OpenLogdir {self.path!r}>"
+
+
+def open_path(path: str) -> OpenLogdir | OpenRun:
+    """One file, or a logdir; raises NotFound for a file that is not there."""
+    if path.endswith(".pb") or ("://" not in path and Path(path).is_file()):
+        return open_file(path)
+    return open_logdir(path)
+
+
+def open_logdir(path: str | Path) -> OpenLogdir:
+    """The runs of a logdir, local or a URL."""
+    return OpenLogdir(str(path))
+
+
+def open_file(path: str | Path) -> OpenRun:
+    """One `.xplane.pb` file as a run of one host; raises NotFound."""
+    from tpu_profile_plugin.logdir.files import LocalFiles
+
+    file = Path(path)
+    try:
+        facts = file.stat()
+    except OSError:
+        raise NotFound(f"There is no file {file.name}.") from None
+    host = file.name.removesuffix(".pb").removesuffix(".xplane") or "host"
+    entry = HostFile(host, str(file), facts.st_size, facts.st_mtime_ns, _SINGLE, file.name)
+    run = Run(file.parent.name or file.name, file.parent.name, "", (entry,))
+    files = LocalFiles()
+    return OpenRun(run, lambda wanted: files.read(wanted.path, wanted.size, wanted.mtime_ns, wanted.tag), _new_shelf())
+
+
+def _new_shelf() -> Shelf:
+    from tpu_profile_plugin.tools.shelf import Shelf
+
+    return Shelf(_KEPT_BYTES)
+
+
+def _text(value: str | float | bool | None) -> str | None:
+    return None if value is None else str(value)
