@@ -1,0 +1,147 @@
+"""Captures from real profiler servers of JAX and TensorFlow, and logdirs that their own interfaces write."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+
+import pytest
+from builders import frameworks
+from builders.board import Board
+
+import tpu_profile_plugin
+from tpu_profile_plugin.capture import CaptureFailed
+from tpu_profile_plugin.cli import main
+
+pytestmark = pytest.mark.timeout(180)
+SERVERS = {"jax": frameworks.JAX_SERVER, "tf": frameworks.TF_SERVER, "tf215": frameworks.TF_SERVER}
+
+
+@pytest.fixture(scope="module")
+def servers():
+    """Starts each server once: name -> address."""
+    with ExitStack() as stack:
+        started: dict[str, str] = {}
+
+        def start(name: str) -> str:
+            if name not in started:
+                python = frameworks.python_of(name.partition("#")[0])
+                port = free_port()
+                stack.enter_context(frameworks.running(python, SERVERS[name.partition("#")[0]], port=port))
+                started[name] = f"localhost:{port}"
+            return started[name]
+
+        yield start
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def lines(run) -> int:
+    return sum(row["events"] or 0 for row in run.table("profile_contents"))
+
+
+@pytest.mark.parametrize("name", ["jax", "tf", "tf215"])
+def test_a_capture_through_python_opens(servers, tmp_path, name):
+    result = tpu_profile_plugin.capture(servers(name), str(tmp_path), duration_ms=500, retries=2)
+    (worker,) = result["workers"]
+    assert worker["stored_by_worker"] is (name == "tf215")
+    run = tpu_profile_plugin.open(tmp_path).run(result["run"])
+    assert run.problems == []
+    assert lines(run) > 100
+
+
+def test_a_capture_through_http_opens(servers, tmp_path):
+    board = Board(tmp_path, tmp_path / "home")
+    query = {"service_addr": servers("jax"), "duration": "500", "num_retry": "2"}
+    answer = board.client.post(f"{board.prefix}/capture_profile", query_string=query)
+    assert answer.json["result"] == "Capture profile successfully. Please refresh."
+    assert "overview_page" in board.json("run_tools", run=answer.json["run"])
+
+
+def test_two_workers_at_once_through_the_command(servers, tmp_path, capsys):
+    addresses = f"{servers('jax')},{servers('jax#2')}"
+    flags = ["--logdir", str(tmp_path), "--duration-ms", "500", "--delay-ms", "500"]
+    assert main(["capture", addresses, *flags]) == 0
+    (run,) = tpu_profile_plugin.open(tmp_path).runs()
+    assert len(run.hosts) == 2
+
+
+def test_busy(servers, tmp_path):
+    from tpu_profile_plugin.capture import prepare
+
+    address = servers("jax")
+    first = prepare(address, str(tmp_path), duration_ms=2500).start()
+    while first.describe()["phase"] != "recording":
+        first.wait(0.01)
+    first.wait(0.5)
+    with pytest.raises(CaptureFailed, match="Another profiling session is active"):
+        tpu_profile_plugin.capture(address, str(tmp_path), duration_ms=100)
+    assert first.wait(30)
+    assert first.state == "done"
+
+
+def test_cancel_frees_the_program_and_stop_keeps(servers, tmp_path):
+    from tpu_profile_plugin.capture import prepare
+
+    address = servers("jax")
+    for stop in (False, True):
+        job = prepare(address, str(tmp_path), duration_ms=20_000, retries=3).start()
+        while job.describe()["phase"] != "recording":
+            job.wait(0.01)
+        job.wait(0.5)
+        if stop:
+            job.stop()
+        else:
+            job.cancel()
+        assert job.wait(10)
+        assert job.state == ("done" if stop else "cancelled")
+    assert len(tpu_profile_plugin.open(tmp_path).runs()) == 1
+
+
+def test_nothing_recorded(servers, tmp_path):
+    with pytest.raises(CaptureFailed, match="recorded no"):
+        tpu_profile_plugin.capture(
+            servers("jax"), str(tmp_path), duration_ms=100, host_tracer_level=0, device_tracer_level=0
+        )
+    assert tpu_profile_plugin.open(tmp_path).runs() == []
+
+
+def test_continuous_profiling(servers):
+    from tpu_profile_plugin.capture.addresses import parse_address
+    from tpu_profile_plugin.capture.allow import AllowList
+    from tpu_profile_plugin.capture.client import ProfilerClient, profile_request
+    from tpu_profile_plugin.capture.dial import connect
+    from tpu_profile_plugin.capture.failures import WorkerFailure
+    from tpu_profile_plugin.capture.options import CaptureOptions
+
+    with ProfilerClient(connect(parse_address(servers("jax")), AllowList())) as client:
+        with pytest.raises(WorkerFailure):
+            client.snapshot()
+        client.start_continuous(profile_request(CaptureOptions(), "", "", "", 0))
+        snapshot = client.snapshot()
+        client.stop_continuous()
+        with pytest.raises(WorkerFailure) as refused:
+            client.monitor(100)
+    assert snapshot.xspace is not None
+    assert refused.value.grpc_code == "UNIMPLEMENTED"
+
+
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        ("jax", frameworks.JAX_PROGRAM),
+        ("tf", frameworks.TF_PROGRAM),
+        ("tf", frameworks.KERAS_PROGRAM),
+        ("tf215", frameworks.KERAS_PROGRAM),
+    ],
+    ids=["jax-trace", "tf-programmatic", "keras-3", "keras-2"],
+)
+def test_what_the_frameworks_write_opens(tmp_path, name, program):
+    frameworks.run_program(frameworks.python_of(name), program, logdir=str(tmp_path))
+    (run,) = tpu_profile_plugin.open(tmp_path).runs()
+    assert run.problems == []
+    assert lines(run) > 10
+    assert run.answer("overview_page")
