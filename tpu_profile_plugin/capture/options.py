@@ -125,7 +125,7 @@ def _read(name: str, value: Any) -> Any:
 
 def as_integer(name: str, value: Any) -> int:
     """A whole number; raises BadRequest that names the parameter."""
-    if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
+    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
         raise _refused(name, value, "a whole number")
     try:
         return int(value)

@@ -11,6 +11,12 @@ export function seconds(value: number): string {
   return `${value.toFixed(1)} s`;
 }
 
+/** The table says it per worker, so that this needs no reasons. */
+function headline(job: CaptureJob): string {
+  if (job.state === "running") return PHASES[job.phase];
+  return job.state === "failed" ? "No profile was captured." : job.message;
+}
+
 function stateText(worker: CaptureWorker, job: CaptureJob): string {
   if (worker.state === "recording") return PHASES[job.phase === "ended" ? "recording" : job.phase];
   const words: Record<CaptureWorker["state"], string> = {
@@ -25,7 +31,7 @@ export function CaptureProgress({ job }: { job: CaptureJob }) {
   return (
     <section aria-label="Progress" aria-live="polite">
       <p class="capture-phase">
-        <strong>{job.state === "running" ? PHASES[job.phase] : job.message}</strong>
+        <strong>{headline(job)}</strong>
         <span class="number">{seconds(job.seconds)}</span>
       </p>
       {job.state === "running" ? (
