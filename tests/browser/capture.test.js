@@ -1,7 +1,8 @@
 // The CAPTURE PROFILE dialog against a fake profiler server: from the typed address to the overview of the new run.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
+import { homedir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
@@ -18,6 +19,19 @@ async function fakeProfiler(...behaviours) {
   const server = spawn(PYTHON, command, { cwd: path.join(h.ROOT, "tests"), stdio: ["pipe", "pipe", "inherit"] });
   const line = await new Promise((resolve) => createInterface(server.stdout).once("line", resolve));
   return { address: JSON.parse(line).address, stop: () => server.kill("SIGKILL") };
+}
+
+const ENVS = process.env.PROFILE_TEST_ENVS ?? path.join(homedir(), ".cache/tpu-profile-tests");
+const JAX = process.env.PROFILE_JAX_PYTHON ?? path.join(ENVS, "jax", "bin", "python");
+
+/** A JAX program with a profiler server, as in tests/builders/frameworks.py. */
+async function jaxProgram() {
+  const port = await h.freePort();
+  const text = `import sys; sys.path.insert(0, "${path.join(h.ROOT, "tests")}"); from builders import frameworks; print(frameworks.JAX_SERVER.format(port=${port}))`;
+  const program = execFileSync(PYTHON, ["-c", text], { encoding: "utf8" });
+  const server = spawn(JAX, ["-c", program], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, JAX_PLATFORMS: "cpu" } });
+  await new Promise((resolve) => createInterface(server.stdout).once("line", resolve));
+  return { address: `localhost:${port}`, stop: () => server.kill("SIGKILL") };
 }
 
 let logdir;
@@ -79,6 +93,20 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
     await h.screenshot(tab, `capture-opened-${name}`);
     h.assertClean(tab);
     await tab.page.close();
+  });
+
+  test("captures from a JAX program", { skip: existsSync(JAX) ? false : "no environment with JAX: run scripts/setup_frameworks" }, async () => {
+    const jax = await jaxProgram();
+    const tab = await openDialog(browser());
+    const before = h.query(tab).get("run");
+    await fill(tab, "service", jax.address);
+    await press(tab, "CAPTURE");
+    await h.until("the new run in the address", () => h.query(tab).get("run") !== before && h.query(tab).get("run"), 30_000);
+    assert.equal(h.query(tab).get("tool"), "overview_page");
+    await h.screenshot(tab, `capture-jax-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+    jax.stop();
   });
 
   test("says what is wrong with an address before anything is sent, and what a probe finds", async () => {

@@ -32,7 +32,8 @@ export function temporaryDirectory(prefix = "profile-test-") {
   return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-function freePort() {
+/** A port of this machine that nobody uses now. */
+export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on("error", reject);

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import socket
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from builders import frameworks
 from builders.board import Board
+from builders.fake_profiler import XSPACE, serving
 
 import tpu_profile_plugin
 from tpu_profile_plugin.capture import CaptureFailed
@@ -145,3 +147,22 @@ def test_what_the_frameworks_write_opens(tmp_path, name, program):
     assert run.problems == []
     assert lines(run) > 10
     assert run.answer("overview_page")
+
+
+CAPTURE = """
+import google.protobuf, sys
+sys.path.insert(0, {root!r})
+import tpu_profile_plugin
+result = tpu_profile_plugin.capture({address!r}, {logdir!r}, duration_ms=50)
+assert result["workers"][0]["bytes"] == {size}, result
+assert google.protobuf.__version__.startswith({version!r}), google.protobuf.__version__
+"""
+
+
+@pytest.mark.parametrize(("name", "version"), [("tf215", "4.25"), ("tf", "")])
+def test_the_client_loads_beside_the_protobuf_of_tensorflow(tmp_path, name, version):
+    python = frameworks.python_of(name)
+    root = str(Path(tpu_profile_plugin.__file__).parents[1])
+    with serving() as fake:
+        values = {"root": root, "address": fake.address, "logdir": str(tmp_path), "size": len(XSPACE)}
+        frameworks.run_program(python, CAPTURE, version=version, **values)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -226,3 +228,13 @@ def test_a_tpu_name_away_from_its_cloud_says_what_to_enter(board, monkeypatch):
     answer = post(board, "capture_profile", {"service_addr": "my-tpu", "is_tpu_name": True})
     assert code(answer) == (501, "not_available")
     assert "Enter the workers' addresses instead" in answer.json["error"]["message"]
+
+
+def test_the_plugin_stays_light_until_somebody_captures():
+    program = (
+        "import sys, tpu_profile_plugin.server.app, tpu_profile_plugin.server.options, tpu_profile_plugin.cli; "
+        "heavy = ('grpc', 'google.protobuf', 'numpy', 'tpu_profile_plugin.capture'); "
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

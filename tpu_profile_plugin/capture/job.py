@@ -67,6 +67,7 @@ class Job:
         self._cancelled = threading.Event()
         self._ended = threading.Event()
         self._starts: float = 0.0
+        self._pausing = False
         self._began = time.monotonic()
         self._seconds = 0.0
         self.session: Session = open_session(logdir, options.session_id, names.values())
@@ -151,6 +152,8 @@ class Job:
 
     def _phase(self) -> str:
         now = time.time()
+        if self._pausing:
+            return "retry"
         if not self._starts:
             return "connecting"
         if now < self._starts:
@@ -170,8 +173,10 @@ class Job:
             for attempt in range(1, self.options.retries + 2):
                 todo = [w for w in self.workers if w.state != "done" and (w.failure is None or w.failure.kind.retry)]
                 pause_s = min(10.0, self._back_off_s * 2 ** (attempt - 2)) if attempt > 1 else 0.0
+                self._pausing = attempt > 1 and bool(todo)
                 if not todo or self._cancelled.wait(pause_s):
                     return
+                self._pausing = False
                 self._starts = 0.0
                 for worker in todo:
                     worker.attempt, worker.failure, worker.began = attempt, None, time.monotonic()

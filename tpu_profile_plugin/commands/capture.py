@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 HELP = "ask running programs for a profile"
 EXIT_CODES = "exit status: 0 all workers captured, 3 only some, 1 none, 2 wrong arguments, 130 cancelled"
 _BAR = 24
-_PHASES = {"connecting": "connecting", "delay": "waiting for the start", "receiving": "waiting for the profile"}
+_PHASES = {
+    "connecting": "connecting",
+    "delay": "waiting for the start",
+    "receiving": "waiting for the profile",
+    "retry": "trying again",
+}
 
 
 def define(parser: argparse.ArgumentParser) -> None:

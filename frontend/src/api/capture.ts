@@ -29,7 +29,7 @@ export interface CaptureWorker {
 export interface CaptureJob {
   job: string;
   state: "running" | "done" | "failed" | "cancelled";
-  phase: "connecting" | "delay" | "recording" | "receiving" | "ended";
+  phase: "connecting" | "delay" | "recording" | "receiving" | "retry" | "ended";
   run: string | null;
   session: string;
   created_ms: number;

@@ -90,6 +90,9 @@ export function CaptureDialog({ client, logdir, enabled, onClose, onRun, api: gi
           </footer>
           <details class="capture-advanced">
             <summary>The program has no profiler server?</summary>
+            <p>
+              Start one before the training loop: <code>jax.profiler.start_server(9012)</code> in JAX, <code>tf.profiler.experimental.server.start(6009)</code> in TensorFlow, <code>torch_xla.debug.profiler.start_server(9012)</code> in PyTorch/XLA. Or let the program write the profile itself:
+            </p>
             <CaptureHowTo logdir={logdir} />
           </details>
         </form>

@@ -3,7 +3,7 @@ import type { CaptureJob, CaptureWorker, ProbeResult, ProbeStep } from "../api/c
 import { formatBytes, formatCount } from "../base/format";
 
 const PHASES: Readonly<Record<CaptureJob["phase"], string>> = {
-  connecting: "Connecting", delay: "Waiting for the common start", recording: "Recording", receiving: "Waiting for the profile", ended: "Ended",
+  connecting: "Connecting", delay: "Waiting for the common start", recording: "Recording", receiving: "Waiting for the profile", retry: "Waiting before the next attempt", ended: "Ended",
 };
 
 /** Seconds with one decimal, as the elapsed time of something that runs. */
@@ -35,7 +35,7 @@ export function CaptureProgress({ job }: { job: CaptureJob }) {
         <span class="number">{seconds(job.seconds)}</span>
       </p>
       {job.state === "running" ? (
-        job.phase === "receiving" ? <progress class="capture-bar" aria-label="Waiting for the profile" /> : <progress class="capture-bar" max={job.duration_ms} value={value} aria-label="Recorded" />
+        job.phase === "receiving" || job.phase === "retry" ? <progress class="capture-bar" aria-label={PHASES[job.phase]} /> : <progress class="capture-bar" max={job.duration_ms} value={value} aria-label="Recorded" />
       ) : null}
       <WorkerTable job={job} />
       {job.warnings.map((warning) => (
