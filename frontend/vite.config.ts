@@ -28,6 +28,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     target: "es2022",
     cssMinify: true,
+    license: { fileName: "licenses.md" },
     chunkSizeWarningLimit: 1200,
   },
   test: {
