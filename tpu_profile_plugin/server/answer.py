@@ -33,7 +33,8 @@ _COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/s
 class Body:
     """Bytes to send, and their gzip form; the one that is not given is made when first asked for and kept.
 
-    `stable` is False when the files changed while the answer was made, so that nobody may keep it.
+    `stable` is False when the files changed while the answer was made, so that nobody may keep it; `kept` is False
+    when keeping it in memory is not worth the room.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Body:
     ) -> None:
         """Takes the plain form, or None and the gzip form as `packed`."""
         self.stable = True
+        self.kept = True
         self.content_type = content_type
         self.headers = headers
         self._plain = plain

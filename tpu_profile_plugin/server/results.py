@@ -81,7 +81,8 @@ class Results:
         body, durable = self._csv(order, fresh) if order.csv else self._build(order)
         body.stable = _unchanged(order)
         if body.stable:  # else the key may name other bytes than those that were read
-            self._memory.put(order.key, body)
+            if body.kept:
+                self._memory.put(order.key, body)
             if durable and self._disk is not None:
                 self._disk.put(order.key, body)
         return body
@@ -98,9 +99,10 @@ class Results:
         hosts = tuple(profile(index, file) for index, file in enumerate(order.hosts))
         raw = encode(order.tool.build(Inputs(order.located.run.name, hosts, order.params)))
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
-        if raw.encoding == "gzip":
-            return Body(None, raw.content_type, raw.headers, packed=raw.body), durable
-        return Body(raw.body, raw.content_type, raw.headers), durable
+        plain, packed = (None, raw.body) if raw.encoding == "gzip" else (raw.body, None)
+        body = Body(plain, raw.content_type, raw.headers, packed=packed)
+        body.kept = raw.memory
+        return body, durable
 
     def _csv(self, order: Order, fresh: bool) -> tuple[Body, bool]:
         from tpu_profile_plugin.tools.table import csv_of

@@ -28,6 +28,7 @@ class Raw:
       content_type: e.g. "application/json" or "application/octet-stream".
       disk: whether the answer may be kept in the cache on disk; None: yes, unless it is binary (windows of the
         timeline are many, and cheap to make again).
+      memory: whether it may be kept in memory; not worth it for large answers that are cheap to make again.
       encoding: "gzip" when the bytes are compressed already; "" when they are plain.
       headers: further headers of the answer, e.g. Content-Disposition.
     """
@@ -37,6 +38,7 @@ class Raw:
     disk: bool | None = None
     headers: tuple[tuple[str, str], ...] = ()
     encoding: Literal["", "gzip"] = ""
+    memory: bool = True
 
 
 Payload = Table | tuple[Table, ...] | Json | Raw

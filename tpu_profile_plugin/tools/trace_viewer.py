@@ -19,6 +19,9 @@ from tpu_profile_plugin.units import PS_PER_MS
 _STREAMING_RESOLUTION = 8000
 _CANVAS_RESOLUTION = 2000
 _MOST_COLUMNS = 1_000_000
+_LARGEST_KEPT = 1 << 20
+"""Larger answers for a window are made anew each time, which takes milliseconds."""
+
 _SWITCH = ("0", "1", "false", "true")
 
 PARAMS = (
@@ -81,7 +84,8 @@ def _streaming(inputs: Inputs) -> Raw:
     for host, (_, trace) in zip(inputs.hosts, hosts, strict=True):
         # Once per host: the first answer is ready, the next will be a closer look.
         host.derive("trace_settled", lambda _, trace=trace: settle(trace))  # type: ignore[misc]
-    return Raw(body, disk=False, encoding="gzip")
+    closer = inputs.params["start_time_ms"] is not None or inputs.params["end_time_ms"] is not None
+    return Raw(body, disk=False, encoding="gzip", memory=not closer or len(body) <= _LARGEST_KEPT)
 
 
 def _details(inputs: Inputs, hosts: Sequence[trace_json.Host], fixed: Text, full: Window) -> Raw:
