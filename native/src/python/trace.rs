@@ -14,7 +14,7 @@ use crate::trace::deflate::{self, Packed};
 use crate::trace::order::decode_flow;
 use crate::trace::payload::{self, Container, Strings};
 use crate::trace::select::{self, Query, Selection};
-use crate::trace::{Names, TrackId, counter, json, legacy, lod, search};
+use crate::trace::{Names, TrackId, counter, json, legacy, lod, script, search, typed};
 use crate::trace_events;
 
 type Read<'py, T> = PyReadonlyArray1<'py, T>;
@@ -191,7 +191,7 @@ impl Trace {
     fn flow(&self, track: usize, index: u32) -> Option<(u64, &'static str, &'static str)> {
         let event = self.inner.track_events.get(track)?.checked_add(index)?;
         let flow = decode_flow(self.inner.flow.get(event as usize)?);
-        Some((flow.id, json::category(&flow), args::direction(&flow)))
+        Some((flow.id, script::category(&flow), args::direction(&flow)))
     }
 
     /// All events of a flow by time: (track, index within the track); at most `limit`.
@@ -304,8 +304,10 @@ fn trace_json_packed<'py>(
     parts.extend(without_gil(py, || Ok(json::Plan::new(&hosts).pack()))?);
     parts.extend(after);
     PyBytes::new_with(py, deflate::file_size(&parts), |memory| {
-        deflate::write_file(parts, memory);
-        Ok(())
+        without_gil(py, || {
+            deflate::write_file(parts, memory);
+            Ok(())
+        })
     })
 }
 
@@ -413,7 +415,7 @@ fn trace_typed<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (args, frames) = (args.view()?, frames.as_slice()?);
     let host = json::Host { trace: &trace.get().inner, chosen: &selection.get().inner, pid_offset, threads };
-    let bytes = without_gil(py, || Ok(json::typed(&host, &args, frames)))?;
+    let bytes = without_gil(py, || Ok(typed::typed(&host, &args, frames)))?;
     Ok(PyBytes::new(py, &bytes))
 }
 

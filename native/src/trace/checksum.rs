@@ -1,74 +1,11 @@
 //! CRC-32 as gzip wants it, in a form that can be put together from parts: registers without the first and last inversion.
 
-/// Polynomial of gzip, reflected.
-const POLYNOMIAL: u32 = 0xedb8_8320;
-
-const TABLES: [[u32; 256]; 8] = tables();
-
-const fn tables() -> [[u32; 256]; 8] {
-    let mut all = [[0u32; 256]; 8];
-    let mut i = 0;
-    while i < 256 {
-        let mut value = i as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            value = if value & 1 == 1 { (value >> 1) ^ POLYNOMIAL } else { value >> 1 };
-            bit += 1;
-        }
-        all[0][i] = value;
-        i += 1;
-    }
-    let mut k = 1;
-    while k < 8 {
-        let mut i = 0;
-        while i < 256 {
-            all[k][i] = (all[k - 1][i] >> 8) ^ all[0][(all[k - 1][i] & 0xff) as usize];
-            i += 1;
-        }
-        k += 1;
-    }
-    all
-}
-
 /// The register after some bytes.
 #[inline]
-pub fn update(mut register: u32, bytes: &[u8]) -> u32 {
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let mut word = [0u8; 8];
-        word.copy_from_slice(chunk);
-        let word = u64::from_le_bytes(word) ^ u64::from(register);
-        register = 0;
-        for (k, table) in TABLES.iter().rev().enumerate() {
-            register ^= table[(word >> (8 * k)) as usize & 0xff];
-        }
-    }
-    for &byte in chunks.remainder() {
-        register = (register >> 8) ^ TABLES[0][((register ^ u32::from(byte)) & 0xff) as usize];
-    }
-    register
-}
-
-/// What a register becomes after `length` zero bytes: a linear map, as a table per byte of the register.
-pub struct Shift([[u32; 256]; 4]);
-
-impl Shift {
-    pub fn new(length: u64) -> Self {
-        let map = power(length);
-        let mut table = [[0u32; 256]; 4];
-        for (k, part) in table.iter_mut().enumerate() {
-            for (i, entry) in part.iter_mut().enumerate() {
-                *entry = apply(&map, (i as u32) << (8 * k));
-            }
-        }
-        Shift(table)
-    }
-
-    #[inline]
-    pub fn apply(&self, register: u32) -> u32 {
-        let [a, b, c, d] = register.to_le_bytes();
-        self.0[0][a as usize] ^ self.0[1][b as usize] ^ self.0[2][c as usize] ^ self.0[3][d as usize]
-    }
+pub fn update(register: u32, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new_with_initial(!register);
+    hasher.update(bytes);
+    !hasher.finalize()
 }
 
 /// The register after what gave `part` from zero, `length` bytes, follows what gave `register`.
@@ -126,7 +63,6 @@ mod tests {
             let (a, b) = text.split_at(cut);
             let whole = update(!0, &text);
             assert_eq!(join(update(!0, a), update(0, b), b.len() as u64), whole);
-            assert_eq!(Shift::new(b.len() as u64).apply(update(!0, a)) ^ update(0, b), whole);
         }
     }
 }

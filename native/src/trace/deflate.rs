@@ -1,162 +1,22 @@
 //! Writes a compressed stream directly, without searching for repetitions: the writer says what it repeats.
 //!
-//! One fixed code, made for numbers between known texts, serves all streams; a text that was written before becomes a
-//! reference, digits are coded two at a time. That is faster than writing the plain text and compressing it.
-
-use std::sync::OnceLock;
+//! One fixed code serves all streams; a text that was written before becomes a reference, digits are coded three at a
+//! time. That is faster than writing the plain text and compressing it. The plain text is written nevertheless, a few
+//! thousand bytes at a time, because its checksum is made fastest from longer runs.
 
 use super::checksum;
-use super::pieces::{Pieces, Writer};
-use super::text::{format_micro, format_uint};
+use super::huffman::{Bits, Codes, Digits, LONGEST, SHORTEST, codes, distance_symbol};
+use super::pieces::{PAD, Pieces, Writer};
+use crate::memory::ask_for_huge_pages;
 
-/// How far back a reference may reach, and how long it may be.
-const WINDOW: u32 = 1 << 15;
-const LONGEST: usize = 258;
-const SHORTEST: usize = 3;
+/// How far back a reference may reach.
+const WINDOW: u64 = 1 << 15;
 
-/// The first of the sixteen characters among which those of numbers are.
-const FIRST: u8 = b'-';
+/// Plain text that waits for its checksum.
+const TEXT: usize = 1 << 14;
 
-const END: usize = 256;
-const SYMBOLS: usize = 286;
-const DISTANCES: usize = 30;
-
-/// Bits in the order of the stream, and how many.
-type Bits = (u32, u8);
-
-struct Codes {
-    literals: [Bits; 256],
-    /// Two characters of numbers: minus, point, digits.
-    pairs: [Bits; 256],
-    /// Length symbols with their extra bits, by length.
-    lengths: [Bits; LONGEST + 1],
-    end: Bits,
-    /// Distance symbols without extra bits.
-    distances: [Bits; DISTANCES],
-    /// What stands before the first symbol of a block.
-    header: Vec<Bits>,
-}
-
-fn codes() -> &'static Codes {
-    static CODES: OnceLock<Codes> = OnceLock::new();
-    CODES.get_or_init(Codes::new)
-}
-
-/// (base, extra bits) of the length symbols from 257 on.
-const LENGTHS: [(u16, u8); 29] = [
-    (3, 0),
-    (4, 0),
-    (5, 0),
-    (6, 0),
-    (7, 0),
-    (8, 0),
-    (9, 0),
-    (10, 0),
-    (11, 1),
-    (13, 1),
-    (15, 1),
-    (17, 1),
-    (19, 2),
-    (23, 2),
-    (27, 2),
-    (31, 2),
-    (35, 3),
-    (43, 3),
-    (51, 3),
-    (59, 3),
-    (67, 4),
-    (83, 4),
-    (99, 4),
-    (115, 4),
-    (131, 5),
-    (163, 5),
-    (195, 5),
-    (227, 5),
-    (258, 0),
-];
-
-impl Codes {
-    fn new() -> Self {
-        let mut sizes = code_sizes(&weights());
-        sizes.resize(SYMBOLS, 0);
-        let symbols = canonical(&sizes);
-        // Distances of one event are the usual ones.
-        let distance_sizes: Vec<u8> = (0..DISTANCES).map(|d| if d == 13 || d == 14 { 4 } else { 5 }).collect();
-        let distances = canonical(&distance_sizes);
-        let literals: [Bits; 256] = std::array::from_fn(|i| symbols[i]);
-        let pairs = std::array::from_fn(|i| {
-            let ((a, n), (b, m)) = (literals[FIRST as usize + i / 16], literals[FIRST as usize + i % 16]);
-            (a | b << n, n + m)
-        });
-        let lengths = std::array::from_fn(|length| {
-            let at = LENGTHS.partition_point(|&(base, _)| (base as usize) <= length).saturating_sub(1);
-            let (base, _) = LENGTHS[at];
-            let (bits, n) = symbols[257 + at];
-            (bits | ((length.saturating_sub(base as usize) as u32) << n), n + LENGTHS[at].1)
-        });
-        let mut header = vec![(0, 1), (2, 2), (29, 5), (29, 5), (15, 4)];
-        // Sizes 0 to 15 are written with four bits each; the three symbols for runs are not used.
-        header.extend((0..19).map(|i| (if i < 3 { 0 } else { 4 }, 3)));
-        let plain = canonical(&[4; 16]);
-        header.extend(sizes.iter().chain(&distance_sizes).map(|&size| plain[size as usize]));
-        Codes { literals, pairs, lengths, end: symbols[END], distances: std::array::from_fn(|i| distances[i]), header }
-    }
-}
-
-/// How often each symbol is expected: digits and references, then what names are made of.
-fn weights() -> Vec<u32> {
-    (0..SYMBOLS)
-        .map(|symbol| match symbol {
-            0x30..=0x39 => 2200,
-            0x2e => 1600,
-            0x61..=0x7a | 0x5f | 0x2d | 0x3a | 0x22 => 24,
-            0x20..=0x7e => 12,
-            END => 8,
-            257..=263 => 500,
-            264..=276 => 700,
-            277..=285 => 60,
-            _ => 8,
-        })
-        .collect()
-}
-
-/// Sizes of a Huffman code.
-fn code_sizes(weights: &[u32]) -> Vec<u8> {
-    // Parents of leaves and inner nodes; joining the two lightest until one is left.
-    let mut parent = vec![0usize; weights.len()];
-    let mut heap: std::collections::BinaryHeap<_> =
-        weights.iter().enumerate().map(|(i, &weight)| std::cmp::Reverse((weight, i))).collect();
-    while let (Some(std::cmp::Reverse((a, i))), Some(std::cmp::Reverse((b, j)))) = (heap.pop(), heap.pop()) {
-        let node = parent.len();
-        parent.push(0);
-        parent[i] = node;
-        parent[j] = node;
-        heap.push(std::cmp::Reverse((a + b, node)));
-        if heap.len() == 1 {
-            break;
-        }
-    }
-    let mut depth = vec![0u8; parent.len()];
-    for node in (0..parent.len().saturating_sub(1)).rev() {
-        depth[node] = depth[parent[node]] + 1;
-    }
-    depth.truncate(weights.len());
-    depth
-}
-
-/// Codes by size, then symbol, reversed for the stream.
-fn canonical(sizes: &[u8]) -> Vec<Bits> {
-    let mut next = 0u32;
-    let mut codes = vec![(0, 0); sizes.len()];
-    for size in 1..=15u8 {
-        for (code, _) in codes.iter_mut().zip(sizes).filter(|(_, s)| **s == size) {
-            *code = (next.reverse_bits() >> (32 - u32::from(size)), size);
-            next += 1;
-        }
-        next <<= 1;
-    }
-    codes
-}
+/// Room for what is written without a look at the room: one number, or one reference.
+const SLACK: usize = 64;
 
 /// A part of a stream that ends at a byte, and what its plain text was.
 pub struct Packed {
@@ -169,130 +29,282 @@ pub struct Packed {
 /// Writes one block.
 pub struct Packer {
     codes: &'static Codes,
+    /// Zeros behind `at`.
     out: Vec<u8>,
+    at: usize,
+    /// Bits that do not make a byte yet.
     word: u64,
     filled: u32,
+    text: Box<[u8; TEXT]>,
+    end: usize,
+    /// Where `text` begins in the plain text.
     position: u64,
+    register: u32,
     /// Where each piece stood last, plus one; 0: nowhere.
     last: Vec<u64>,
-    register: u32,
 }
 
 impl Packer {
-    pub fn new(pieces: &Pieces) -> Self {
+    /// `expected` compressed bytes, about.
+    pub fn new(pieces: &Pieces, expected: usize) -> Self {
         let codes = codes();
         let mut packer = Packer {
             codes,
-            out: Vec::new(),
+            out: vec![0; expected + 1024],
+            at: 0,
             word: 0,
             filled: 0,
+            text: Box::new([0; TEXT]),
+            end: 0,
             position: 0,
-            last: vec![0; pieces.len()],
             register: 0,
+            last: vec![0; pieces.len()],
         };
-        for &bits in &codes.header {
-            packer.push(bits);
+        for &(bits, count) in &codes.header {
+            packer.write(|out| out.push(u64::from(bits), u32::from(count)));
         }
         packer
     }
 
-    /// Adds at most 32 bits.
+    /// Writes with the state in registers; there must be room.
+    #[inline(always)]
+    fn write(&mut self, work: impl FnOnce(&mut Cursor)) {
+        let mut cursor = Cursor {
+            codes: self.codes,
+            out: &mut self.out,
+            at: self.at,
+            word: self.word,
+            filled: self.filled,
+            text: &mut self.text[..],
+            end: self.end,
+            position: self.position,
+            last: &mut self.last,
+        };
+        work(&mut cursor);
+        (self.at, self.word, self.filled, self.end) = (cursor.at, cursor.word, cursor.filled, cursor.end);
+    }
+
+    /// Makes room for `length` characters of text and `size` bytes of stream.
     #[inline]
-    fn push(&mut self, (bits, count): Bits) {
-        self.word |= u64::from(bits) << self.filled;
-        self.filled += u32::from(count);
-        if self.filled >= 32 {
-            self.out.extend_from_slice(&(self.word as u32).to_le_bytes());
-            self.word >>= 32;
-            self.filled -= 32;
+    fn room(&mut self, length: usize, size: usize) {
+        if self.end + length > TEXT {
+            self.check();
+        }
+        if self.at + size > self.out.len() {
+            let more = self.out.len() + size;
+            self.out.resize(self.out.len() + more, 0);
         }
     }
 
-    #[inline]
-    fn reference(&mut self, mut length: usize, distance: u32) {
-        while length > 0 {
-            // The rest of a long one must not become too short to be written.
-            let part =
-                if length > LONGEST && length < LONGEST + SHORTEST { LONGEST - SHORTEST } else { length.min(LONGEST) };
-            self.push(self.codes.lengths[part]);
-            let (symbol, extra, count) = distance_symbol(distance);
-            let (bits, n) = self.codes.distances[symbol];
-            self.push((bits | extra << n, n + count));
-            length -= part;
-        }
+    #[cold]
+    fn check(&mut self) {
+        self.register = checksum::update(self.register, &self.text[..self.end]);
+        self.position += self.end as u64;
+        self.end = 0;
     }
 
-    /// Characters of a number.
-    #[inline]
-    fn digits(&mut self, text: &[u8]) {
-        let mut pairs = text.chunks_exact(2);
-        for pair in &mut pairs {
-            let at = |byte: u8| (byte.wrapping_sub(FIRST) & 15) as usize;
-            self.push(self.codes.pairs[at(pair[0]) * 16 + at(pair[1])]);
-        }
-        for &byte in pairs.remainder() {
-            self.push(self.codes.literals[byte as usize]);
-        }
+    /// The text of a long piece goes to the checksum directly.
+    #[cold]
+    fn long(&mut self, pieces: &Pieces, number: u32) {
+        self.check();
+        let text = pieces.text(number);
         self.register = checksum::update(self.register, text);
         self.position += text.len() as u64;
     }
 
+    /// Reference to a piece that is longer than one may be.
+    #[cold]
+    fn references(&mut self, mut length: usize, distance: u32) {
+        while length > 0 {
+            // The rest of a long one must not become too short to be written.
+            let part =
+                if length > LONGEST && length < LONGEST + SHORTEST { LONGEST - SHORTEST } else { length.min(LONGEST) };
+            let reference = self.codes.lengths[part];
+            self.write(|out| out.reference(reference, distance));
+            length -= part;
+        }
+    }
+
     /// Ends the block, and the stream at a byte.
     pub fn finish(mut self) -> Packed {
-        self.push(self.codes.end);
-        self.push((0, 3));
-        while self.filled > 0 {
-            self.out.push(self.word as u8);
-            self.word >>= 8;
-            self.filled = self.filled.saturating_sub(8);
+        self.room(0, SLACK);
+        let (bits, count) = self.codes.end;
+        self.write(|out| out.push(u64::from(bits), u32::from(count) + 3));
+        if self.filled > 0 {
+            self.write(|out| out.push(0, 8 - out.filled));
         }
+        self.check();
+        self.out.truncate(self.at);
         self.out.extend_from_slice(&[0, 0, 0xff, 0xff]);
         Packed { bytes: self.out, length: self.position, register: self.register }
     }
 }
 
-/// Symbol, extra bits and their number.
-#[inline]
-fn distance_symbol(distance: u32) -> (usize, u32, u8) {
-    let from_zero = distance - 1;
-    if from_zero < 4 {
-        return (from_zero as usize, 0, 0);
+/// What is written to next, kept in registers over several writes.
+struct Cursor<'a> {
+    codes: &'static Codes,
+    out: &'a mut [u8],
+    at: usize,
+    word: u64,
+    filled: u32,
+    text: &'a mut [u8],
+    end: usize,
+    position: u64,
+    last: &'a mut [u64],
+}
+
+impl Cursor<'_> {
+    /// Adds at most 56 bits.
+    #[inline(always)]
+    fn push(&mut self, bits: u64, count: u32) {
+        self.word |= bits << self.filled;
+        self.filled += count;
+        self.out[self.at..self.at + 8].copy_from_slice(&self.word.to_le_bytes());
+        self.at += (self.filled / 8) as usize;
+        self.word >>= self.filled & 56;
+        self.filled &= 7;
     }
-    let log = from_zero.ilog2();
-    let extra = log - 1;
-    let half = from_zero >> extra & 1;
-    ((2 * log + half) as usize, from_zero & ((1 << extra) - 1), extra as u8)
+
+    #[inline(always)]
+    fn reference(&mut self, (length, n): Bits, distance: u32) {
+        let (symbol, extra, count) = distance_symbol(distance);
+        let (bits, m) = self.codes.distances[symbol];
+        let distance = u64::from(bits) | u64::from(extra) << m;
+        self.push(u64::from(length) | distance << n, u32::from(n + m + count));
+    }
+
+    /// Writes a piece whose text is not longer than a reference may be.
+    #[inline(always)]
+    fn piece(&mut self, pieces: &Pieces, number: u32) {
+        let piece = pieces.piece(number);
+        let here = self.position + self.end as u64 + 1;
+        let last = std::mem::replace(&mut self.last[number as usize], here);
+        // What a step copies too much is overwritten by what follows.
+        for (to, from) in self.text[self.end..].chunks_exact_mut(PAD).zip(pieces.padded(number)) {
+            to.copy_from_slice(from);
+        }
+        self.end += piece.length();
+        if is_near(last, here) && piece.length() >= SHORTEST {
+            self.reference(piece.reference, (here - last) as u32);
+        } else {
+            self.code(pieces, number);
+        }
+    }
+
+    #[inline(always)]
+    fn code(&mut self, pieces: &Pieces, number: u32) {
+        for &(bits, count) in pieces.code(number) {
+            self.push(bits, u32::from(count));
+        }
+    }
+
+    #[inline(always)]
+    fn digits<const N: usize>(&mut self, digits: [Digits; N]) {
+        let (mut bits, mut count) = (0, 0);
+        for part in digits {
+            self.text[self.end..self.end + 4].copy_from_slice(&part.text);
+            self.end += usize::from(part.length);
+            bits |= u64::from(part.bits) << count;
+            count += u32::from(part.count);
+        }
+        self.push(bits, count);
+    }
+
+    #[inline(always)]
+    fn number(&mut self, value: u64) {
+        if value >= 1_000_000_000 {
+            return self.long_number(value);
+        }
+        let value = value as u32;
+        let (low, middle, high) = (value % 1000, value / 1000 % 1000, value / 1_000_000);
+        let (first, three) = (&self.codes.first, &self.codes.three);
+        if value < 1000 {
+            self.digits([first[low as usize]]);
+        } else if value < 1_000_000 {
+            self.digits([first[middle as usize], three[low as usize]]);
+        } else {
+            self.digits([first[high as usize], three[middle as usize], three[low as usize]]);
+        }
+    }
+
+    #[inline(never)]
+    fn long_number(&mut self, value: u64) {
+        self.number(value / 1_000_000_000);
+        let low = (value % 1_000_000_000) as usize;
+        let three = &self.codes.three;
+        self.digits([three[low / 1_000_000], three[low / 1000 % 1000], three[low % 1000]]);
+    }
+
+    #[inline(always)]
+    fn micro(&mut self, value: i64) {
+        if value < 0 {
+            self.digits([self.codes.minus]);
+        }
+        let magnitude = value.unsigned_abs();
+        self.number(magnitude / 1_000_000);
+        let (rest, three) = ((magnitude % 1_000_000) as usize, &self.codes.three);
+        if rest % 1000 > 0 {
+            self.digits([self.codes.point, three[rest / 1000], three[rest % 1000]]);
+        } else if rest > 0 {
+            self.digits([self.codes.point, three[rest / 1000]]);
+        }
+    }
+}
+
+#[inline(always)]
+fn is_near(last: u64, here: u64) -> bool {
+    last > 0 && here - last <= WINDOW
 }
 
 impl Writer for Packer {
     #[inline]
     fn piece(&mut self, pieces: &Pieces, number: u32) {
         let length = pieces.piece(number).length();
-        let last = std::mem::replace(&mut self.last[number as usize], self.position + 1);
-        let distance = (self.position + 1).wrapping_sub(last);
-        if last > 0 && distance <= u64::from(WINDOW) && length >= SHORTEST {
-            self.reference(length, distance as u32);
-        } else {
-            for &byte in pieces.text(number) {
-                self.push(self.codes.literals[byte as usize]);
-            }
+        if length <= LONGEST {
+            self.room(LONGEST + PAD, SLACK + 2 * LONGEST);
+            return self.write(|out| out.piece(pieces, number));
         }
-        self.register = pieces.register(number, self.register);
-        self.position += length as u64;
+        self.room(0, SLACK + 2 * length);
+        let here = self.position + self.end as u64 + 1;
+        let last = std::mem::replace(&mut self.last[number as usize], here);
+        self.long(pieces, number);
+        if is_near(last, here) {
+            self.references(length, (here - last) as u32);
+        } else {
+            self.write(|out| out.code(pieces, number));
+        }
     }
 
     #[inline]
     fn uint(&mut self, value: u64) {
-        let mut scratch = [0u8; 20];
-        let from = format_uint(&mut scratch, value);
-        self.digits(&scratch[from..]);
+        self.room(SLACK, SLACK);
+        self.write(|out| out.number(value));
     }
 
     #[inline]
     fn micro(&mut self, value: i64) {
-        let mut scratch = [0u8; 28];
-        let range = format_micro(&mut scratch, value);
-        self.digits(&scratch[range]);
+        self.room(SLACK, SLACK);
+        self.write(|out| out.micro(value));
+    }
+
+    #[inline]
+    fn interval(&mut self, pieces: &Pieces, [before, name, between]: [u32; 3], begin: i64, duration: i64) {
+        let lengths = [before, name, between].map(|number| pieces.piece(number).length());
+        if lengths.iter().any(|&length| length > LONGEST) {
+            self.piece(pieces, before);
+            self.piece(pieces, name);
+            self.micro(begin);
+            self.piece(pieces, between);
+            return self.micro(duration);
+        }
+        self.room(3 * (LONGEST + PAD) + 2 * SLACK, 3 * (2 * LONGEST + SLACK));
+        self.write(|out| {
+            out.piece(pieces, before);
+            out.piece(pieces, name);
+            out.micro(begin);
+            out.piece(pieces, between);
+            out.micro(duration);
+        });
     }
 }
 
@@ -319,6 +331,7 @@ pub fn file_size(parts: &[Packed]) -> usize {
 
 /// Writes the gzip file into memory of exactly its size; every part is dropped once it is there.
 pub fn write_file(parts: Vec<Packed>, memory: &mut [u8]) {
+    ask_for_huge_pages(memory);
     let mut register = !0;
     let mut length = 0u64;
     let mut rest = memory;
@@ -337,26 +350,4 @@ pub fn write_file(parts: Vec<Packed>, memory: &mut [u8]) {
     put(&[1, 0, 0, 0xff, 0xff]);
     put(&(!register).to_le_bytes());
     put(&(length as u32).to_le_bytes());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_are_complete_and_short_enough() {
-        let sizes = code_sizes(&weights());
-        assert!(sizes.iter().all(|&size| (1..=15).contains(&size)));
-        assert_eq!(sizes.iter().map(|&size| 1u32 << (15 - size)).sum::<u32>(), 1 << 15);
-        assert_eq!((0..DISTANCES).map(|d| if d == 13 || d == 14 { 2 } else { 1 }).sum::<u32>(), 32);
-        assert!(sizes[b'0' as usize] <= 4);
-    }
-
-    #[test]
-    fn distance_symbols_of_the_standard() {
-        assert_eq!(
-            [1, 4, 5, 6, 7, 9, 12, 129, 32768].map(distance_symbol),
-            [(0, 0, 0), (3, 0, 0), (4, 0, 1), (4, 1, 1), (5, 0, 1), (6, 0, 2), (6, 3, 2), (14, 0, 6), (29, 8191, 13)]
-        );
-    }
 }

@@ -1,44 +1,17 @@
 //! The events of a trace viewer as JSON, written without a detour: plain into memory of the exact size, or compressed.
 
-use super::args::{self, Args};
 use super::deflate::{self, Packed, Packer};
-use super::order::{FLOW_IN, FLOW_OUT, Flow, decode_flow};
+use super::order::decode_flow;
 use super::pieces::{Pieces, Writer};
+use super::script::{Script, exact, flow_fields, serials, signed};
 use super::select::{Run, Selection};
 use super::text::{Meter, Page, Sink};
 use super::{NO_GROUP, Trace};
 use crate::memory::ask_for_huge_pages;
 use crate::parallel;
 
-/// Names of the flow categories; generic and legacy flows have none.
-const CATEGORIES: [&str; 18] = [
-    "",
-    "",
-    "tf_exec",
-    "tfrt_exec",
-    "batch_sched",
-    "PjRt",
-    "as_batch_sched",
-    "tfrt_rt",
-    "tpu_embed",
-    "gpu_launch",
-    "batcher",
-    "tpu_stream",
-    "tpu_launch",
-    "pathways_exec",
-    "pjrt_library_call",
-    "threadpool_event",
-    "jax_serving",
-    "sparsecore_offload",
-];
-
-/// Name of a flow category, empty when it has none.
-pub fn category(flow: &Flow) -> &'static str {
-    CATEGORIES.get(flow.category as usize).copied().unwrap_or("")
-}
-
-/// Largest integer that JavaScript holds exactly; larger ones are quoted.
-const EXACT: u64 = 1 << 53;
+/// Compressed bytes of an event, when there is much to write.
+const EVENT: usize = 32;
 
 /// What one host contributes to a body.
 pub struct Host<'a> {
@@ -47,119 +20,6 @@ pub struct Host<'a> {
     /// Added to every process id.
     pub pid_offset: u32,
     pub threads: usize,
-}
-
-/// The texts that all events have in common.
-#[derive(Default)]
-struct Words {
-    duration: u32,
-    z: u32,
-    phase: u32,
-    tail: u32,
-    with_group: u32,
-    group: u32,
-    group_tail: u32,
-    more: u32,
-    serial: u32,
-    next_serial: u32,
-    close: u32,
-    flow: u32,
-    quote: u32,
-    minus: u32,
-    flow_in: u32,
-    flow_out: u32,
-    categories: Vec<u32>,
-    id: u32,
-    pair_begin: u32,
-    pair_end: u32,
-    pair_category: Vec<u32>,
-}
-
-/// All texts of one host's events.
-struct Script {
-    pieces: Pieces,
-    words: Words,
-    /// By track: what stands before a name; by name: the name and what follows it.
-    tracks: Vec<u32>,
-    processes: Vec<u32>,
-    names: Vec<u32>,
-    /// By track: the end of a plain event and the beginning of the next one on the same track, without and with a group.
-    links: Vec<[u32; 2]>,
-}
-
-const UNUSED: u32 = u32::MAX;
-const TAIL: &[u8] = b",\"ph\":\"X\",\"args\":{\"uid\":0}}";
-const GROUP_TAIL: &[u8] = b",\"uid\":0}}";
-
-impl Script {
-    fn new(host: &Host) -> Self {
-        let trace = host.trace;
-        let mut pieces = Pieces::default();
-        let words = Words::new(&mut pieces);
-        let mut script = Script {
-            pieces,
-            words,
-            tracks: vec![UNUSED; trace.tracks.len()],
-            processes: vec![UNUSED; trace.tracks.len()],
-            names: vec![UNUSED; trace.names.len()],
-            links: vec![[UNUSED; 2]; trace.tracks.len()],
-        };
-        for run in &host.chosen.runs {
-            if script.tracks[run.track as usize] == UNUSED {
-                script.add_track(host, run.track as usize);
-            }
-        }
-        for &event in &host.chosen.events {
-            let name = trace.name[event as usize];
-            if script.names.get(name as usize) == Some(&UNUSED) {
-                script.names[name as usize] = script.pieces.add(&[trace.names.quoted(name), b",\"ts\":"].concat());
-            }
-        }
-        script
-    }
-
-    fn add_track(&mut self, host: &Host, track: usize) {
-        let id = host.trace.tracks[track];
-        let pid = id.pid.wrapping_add(host.pid_offset);
-        let prefix = format!(",{{\"pid\":{pid},\"tid\":{},\"name\":", id.tid);
-        self.tracks[track] = self.pieces.add(prefix.as_bytes());
-        self.processes[track] = self.pieces.add(format!(",{{\"pid\":{pid},\"name\":").as_bytes());
-        self.links[track] = [TAIL, GROUP_TAIL].map(|tail| self.pieces.add(&[tail, prefix.as_bytes()].concat()));
-    }
-}
-
-impl Words {
-    fn new(pieces: &mut Pieces) -> Self {
-        let named = |pieces: &mut Pieces, always: bool| -> Vec<u32> {
-            let text = |name: &&str| {
-                if name.is_empty() && !always { String::new() } else { format!(",\"cat\":\"{name}\"") }
-            };
-            CATEGORIES.iter().map(|name| pieces.add(text(name).as_bytes())).collect()
-        };
-        Words {
-            duration: pieces.add(b",\"dur\":"),
-            z: pieces.add(b"\"z\":"),
-            phase: pieces.add(b",\"ph\":\"X\",\"args\":{"),
-            tail: pieces.add(TAIL),
-            with_group: pieces.add(b",\"ph\":\"X\",\"args\":{\"group_id\":"),
-            group: pieces.add(b"\"group_id\":"),
-            group_tail: pieces.add(GROUP_TAIL),
-            more: pieces.add(b","),
-            serial: pieces.add(b"\"uid\":"),
-            next_serial: pieces.add(b"},\"z\":"),
-            close: pieces.add(b"}"),
-            flow: pieces.add(b",\"bind_id\":"),
-            quote: pieces.add(b"\""),
-            minus: pieces.add(b"-"),
-            flow_in: pieces.add(b",\"flow_in\":true"),
-            flow_out: pieces.add(b",\"flow_out\":true"),
-            categories: named(pieces, false),
-            id: pieces.add(b",\"id\":"),
-            pair_begin: pieces.add(b",\"ph\":\"b\",\"args\":{"),
-            pair_end: pieces.add(b",\"ph\":\"e\",\"args\":{"),
-            pair_category: named(pieces, true),
-        }
-    }
 }
 
 /// A body in parts that can be written independently.
@@ -235,7 +95,7 @@ impl<'a> Plan<'a> {
     pub fn pack(&self) -> Vec<Packed> {
         let work = |job: &Job| {
             let script = &self.scripts[job.script];
-            let mut packer = Packer::new(&script.pieces);
+            let mut packer = Packer::new(&script.pieces, job.len() * EVENT);
             job.emit(script, &mut packer);
             Ok(packer.finish())
         };
@@ -253,6 +113,10 @@ pub fn part(text: &[u8], packed: Option<&[u8]>) -> Packed {
 }
 
 impl Job<'_> {
+    fn len(&self) -> usize {
+        self.runs.iter().map(|(_, events)| events.len()).sum()
+    }
+
     fn emit(&self, script: &Script, out: &mut impl Writer) {
         for (run, events) in &self.runs {
             if run.asynchronous {
@@ -270,25 +134,20 @@ impl Job<'_> {
         let (pieces, words) = (&script.pieces, &script.words);
         let mut held: Option<usize> = None;
         for (i, &event) in events.iter().enumerate() {
-            match held {
-                Some(kind) => out.piece(pieces, script.links[track][kind]),
-                None => out.piece(pieces, script.tracks[track]),
-            }
-            held = self.event(script, event as usize, out);
+            let before = held.map_or(script.tracks[track], |kind| script.links[track][kind]);
+            held = self.event(script, before, event as usize, out);
             if let (Some(kind), true) = (held, i + 1 == events.len()) {
                 out.piece(pieces, [words.tail, words.group_tail][kind]);
             }
         }
     }
 
-    /// Writes an event from its name on; gives the end that is still to be written, if it is a plain one.
+    /// Writes an event behind the piece `before`; gives the end that is still to be written, if it is a plain one.
     #[inline]
-    fn event(&self, script: &Script, event: usize, out: &mut impl Writer) -> Option<usize> {
+    fn event(&self, script: &Script, before: u32, event: usize, out: &mut impl Writer) -> Option<usize> {
         let (trace, pieces, words) = (self.trace, &script.pieces, &script.words);
-        out.piece(pieces, script.names[trace.name[event] as usize]);
-        out.micro(trace.begin[event]);
-        out.piece(pieces, words.duration);
-        out.micro(trace.duration[event].max(1));
+        let texts = [before, script.names[trace.name[event] as usize], words.duration];
+        out.interval(pieces, texts, trace.begin[event], trace.duration[event].max(1));
         if let Some(value) = trace.flow.get(event) {
             flow_fields(script, &decode_flow(value), out);
         }
@@ -347,85 +206,9 @@ impl Job<'_> {
     }
 }
 
-fn flow_fields(script: &Script, flow: &Flow, out: &mut impl Writer) {
-    let (pieces, words) = (&script.pieces, &script.words);
-    out.piece(pieces, words.flow);
-    exact(script, flow.id, out);
-    out.piece(pieces, words.categories.get(flow.category as usize).copied().unwrap_or(words.categories[0]));
-    if flow.direction & FLOW_IN != 0 {
-        out.piece(pieces, words.flow_in);
-    }
-    if flow.direction & FLOW_OUT != 0 {
-        out.piece(pieces, words.flow_out);
-    }
-}
-
-/// The serial as `uid`, the end of the args, and as `z` when there is one.
-fn serials(script: &Script, serial: u8, out: &mut impl Writer) {
-    let (pieces, words) = (&script.pieces, &script.words);
-    out.piece(pieces, words.serial);
-    out.uint(u64::from(serial));
-    if serial > 0 {
-        out.piece(pieces, words.next_serial);
-        out.uint(u64::from(serial));
-    } else {
-        out.piece(pieces, words.close);
-    }
-    out.piece(pieces, words.close);
-}
-
-fn signed(script: &Script, value: i64, out: &mut impl Writer) {
-    if value < 0 {
-        out.piece(&script.pieces, script.words.minus);
-    }
-    out.uint(value.unsigned_abs());
-}
-
-fn exact(script: &Script, value: u64, out: &mut impl Writer) {
-    let quoted = value > EXACT;
-    if quoted {
-        out.piece(&script.pieces, script.words.quote);
-    }
-    out.uint(value);
-    if quoted {
-        out.piece(&script.pieces, script.words.quote);
-    }
-}
-
-/// Events with all their arguments, each behind a comma; `frames` is the stack frame per text.
-pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
-    let (trace, serial) = (host.trace, &host.trace.order(host.threads).serial);
-    let script = Script::new(host);
-    let write = |(run, events): (Run, &[u32])| {
-        let (mut out, mut list) = (Vec::new(), Vec::new());
-        for &event in events {
-            let event = event as usize;
-            out.put(script.pieces.text(script.tracks[run.track as usize]));
-            out.put(trace.names.quoted(trace.name[event]));
-            out.put(b",\"ts\":");
-            out.micro(trace.begin[event]);
-            out.put(b",\"dur\":");
-            out.micro(trace.duration[event].max(1));
-            if let Some(value) = trace.flow.get(event) {
-                flow_fields(&script, &decode_flow(value), &mut Plain { out: &mut out });
-            }
-            out.put(b",\"ph\":\"X\",");
-            args.collect(trace.source[event] as usize, &mut list);
-            args::typed(&mut out, args, &list, trace.group_of(event), frames, false);
-            if serial[event] > 0 {
-                out.put(b",\"z\":");
-                out.uint(u64::from(serial[event]));
-            }
-            out.put(b"}");
-        }
-        Ok(out)
-    };
-    parallel::run(host.threads, host.chosen.chunks(4096), write).unwrap_or_default().concat()
-}
-
 /// Writes pieces and numbers as plain text.
-struct Plain<'a, S: Sink> {
-    out: &'a mut S,
+pub struct Plain<'a, S: Sink> {
+    pub out: &'a mut S,
 }
 
 impl<S: Sink> Writer for Plain<'_, S> {

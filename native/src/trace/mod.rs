@@ -8,6 +8,7 @@ pub mod build;
 pub mod checksum;
 pub mod counter;
 pub mod deflate;
+pub mod huffman;
 pub mod json;
 pub mod legacy;
 pub mod levels;
@@ -16,10 +17,12 @@ pub mod order;
 pub mod payload;
 pub mod pieces;
 pub mod rows;
+pub mod script;
 pub mod search;
 pub mod select;
 pub mod sparse;
 pub mod text;
+pub mod typed;
 
 use std::sync::{Mutex, OnceLock};
 

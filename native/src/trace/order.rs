@@ -253,7 +253,7 @@ fn sort_slices(trace: &Trace, slices: &Slices, range: std::ops::Range<usize>, mu
                     let event = work.event(k);
                     work.run.push(event);
                 }
-                work.run.sort_by_cached_key(|&(e, t)| tie(trace, e, t));
+                work.run.sort_by(|&a, &b| before(trace, a, b));
                 for (serial, &event) in work.run.iter().enumerate() {
                     part.put(trace, at, event, begin, serial);
                     at += 1;
@@ -349,6 +349,12 @@ fn tie(trace: &Trace, event: u32, track: u32) -> (std::cmp::Reverse<i64>, u32, b
     let e = event as usize;
     let id = trace.tracks[track as usize];
     (std::cmp::Reverse(trace.duration[e]), id.pid, kind_of(trace, event) != Kind::Async, id.tid, trace.name[e])
+}
+
+/// Compares two events that begin together; most of them differ in length.
+fn before(trace: &Trace, a: (u32, u32), b: (u32, u32)) -> std::cmp::Ordering {
+    let length = |(event, _): (u32, u32)| trace.duration[event as usize];
+    length(b).cmp(&length(a)).then_with(|| tie(trace, a.0, a.1).cmp(&tie(trace, b.0, b.1)))
 }
 
 /// Sorts by the upper 22 bits in two passes, then what is equal there.

@@ -1,45 +1,73 @@
 //! Texts that an answer repeats: written as they are, or into a compressed stream as a reference to the last time.
 
-use std::collections::HashMap;
+use super::huffman::{Bits, LONGEST, codes};
 
-use super::checksum::{self, Shift};
+/// Texts may be copied in steps of this size.
+pub const PAD: usize = 32;
+
+/// The most bits that a stream takes at once.
+const MOST_BITS: u8 = 56;
 
 /// One text.
 pub struct Piece {
     start: u32,
     length: u32,
-    /// Checksum register after the text, from zero.
-    pub register: u32,
-    shift: u32,
+    code: u32,
+    code_length: u32,
+    /// Code of its length, if that is not more than a reference can have.
+    pub reference: Bits,
 }
 
 impl Piece {
+    #[inline]
     pub fn length(&self) -> usize {
         self.length as usize
     }
 }
 
-/// Numbered texts; texts of one length share a checksum shift.
+/// Numbered texts.
 #[derive(Default)]
 pub struct Pieces {
-    bytes: Vec<u8>,
+    /// Every text begins at a step.
+    bytes: Vec<[u8; PAD]>,
     list: Vec<Piece>,
-    shifts: Vec<Shift>,
-    by_length: HashMap<usize, u32>,
+    /// The texts as codes: bits in groups, and how many.
+    code: Vec<(u64, u8)>,
 }
 
 impl Pieces {
     /// Adds a text and gives its number.
     pub fn add(&mut self, text: &[u8]) -> u32 {
-        let next = self.shifts.len() as u32;
-        let shift = *self.by_length.entry(text.len()).or_insert(next);
-        if shift == next {
-            self.shifts.push(Shift::new(text.len() as u64));
+        let (start, code) = (self.bytes.len() as u32, self.code.len() as u32);
+        for step in text.chunks(PAD) {
+            let mut padded = [0; PAD];
+            padded[..step.len()].copy_from_slice(step);
+            self.bytes.push(padded);
         }
-        let start = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(text);
-        self.list.push(Piece { start, length: text.len() as u32, register: checksum::update(0, text), shift });
+        self.add_code(text);
+        self.list.push(Piece {
+            start,
+            length: text.len() as u32,
+            code,
+            code_length: self.code.len() as u32 - code,
+            reference: codes().lengths.get(text.len().min(LONGEST)).copied().unwrap_or_default(),
+        });
         self.list.len() as u32 - 1
+    }
+
+    fn add_code(&mut self, text: &[u8]) {
+        let literals = &codes().literals;
+        let (mut group, mut filled) = (0, 0);
+        for &byte in text {
+            let (bits, count) = literals[byte as usize];
+            if filled + count > MOST_BITS {
+                self.code.push((group, filled));
+                (group, filled) = (0, 0);
+            }
+            group |= u64::from(bits) << filled;
+            filled += count;
+        }
+        self.code.push((group, filled));
     }
 
     pub fn len(&self) -> usize {
@@ -57,15 +85,23 @@ impl Pieces {
 
     #[inline]
     pub fn text(&self, number: u32) -> &[u8] {
-        let piece = self.piece(number);
-        &self.bytes[piece.start as usize..(piece.start + piece.length) as usize]
+        &self.padded(number).as_flattened()[..self.piece(number).length()]
     }
 
-    /// The checksum register after the text.
+    /// The text with what fills its last step.
     #[inline]
-    pub fn register(&self, number: u32, before: u32) -> u32 {
+    pub fn padded(&self, number: u32) -> &[[u8; PAD]] {
         let piece = self.piece(number);
-        self.shifts[piece.shift as usize].apply(before) ^ piece.register
+        let start = piece.start as usize;
+        &self.bytes[start..start + piece.length().div_ceil(PAD)]
+    }
+
+    /// The text as groups of bits.
+    #[inline]
+    pub fn code(&self, number: u32) -> &[(u64, u8)] {
+        let piece = self.piece(number);
+        let start = piece.code as usize;
+        &self.code[start..start + piece.code_length as usize]
     }
 }
 
@@ -78,6 +114,15 @@ pub trait Writer {
 
     /// `value` / 10^6 exactly: no, three or six digits behind the point.
     fn micro(&mut self, value: i64);
+
+    /// Pieces before a begin, and one between it and a duration.
+    fn interval(&mut self, pieces: &Pieces, [before, name, between]: [u32; 3], begin: i64, duration: i64) {
+        self.piece(pieces, before);
+        self.piece(pieces, name);
+        self.micro(begin);
+        self.piece(pieces, between);
+        self.micro(duration);
+    }
 }
 
 #[cfg(test)]
@@ -85,12 +130,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn registers_follow_each_other() {
+    fn texts_of_any_length() {
         let mut pieces = Pieces::default();
-        let numbers = [pieces.add(b"abc"), pieces.add(b""), pieces.add(b"defgh"), pieces.add(b"xyz")];
-        assert_eq!(pieces.shifts.len(), 3);
-        let register = numbers.iter().fold(!0, |register, &number| pieces.register(number, register));
-        assert_eq!(register, checksum::update(!0, b"abcdefghxyz"));
-        assert_eq!(pieces.text(2), b"defgh");
+        let texts = [&b"abc"[..], b"", &[b'x'; PAD], &[b'y'; 3 * PAD + 1]];
+        for text in texts {
+            let number = pieces.add(text);
+            assert_eq!(pieces.text(number), text);
+            let bits: u32 = pieces.code(number).iter().map(|&(_, count)| u32::from(count)).sum();
+            let expected: u32 = text.iter().map(|&byte| u32::from(codes().literals[byte as usize].1)).sum();
+            assert_eq!(bits, expected);
+        }
     }
 }

@@ -54,7 +54,7 @@ pub fn select(trace: &Trace, query: &Query) -> Selection {
             .filter(|&k| matches!(order.kind[k as usize], Kind::Plain | Kind::Flow) && inside(k as usize))
             .collect()
     } else {
-        visible(trace, order, query, from.into_iter().chain(to))
+        visible(trace, order, query, from, to)
     };
     if query.asynchronous {
         let (from, to) = places(order, query);
@@ -102,27 +102,36 @@ fn places(order: &Order, query: &Query) -> (Vec<u32>, std::ops::Range<u32>) {
     (before, first as u32..last as u32)
 }
 
-fn visible(trace: &Trace, order: &Order, query: &Query, candidates: impl Iterator<Item = u32>) -> Vec<u32> {
+fn visible(trace: &Trace, order: &Order, query: &Query, before: Vec<u32>, during: std::ops::Range<u32>) -> Vec<u32> {
     let deepest = (0..LEVELS).find(|&l| resolution(l) <= query.resolution).unwrap_or(LEVELS - 1);
     let Ok(mut levels) = trace.levels.lock() else { return Vec::new() };
     let level = levels.up_to(trace, order, deepest);
-    let everything = deepest == LEVELS - 1;
+    let deepest = if deepest == LEVELS - 1 { u8::MAX } else { deepest };
     let mut state = Visibility::new(query.resolution, trace.tracks.len(), order.flow_count);
-    let mut kept = Vec::new();
-    for k in candidates {
+    let mut kept = Vec::with_capacity(during.len() / 4);
+    let mut test = |k: u32| {
         let place = k as usize;
-        if level[place] > deepest && !everything {
-            continue;
-        }
         let flow = match order.kind[place] {
             Kind::Plain => None,
             Kind::Flow => order.flow.index(place).map(|i| &order.flow.values()[i]),
-            _ => continue,
+            _ => return,
         };
         let (begin, end) = (order.begin[place], order.end[place]);
         if end >= query.begin && state.test(Seen { track: order.track[place] as usize, begin, end, flow }) {
             kept.push(k);
         }
+    };
+    before.into_iter().filter(|&k| level[k as usize] <= deepest).for_each(&mut test);
+    // Which are deep enough cannot be foreseen, so they are collected without a branch.
+    let mut found = [0; 1024];
+    for start in during.clone().step_by(found.len()) {
+        let mut count = 0;
+        let end = during.end.min(start.saturating_add(found.len() as u32));
+        for (k, &own) in (start..end).zip(&level[start as usize..end as usize]) {
+            found[count] = k;
+            count += usize::from(own <= deepest);
+        }
+        found[..count].iter().copied().for_each(&mut test);
     }
     kept
 }
@@ -130,7 +139,7 @@ fn visible(trace: &Trace, order: &Order, query: &Query, candidates: impl Iterato
 /// Groups places by track, keeping their order in time.
 pub fn by_track(trace: &Trace, order: &Order, kept: &[u32]) -> Selection {
     // Asynchronous events of a process come before its first track.
-    let slot = |k: u32| {
+    let slot = |&k: &u32| {
         let track = order.track[k as usize] as usize;
         if order.kind[k as usize] == Kind::Async {
             2 * trace.tracks.partition_point(|t| t.pid < trace.tracks[track].pid)
@@ -138,9 +147,10 @@ pub fn by_track(trace: &Trace, order: &Order, kept: &[u32]) -> Selection {
             2 * track + 1
         }
     };
+    let slots: Vec<u32> = kept.iter().map(|k| slot(k) as u32).collect();
     let mut next = vec![0u32; 2 * trace.tracks.len() + 1];
-    for &k in kept {
-        next[slot(k) + 1] += 1;
+    for &slot in &slots {
+        next[slot as usize + 1] += 1;
     }
     for i in 1..next.len() {
         next[i] += next[i - 1];
@@ -153,8 +163,8 @@ pub fn by_track(trace: &Trace, order: &Order, kept: &[u32]) -> Selection {
     };
     let runs = next.windows(2).enumerate().map(bounds).filter(|run| run.first < run.last).collect();
     let mut events = vec![0; kept.len()];
-    for &k in kept {
-        let at = &mut next[slot(k)];
+    for (&k, &slot) in kept.iter().zip(&slots) {
+        let at = &mut next[slot as usize];
         events[*at as usize] = order.event[k as usize];
         *at += 1;
     }
