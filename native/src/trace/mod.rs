@@ -20,8 +20,10 @@ pub mod rows;
 pub mod script;
 pub mod search;
 pub mod select;
+pub mod slice;
 pub mod sparse;
 pub mod text;
+mod track;
 pub mod typed;
 
 use std::sync::{Mutex, OnceLock};
