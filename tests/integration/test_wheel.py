@@ -64,7 +64,14 @@ def test_the_wheel_is_complete(wheel: Path) -> None:
     assert re.search(r"-cp310-abi3-\w+\.whl$", wheel.name)
     names = zipfile.ZipFile(wheel).namelist()
     package = {name.removeprefix("tpu_profile_plugin/") for name in names if name.startswith("tpu_profile_plugin/")}
-    assert {"plugin.py", "_native.pyi", "py.typed", "static/index.html", "static/index.js", "static/licenses.md"} <= package
+    assert {
+        "plugin.py",
+        "_native.pyi",
+        "py.typed",
+        "static/index.html",
+        "static/index.js",
+        "static/licenses.md",
+    } <= package
     assert [name for name in package if re.fullmatch(r"_native\.abi3\.(so|pyd)", name)]
     assert [name for name in package if re.fullmatch(r"static/static/[^/]+\.js", name)]
     strangers = {name.split("/")[0] for name in names} - {"tpu_profile_plugin"}
