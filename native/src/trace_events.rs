@@ -1,5 +1,6 @@
 //! Trace-event JSON, as JAX saves it beside a profile, turned into the bytes of an XSpace.
 //!
+//! Long because reading the JSON and writing the wire are halves of one translation that nothing else shares.
 //! One pass over the text finds the events; then planes, lines and metadata are written in wire format, so that everything
 //! else needs to know one format only. Processes keep their numbers where the reading side would give the same ones.
 

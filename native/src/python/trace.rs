@@ -1,4 +1,5 @@
 //! The timeline for Python: builds a trace once, then answers windows as bytes.
+//! Long because it is a list: one signature per kernel of the timeline, without logic of its own.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
