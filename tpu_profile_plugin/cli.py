@@ -46,7 +46,8 @@ def _serve(logdir: str, port: int) -> int:
 
     from tpu_profile_plugin.plugin import ProfilePluginLoader
 
-    board = program.TensorBoard([CorePluginLoader(), ProfilePluginLoader()], assets.get_default_assets_zip_provider())
+    loaders = [CorePluginLoader(), ProfilePluginLoader(alone=True)]
+    board = program.TensorBoard(loaders, assets.get_default_assets_zip_provider())
     board.configure(
         argv=["tpu-profile", "--logdir", logdir, "--port", str(port), "--host", "127.0.0.1", "--load_fast", "false"]
     )

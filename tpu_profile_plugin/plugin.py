@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import functools
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tensorboard.plugins import base_plugin
+
+from tpu_profile_plugin.rivals import advice, rivals
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.server.app import Server, WsgiApp
@@ -43,7 +46,10 @@ class ProfilePlugin(base_plugin.TBPlugin):  # type: ignore[misc]
 
 
 class ProfilePluginLoader(base_plugin.TBLoader):  # type: ignore[misc]
-    """What the entry point names."""
+    """What the entry point names; `alone`: the caller loads no plugins but ours, whatever is installed."""
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self.alone = alone
 
     def define_flags(self, parser: argparse.ArgumentParser) -> None:
         """Adds our flags to TensorBoard's command line."""
@@ -51,6 +57,10 @@ class ProfilePluginLoader(base_plugin.TBLoader):  # type: ignore[misc]
 
         define_flags(parser)
 
-    def load(self, context: Any) -> ProfilePlugin:
-        """The plugin."""
+    def load(self, context: Any) -> ProfilePlugin | None:
+        """The plugin; None where another package's has our name, because TensorBoard does not start with two."""
+        found = () if self.alone else rivals()
+        if found:
+            logging.getLogger("tpu_profile_plugin").warning("%s", advice(found))
+            return None
         return ProfilePlugin(context)

@@ -30,10 +30,12 @@ class Board:
 
         class Keeping(ProfilePluginLoader):
             def load(self, context: Any) -> ProfilePlugin:
-                loaded.append(super().load(context))
-                return loaded[-1]
+                plugin = super().load(context)
+                assert plugin is not None
+                loaded.append(plugin)
+                return plugin
 
-        app = application.TensorBoardWSGIApp(parsed, [Keeping()])
+        app = application.TensorBoardWSGIApp(parsed, [Keeping(alone=True)])
         self.plugin = loaded[0]
         self.client = Client(app)
         self.prefix = prefix + PREFIX

@@ -1,31 +1,50 @@
-"""`tpu-profile doctor`: what a logdir holds, what is wrong with it, and what each tool lacks."""
+"""`tpu-profile doctor`: whether the installation is sound, what a logdir holds, what is wrong, what each tool lacks."""
 
 from __future__ import annotations
 
 import argparse
+import platform
 from collections.abc import Iterator
+from importlib import metadata
 
+from tpu_profile_plugin import __version__
 from tpu_profile_plugin.reading import OpenLogdir, OpenRun
+from tpu_profile_plugin.rivals import OURS, advice, rivals
 
-HELP = "say what a logdir holds and what is wrong with it"
+HELP = "say what is wrong with the installation, and what a logdir holds"
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.epilog = "exit status: 0 all is well, 1 something is wrong"
-    parser.add_argument("logdir", help="a logdir, or one .xplane.pb file")
+    parser.add_argument("logdir", nargs="?", help="a logdir, or one .xplane.pb file; without one only the installation")
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints; returns the exit status."""
     import tpu_profile_plugin
 
-    place = tpu_profile_plugin.open(options.logdir)
     wrong = False
+    for bad, line in _installation():
+        wrong = wrong or bad
+        print(line)
+    if options.logdir is None:
+        return int(wrong)
+    print()
+    place = tpu_profile_plugin.open(options.logdir)
     for bad, line in _runs([place], [place.name]) if isinstance(place, OpenRun) else _logdir(place):
         wrong = wrong or bad
         print(line)
     return int(wrong)
+
+
+def _installation() -> Iterator[tuple[bool, str]]:
+    """Lines, each with whether it tells of something wrong."""
+    others = ", ".join(f"{name} {metadata.version(name)}" for name in ("tensorboard", "protobuf", "grpcio", "numpy"))
+    yield False, f"{OURS} {__version__} in Python {platform.python_version()}, with {others}"
+    found = rivals()
+    if found:
+        yield True, f"  WRONG {advice(found)}"
 
 
 def _logdir(place: OpenLogdir) -> Iterator[tuple[bool, str]]:
