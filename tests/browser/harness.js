@@ -86,7 +86,7 @@ export function pause(ms) {
 }
 
 /** Calls `probe` until it gives something truthy, and returns that. */
-export async function until(what, probe, timeout = 15_000) {
+export async function until(what, probe, timeout = 30_000) {
   let last;
   for (const deadline = Date.now() + timeout; Date.now() < deadline; await pause(50)) {
     try {
@@ -150,7 +150,7 @@ export function text(frame) {
 }
 
 /** Waits until the page shows `wanted` (a string or an expression) and returns its whole text. */
-export async function shows(tab, wanted, timeout = 15_000) {
+export async function shows(tab, wanted, timeout = 30_000) {
   let last = "";
   const matches = (seen) => (wanted instanceof RegExp ? wanted.test(seen) : seen.includes(wanted));
   return until(`"${wanted}" on the page`, async () => matches((last = await text(tab.frame()))) && last, timeout).catch((error) => {
@@ -193,9 +193,12 @@ export function inEveryBrowser(suite, define) {
 }
 
 /** Clicks the first element of the plugin's page that `selector` finds, once it is there. */
-export async function click(tab, selector) {
-  const element = await until(`an element ${selector}`, () => tab.frame().$(selector));
-  await element.click();
+export function click(tab, selector) {
+  return until(`a click on ${selector}`, async () => {
+    const element = await tab.frame().$(selector);
+    await element?.click(); // throws where the page was drawn anew in between: found again then
+    return element;
+  });
 }
 
 /** The query string of the window, which holds the state of the view. */

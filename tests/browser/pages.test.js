@@ -45,22 +45,29 @@ function drawn(tab, selector = ".chart-canvas") {
 }
 
 /** Clicks the button whose text matches. */
-async function press(tab, scope, wanted) {
-  const button = await h.until(`a button ${wanted}`, async () => {
-    for (const element of await tab.frame().$$(`${scope} button`)) if (wanted.test(await element.evaluate((e) => e.textContent))) return element;
-    return null;
+function press(tab, scope, wanted) {
+  return h.until(`a click on a button ${wanted}`, async () => {
+    for (const element of await tab.frame().$$(`${scope} button`)) {
+      if (!wanted.test(await element.evaluate((e) => e.textContent))) continue;
+      await element.click();
+      return true;
+    }
+    return false;
   });
-  await button.click();
 }
 
-/** Clicks into the first chart, `x` as a share of its width. */
-async function clickChart(tab, x) {
-  const canvas = await tab.frame().$(".chart-canvas");
-  await canvas.evaluate((element) => element.scrollIntoView({ block: "center" }));
-  const box = await canvas.boundingBox();
-  await tab.page.mouse.move(box.x + box.width * x, box.y + box.height * 0.6);
-  await h.pause(100);
-  await tab.page.mouse.click(box.x + box.width * x, box.y + box.height * 0.6);
+/** Clicks into the first chart, `x` as a share of its width, until `done`: a chart that is still being laid out takes no click. */
+function clickChart(tab, x, what, done) {
+  return h.until(what, async () => {
+    if (await done()) return true;
+    const canvas = await tab.frame().$(".chart-canvas");
+    await canvas.evaluate((element) => element.scrollIntoView({ block: "center" }));
+    const box = await canvas.boundingBox();
+    await tab.page.mouse.move(box.x + box.width * x, box.y + box.height * 0.6);
+    await h.pause(100);
+    await tab.page.mouse.click(box.x + box.width * x, box.y + box.height * 0.6);
+    return h.until(what, done, 3000);
+  });
 }
 
 const said = (tab) => tab.frame().$eval('.chart [aria-live="polite"]', (element) => element.textContent);
@@ -71,8 +78,7 @@ h.inEveryBrowser("pages", ({ name, browser }) => {
     await h.shows(tab, /bound/);
     assert.equal(await drawn(tab), 4);
     await h.screenshot(tab, `overview-${name}`);
-    await clickChart(tab, 0.3);
-    await h.until("the trace viewer in the address", () => h.query(tab).get("tool") === "trace_viewer@");
+    await clickChart(tab, 0.3, "the trace viewer in the address", () => h.query(tab).get("tool") === "trace_viewer@");
     const [begin, end] = h.query(tab).get("window").split(",").map(Number);
     assert.ok(end > begin && end - begin < 2e9, "the window is about one step long");
     await tab.page.goBack();
@@ -178,8 +184,7 @@ h.inEveryBrowser("pages", ({ name, browser }) => {
     await tab.frame().focus("#pod-step");
     await tab.page.keyboard.press("ArrowRight");
     await h.until("the step in the address", () => h.query(tab).get("step") !== null);
-    await clickChart(tab, 0.25);
-    await h.shows(tab, "Step breakdown of worker-0");
+    await clickChart(tab, 0.25, "the step breakdown", async () => (await h.text(tab.frame())).includes("Step breakdown of worker-0"));
     await h.shows(tab, /Host compute\s+600\.00 us \(60\.00%\)/);
     await h.screenshot(tab, `pod-${name}`);
     const again = await open(browser(), h.query(tab).toString(), "Step breakdown of worker-0");
@@ -197,8 +202,7 @@ h.inEveryBrowser("pages", ({ name, browser }) => {
     await h.shows(tab, "by percentile of Device compute");
     assert.equal(await drawn(tab), 4);
     await h.screenshot(tab, `inference-${name}`);
-    await clickChart(tab, 0.2);
-    await h.until("the trace viewer in the address", () => h.query(tab).get("tool") === "trace_viewer@");
+    await clickChart(tab, 0.2, "the trace viewer in the address", () => h.query(tab).get("tool") === "trace_viewer@");
     assert.match(h.query(tab).get("window"), /^\d+,\d+$/);
     await close(tab);
   });
