@@ -72,26 +72,26 @@ def metadata_plane(**programs: tuple[int, bytes]) -> str:
     return "\n".join(['plane 99 "/host:metadata"', *lines])
 
 
-def relu_program() -> bytes:
-    """`jit_f`: a fusion of an addition and a maximum over f32[8,128]."""
+def relu_program(mark: str = "") -> bytes:
+    """`jit_f`: a fusion of an addition and a maximum over f32[8,128]; `mark` goes before what nothing refers to by name."""
     of = shape(F32, 8, 128)
     fused = computation(
-        "fused",
+        f"{mark}fused",
         2,
         [
-            instruction("p0", "parameter", 10, of),
+            instruction(f"{mark}p0", "parameter", 10, of),
             instruction("zero", "constant", 11, shape(F32), more=text(8, text(1, shape(F32)) + text(8, bytes(4)))),
-            instruction("add.1", "add", 12, of, [10, 10], "jit(f)/add"),
-            instruction("max.1", "maximum", 13, of, [12, 11], "jit(f)/max"),
+            instruction(f"{mark}add.1", "add", 12, of, [10, 10], f"{mark}jit(f)/add"),
+            instruction("max.1", "maximum", 13, of, [12, 11], f"{mark}jit(f)/max"),
         ],
         13,
     )
     main = computation(
-        "main",
+        f"{mark}main",
         1,
         [
-            instruction("x", "parameter", 1, of),
-            instruction("fusion.1", "fusion", 2, of, [1], "jit(f)/max", text(11, "kLoop") + packed(38, [2])),
+            instruction(f"{mark}x", "parameter", 1, of),
+            instruction("fusion.1", "fusion", 2, of, [1], f"{mark}jit(f)/max", text(11, "kLoop") + packed(38, [2])),
         ],
         2,
     )

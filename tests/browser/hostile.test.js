@@ -1,0 +1,66 @@
+// Names out of a profile are HTML with a script in it: every page shows them as text and runs nothing.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import * as h from "./harness.js";
+
+const MARK = "<img src=x onerror=window.hostile=1>";
+// Every page once, where it has the most to show.
+const PAGES = {
+  pod: ["overview_page", "input_pipeline_analyzer", "pod_viewer", "framework_op_stats"],
+  serving: ["inference_profile"],
+  steps: ["overview_page"],
+  tpu: ["op_profile", "hlo_stats", "roofline_model", "graph_viewer", "memory_viewer"],
+  gpu: ["kernel_stats"],
+  jax_mlp: ["trace_viewer@", "profile_contents", "op_profile"],
+  tf_input: ["memory_profile"],
+};
+
+let built;
+let server;
+before(async () => {
+  built = h.temporaryDirectory();
+  const own = path.join(h.ROOT, ".venv/bin/python");
+  const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
+  execFileSync(existsSync(own) ? own : "python3", ["-m", "builders.hostile", built.directory], options);
+  server = await h.startTensorBoard(built.directory);
+});
+after(async () => {
+  await server?.stop();
+  built?.remove();
+});
+
+/** Waits until the page has stopped loading and changing; returns its text. */
+function settled(tab) {
+  let last = "";
+  return h.until("a page at rest", async () => {
+    await h.pause(200);
+    const was = last;
+    last = await h.text(tab.frame());
+    return last.length > 0 && last === was && !(await tab.frame().$(".loading")) && last;
+  });
+}
+
+h.inEveryBrowser("hostile names", ({ name, browser }) => {
+  for (const [kind, tools] of Object.entries(PAGES)) {
+    test(`${kind}: every page shows the names and runs nothing`, async () => {
+      const run = `${MARK} ${kind}/1`;
+      for (const tool of tools) {
+        const query = `run=${encodeURIComponent(run)}&tool=${encodeURIComponent(tool)}`;
+        const tab = await h.openProfile(browser(), server, { query });
+        await h.shows(tab, MARK);
+        await settled(tab);
+        const seen = await tab.frame().evaluate(() => ({
+          ran: window.hostile ?? window.parent.hostile ?? null,
+          images: document.querySelectorAll("img[onerror], img[src='x']").length,
+        }));
+        assert.deepEqual(seen, { ran: null, images: 0 }, tool);
+        if (name === "chromium") await h.screenshot(tab, `hostile-${kind}-${tool}`);
+        h.assertClean(tab);
+        await tab.page.close();
+      }
+    });
+  }
+});
