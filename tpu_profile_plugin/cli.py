@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from tpu_profile_plugin import __version__
 from tpu_profile_plugin.commands import capture, doctor, tools
 from tpu_profile_plugin.errors import BadRequest, ProfileError
+from tpu_profile_plugin.fleet.choice import HELP as EXECUTOR
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     serve = commands.add_parser("serve", help="serve a logdir, on this machine only")
     serve.add_argument("--logdir", required=True, help="directory or URL that holds plugins/profile/<session>")
     serve.add_argument("--port", type=int, default=6006, help="TCP port; 0 takes a free one (default: 6006)")
+    serve.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
     modules = {"capture": capture, "tools": tools, "doctor": doctor}
     for name, module in modules.items():
         module.define(commands.add_parser(name, help=module.HELP))
@@ -27,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(__version__)
         return 0
     if options.command == "serve":
-        return _serve(options.logdir, options.port)
+        return _serve(options.logdir, options.port, options.executor)
     try:
         status: int = modules[options.command].run(options)
         return status
@@ -39,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _serve(logdir: str, port: int) -> int:
+def _serve(logdir: str, port: int, executor: str) -> int:
     """TensorBoard with this plugin only, bound to 127.0.0.1."""
     from tensorboard import assets, program
     from tensorboard.plugins.core.core_plugin import CorePluginLoader
@@ -48,9 +50,10 @@ def _serve(logdir: str, port: int) -> int:
 
     loaders = [CorePluginLoader(), ProfilePluginLoader(alone=True)]
     board = program.TensorBoard(loaders, assets.get_default_assets_zip_provider())
-    board.configure(
-        argv=["tpu-profile", "--logdir", logdir, "--port", str(port), "--host", "127.0.0.1", "--load_fast", "false"]
-    )
+    argv = ["tpu-profile", "--logdir", logdir, "--port", str(port), "--host", "127.0.0.1", "--load_fast", "false"]
+    if executor:
+        argv += ["--profile_executor", executor]
+    board.configure(argv=argv)
     return int(board.main() or 0)
 
 

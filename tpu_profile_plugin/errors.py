@@ -69,6 +69,13 @@ class Unsettled(ProfileError):
     status = 503
 
 
+class WorkerLost(ProfileError):
+    """A worker process died of a file, and so did the one that tried again."""
+
+    code = "worker_died"
+    status = 500
+
+
 class NotAvailable(ProfileError):
     """Something that this installation cannot do; the message says what would make it possible."""
 

@@ -1,6 +1,6 @@
 """Profiles for scripts and notebooks: runs, hosts, the tables of every tool as plain rows, columns as NumPy arrays.
 
-Nothing here needs a server; everything is computed in this process and kept in memory.
+Nothing here needs a server; what is computed is kept in memory. Runs of many hosts are read by worker processes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.fleet.executor import Executor
     from tpu_profile_plugin.tools.facts import RunFacts
     from tpu_profile_plugin.tools.payload import Payload
     from tpu_profile_plugin.tools.shelf import Shelf
@@ -68,13 +69,41 @@ class ToolTable:
         return f"<ToolTable {len(self.rows)} rows: {', '.join(self.columns)}>"
 
 
+class Near:
+    """What the runs of a logdir share: decoded columns, and where hosts are read. Nothing is made before it is used."""
+
+    def __init__(self, address: str | None, executor: str = "") -> None:
+        self.address = address
+        self._chosen = executor
+
+    @functools.cached_property
+    def shelf(self) -> Shelf:
+        """The columns."""
+        from tpu_profile_plugin.tools.shelf import Shelf
+
+        return Shelf(_KEPT_BYTES)
+
+    @functools.cached_property
+    def executor(self) -> Executor:
+        """Where runs of many hosts are read."""
+        from tpu_profile_plugin.fleet.executor import Executor
+
+        return Executor(self._chosen)
+
+    def close(self) -> None:
+        """Ends worker processes now; they end by themselves after a while, or with this process."""
+        if "executor" in self.__dict__:
+            self.executor.close()
+
+
 class OpenRun:
     """One run: its hosts, what its tools answer, its columns."""
 
-    def __init__(self, run: Run, read: Callable[[HostFile], Bytes], shelf: Shelf) -> None:
+    def __init__(self, run: Run, read: Callable[[HostFile], Bytes], near: Near) -> None:
         self._run = run
         self._read = read
-        self._shelf = shelf
+        self._near = near
+        self._left_out: list[dict[str, Any]] = []
 
     @property
     def name(self) -> str:
@@ -113,6 +142,15 @@ class OpenRun:
             except ProfileError as error:
                 failed[file.name] = error
         return found, failed
+
+    @property
+    def left_out(self) -> list[dict[str, Any]]:
+        """The hosts that the last answer had to leave out, each with a code and a message."""
+        return self._left_out
+
+    def close(self) -> None:
+        """Ends worker processes now; they end by themselves after a while, or with this process."""
+        self._near.close()
 
     def tools(self) -> dict[str, str | None]:
         """Every tool by id: None when the run has what it needs, else the reason why not."""
@@ -159,8 +197,10 @@ class OpenRun:
 
     def _build(self, tag: str, host: str | None, params: Mapping[str, str | float | bool]) -> Payload:
         from tpu_profile_plugin.tools import registry
+        from tpu_profile_plugin.tools.incomplete import marked
         from tpu_profile_plugin.tools.inputs import Inputs
 
+        self._left_out = []
         tool = registry.find(tag)
         known = {param.name for param in tool.params}
         for name in params:
@@ -172,7 +212,11 @@ class OpenRun:
         if tool.hosts.value == "one" and len(files) > 1:
             raise BadRequest(f"{tag!r} shows one host at a time: one of {', '.join(self.hosts)}.", parameter="host")
         profiles = tuple(self._profile(i, file) for i, file in enumerate(files))
-        return tool.build(Inputs(self.name, profiles, parsed))
+        inputs = Inputs(self.name, profiles, parsed, place=self._near.executor.place)
+        payload = tool.build(inputs)
+        missing = [inputs.left_out[at] for at in sorted(inputs.left_out)]
+        self._left_out = [one.describe() for one in missing]
+        return marked(payload, missing) if missing else payload
 
     def _choose(self, host: str | None) -> tuple[HostFile, ...]:
         if not self._run.hosts:
@@ -185,9 +229,16 @@ class OpenRun:
         raise NotFound(f"There is no host {host!r}; there is {', '.join(self.hosts)}.", code="host_not_found")
 
     def _profile(self, index: int, file: HostFile) -> Any:
+        from tpu_profile_plugin.fleet.task import Origin
         from tpu_profile_plugin.tools.inputs import HostProfile
 
-        return HostProfile(file.host, index, file.name, file.identity, lambda: self._read(file), self._shelf)
+        address = self._near.address
+        origin = None if address is None else Origin(address, file)
+        return HostProfile(
+            *(file.host, index, file.name, file.identity, lambda: self._read(file), self._near.shelf),
+            origin=origin,
+            size=file.size,
+        )
 
     def __repr__(self) -> str:
         return f"<OpenRun {self.name!r}, hosts: {', '.join(self.hosts)}>"
@@ -196,9 +247,9 @@ class OpenRun:
 class OpenLogdir:
     """All runs of a logdir; looks again at each call."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, executor: str = "") -> None:
         self._logdir = Logdir(path)
-        self._shelf = _new_shelf()
+        self._near = Near(self._logdir.address, executor)
 
     @property
     def path(self) -> str:
@@ -212,7 +263,11 @@ class OpenLogdir:
 
     def runs(self) -> list[OpenRun]:
         """All runs, the name that sorts last first."""
-        return [OpenRun(run, self._logdir.read, self._shelf) for run in self._logdir.runs()]
+        return [OpenRun(run, self._logdir.read, self._near) for run in self._logdir.runs()]
+
+    def close(self) -> None:
+        """Ends worker processes now; they end by themselves after a while, or with this process."""
+        self._near.close()
 
     def run(self, name: str | None = None) -> OpenRun:
         """One run; without a name the first of `runs`. Raises NotFound."""
@@ -221,7 +276,7 @@ class OpenLogdir:
             if not found:
                 raise NotFound("There is no run in this logdir.", code="run_not_found")
             return found[0]
-        return OpenRun(self._logdir.run(name), self._logdir.read, self._shelf)
+        return OpenRun(self._logdir.run(name), self._logdir.read, self._near)
 
     def __iter__(self) -> Iterator[OpenRun]:
         return iter(self.runs())
@@ -233,16 +288,16 @@ class OpenLogdir:
         return f"<OpenLogdir {self.path!r}>"
 
 
-def open_path(path: str) -> OpenLogdir | OpenRun:
+def open_path(path: str, executor: str = "") -> OpenLogdir | OpenRun:
     """One file, or a logdir; raises NotFound for a file that is not there."""
     if path.endswith(".pb") or ("://" not in path and Path(path).is_file()):
         return open_file(path)
-    return open_logdir(path)
+    return open_logdir(path, executor)
 
 
-def open_logdir(path: str | Path) -> OpenLogdir:
-    """The runs of a logdir, local or a URL."""
-    return OpenLogdir(str(path))
+def open_logdir(path: str | Path, executor: str = "") -> OpenLogdir:
+    """The runs of a logdir, local or a URL; `executor` as the flag --profile_executor of the server."""
+    return OpenLogdir(str(path), executor)
 
 
 def open_file(path: str | Path) -> OpenRun:
@@ -258,13 +313,7 @@ def open_file(path: str | Path) -> OpenRun:
     entry = HostFile(host, str(file), facts.st_size, facts.st_mtime_ns, _SINGLE, file.name)
     run = Run(file.parent.name or file.name, file.parent.name, "", (entry,))
     files = LocalFiles()
-    return OpenRun(run, lambda wanted: files.read(wanted.path, wanted.size, wanted.mtime_ns, wanted.tag), _new_shelf())
-
-
-def _new_shelf() -> Shelf:
-    from tpu_profile_plugin.tools.shelf import Shelf
-
-    return Shelf(_KEPT_BYTES)
+    return OpenRun(run, lambda wanted: files.read(wanted.path, wanted.size, wanted.mtime_ns, wanted.tag), Near(None))
 
 
 def _text(value: str | float | bool | None) -> str | None:

@@ -51,14 +51,17 @@ def test_several_hosts_for_a_tool_that_does_not_take_a_list(board):
     assert "'hosts'" in message
 
 
-@pytest.mark.parametrize(
-    ("run", "file"), [("bad/cut", "c.xplane.pb"), ("bad/noise", "n.xplane.pb"), ("bad/half", "torn.xplane.pb")]
-)
+@pytest.mark.parametrize(("run", "file"), [("bad/cut", "c.xplane.pb"), ("bad/noise", "n.xplane.pb")])
 def test_corrupt_files(board, run, file):
     status, code, message, details = board.refused("data", run=run, tag="profile_contents")
     assert (status, code, details["file"]) == (422, "corrupt_profile", file)
     assert details["offset"] >= 0
     assert message
+
+
+def test_the_torn_host_of_several_is_an_error_when_it_is_asked_for(board):
+    found = board.refused("data", run="bad/half", tag="profile_contents", host="torn")
+    assert (found[0], found[1], found[3]["file"]) == (422, "corrupt_profile", "torn.xplane.pb")
 
 
 def test_the_good_host_beside_a_torn_one_still_opens(board):

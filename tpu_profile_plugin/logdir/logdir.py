@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_profile_plugin.errors import NotFound, ProfileError
 from tpu_profile_plugin.logdir.files import Files, LocalFiles
 from tpu_profile_plugin.logdir.model import HostFile, Problem, Run
-from tpu_profile_plugin.logdir.remote import RemoteFiles, is_remote, open_remote
+from tpu_profile_plugin.logdir.remote import RemoteFiles, address_of, is_remote, open_remote
 from tpu_profile_plugin.logdir.scan import RunPlace, Scan, Scanner
 from tpu_profile_plugin.logdir.session import open_run
 
@@ -45,6 +45,13 @@ class Logdir:
     def path(self) -> str:
         """The path or URL as it was given."""
         return self._path
+
+    @property
+    def address(self) -> str | None:
+        """What another process opens the same filesystem with: "" for local files, else a URL; None when it cannot."""
+        if self._fs is not None:
+            return None
+        return address_of(self._path)
 
     def names(self) -> list[str]:
         """The runs' names, descending, after a rescan."""

@@ -24,6 +24,15 @@ def is_remote(path: str) -> bool:
     return "://" in path and not path.startswith("file://")
 
 
+def address_of(path: str) -> str | None:
+    """What another process opens the filesystem of a path with: "" for local files, else the URL; None when only this
+    process has it.
+    """
+    if path.startswith("memory://"):
+        return None
+    return path if is_remote(path) else ""
+
+
 def open_remote(path: str) -> tuple[RemoteFiles, str]:
     """The filesystem of a URL and the path within it; raises NotAvailable that says what to install."""
     import fsspec

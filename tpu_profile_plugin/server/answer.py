@@ -33,8 +33,8 @@ _COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/s
 class Body:
     """Bytes to send, and their gzip form; the one that is not given is made when first asked for and kept.
 
-    `stable` is False when the files changed while the answer was made, so that nobody may keep it; `kept` is False
-    when keeping it in memory is not worth the room.
+    `stable` is False when the files changed while the answer was made, `complete` when a host is missing that the next
+    try may find: nobody may keep such an answer. `kept` is False when keeping it in memory is not worth the room.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class Body:
     ) -> None:
         """Takes the plain form, or None and the gzip form as `packed`."""
         self.stable = True
+        self.complete = True
         self.kept = True
         self.content_type = content_type
         self.headers = headers

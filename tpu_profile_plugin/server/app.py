@@ -46,11 +46,19 @@ class Server:
         """The answers' cache, made on first use because it loads the columns and NumPy."""
         with self._making:
             if self._made is None:
+                from tpu_profile_plugin.fleet.executor import Executor
                 from tpu_profile_plugin.tools.shelf import Shelf
 
                 shelf = Shelf(self._options.columns_bytes)
-                self._made = Results(shelf, MemoryStore(self._options.results_bytes), self._disk())
+                executor = Executor(self._options.executor, workers=self._options.workers)
+                self._made = Results(shelf, MemoryStore(self._options.results_bytes), self._disk(), executor)
             return self._made
+
+    def close(self) -> None:
+        """Ends worker processes; they also end with the server, and when nothing is asked of them for a while."""
+        with self._making:
+            if self._made is not None:
+                self._made.close()
 
     def apps(self) -> Mapping[str, WsgiApp]:
         """A WSGI application per route, below the plugin's own prefix."""
@@ -71,6 +79,7 @@ class Server:
             "/module_list": routes.module_list,
             "/data": routes.data,
             "/data_csv": routes.data_csv,
+            "/progress": routes.progress,
         }
         capture = self._capture
         changing: dict[str, Callable[[Request], Answer]] = {

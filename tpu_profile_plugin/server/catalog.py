@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound, ProfileError
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, Run
 from tpu_profile_plugin.logdir.files import Files
+from tpu_profile_plugin.logdir.remote import address_of
 from tpu_profile_plugin.server.query import Query
 
 if TYPE_CHECKING:
@@ -28,11 +29,16 @@ Reader = Callable[[HostFile], Any]
 
 @dataclass(frozen=True)
 class Located:
-    """A run, how to read its files, and how to look at it again."""
+    """A run, how to read its files, and how to look at it again.
+
+    Attributes:
+      address: what another process opens its filesystem with, "" for local files; None when it cannot.
+    """
 
     run: Run
     read: Reader
     again: Callable[[], Run]
+    address: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,9 @@ class Catalog:
     def locate(self, query: Query) -> Located:
         """The run of a request; raises BadRequest, Forbidden or NotFound."""
         run, read = self._look(query)
-        return Located(run, read, lambda: self._look(query)[0])
+        outside = query.optional("session_path") or query.optional("run_path")
+        address = self.logdir.address if outside is None else address_of(outside)
+        return Located(run, read, lambda: self._look(query)[0], address)
 
     def _look(self, query: Query) -> tuple[Run, Reader]:
         session, below = query.optional("session_path"), query.optional("run_path")

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tpu_profile_plugin.fleet.choice import HELP, executor_of
+
 _LOG = logging.getLogger("tpu_profile_plugin")
 _MB = 1 << 20
 
@@ -29,6 +31,9 @@ class Options:
       capture_hosts: addresses besides this machine that may be asked for a profile, in a comma list of names with `*`,
         addresses and networks; "*": all, "off": no capturing at all.
       server_names: names, besides those of this machine, under which people reach this server.
+      executor: where runs of many hosts are read: "processes", "threads", the address of a Dask scheduler, or "" for
+        what suits the run.
+      workers: how many processes at most; 0: as many as there are cores.
       framing: "any": other origins may frame our pages, as notebooks do with TensorBoard; "self": this server only.
     """
 
@@ -44,6 +49,8 @@ class Options:
     src_prefix: str = ""
     capture_hosts: str = ""
     server_names: tuple[str, ...] = ()
+    executor: str = ""
+    workers: int = 0
     framing: str = "any"
 
     @property
@@ -116,6 +123,16 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
             "help": "Memory for answers, in MiB (default: 256; environment: TPU_PROFILE_RESULTS_MB).",
         },
     ),
+    ("--profile_executor", {"metavar": "WHERE", "type": str, "default": None, "help": HELP}),
+    (
+        "--profile_workers",
+        {
+            "metavar": "N",
+            "type": int,
+            "default": None,
+            "help": "Processes for runs of many hosts (default: one per core; environment: TPU_PROFILE_WORKERS).",
+        },
+    ),
     (
         "--profile_disk_mb",
         {
@@ -163,8 +180,18 @@ def from_context(context: Any, environ: Mapping[str, str] = os.environ) -> Optio
             for name in (*str(given("server_names") or "").split(","), str(getattr(flags, "host", None) or ""))
             if name.strip()
         ),
+        executor=executor_of(given("executor")),
+        workers=_count(given("workers")),
         framing="self" if environ.get("TPU_PROFILE_FRAMING") == "self" else "any",
     )
+
+
+def _count(value: Any) -> int:
+    try:
+        return max(0, int(value or 0))
+    except ValueError:
+        _LOG.warning("TPU_PROFILE_WORKERS must be a number, not %r; there is one worker per core", value)
+        return 0
 
 
 def _megabytes(name: str, value: Any, default: int) -> int:

@@ -6,8 +6,8 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,12 @@ from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.server.answer import Body
 from tpu_profile_plugin.server.catalog import Located
 from tpu_profile_plugin.server.flight import Flights
+from tpu_profile_plugin.server.progress import Progress
 from tpu_profile_plugin.server.store import DiskStore, MemoryStore
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.fleet.executor import Executor
+    from tpu_profile_plugin.tools.inputs import Inputs
     from tpu_profile_plugin.tools.shelf import Shelf
     from tpu_profile_plugin.tools.tool import Tool
 
@@ -55,11 +58,20 @@ class Order:
 class Results:
     """Finds or computes answers."""
 
-    def __init__(self, shelf: Shelf, memory: MemoryStore, disk: DiskStore | None) -> None:
+    def __init__(
+        self, shelf: Shelf, memory: MemoryStore, disk: DiskStore | None, executor: Executor | None = None
+    ) -> None:
+        self.progress = Progress()
         self._shelf = shelf
+        self._executor = executor
         self._memory = memory
         self._disk = disk
         self._flights: Flights[Body] = Flights()
+
+    def close(self) -> None:
+        """Ends worker processes."""
+        if self._executor is not None:
+            self._executor.close()
 
     def get(self, order: Order, *, fresh: bool = False) -> Body:
         """The answer to an order; `fresh` computes it again whatever is kept."""
@@ -88,28 +100,49 @@ class Results:
         return body
 
     def _build(self, order: Order) -> tuple[Body, bool]:
-        from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+        from tpu_profile_plugin.tools.incomplete import header, marked
         from tpu_profile_plugin.tools.payload import BINARY_TYPE, encode
 
+        with self.progress.watching(order.key) as done:
+            inputs = self._inputs(order, done)
+            payload = order.tool.build(inputs)
+        missing = [inputs.left_out[at] for at in sorted(inputs.left_out)]
+        raw = encode(marked(payload, missing) if missing else payload)
+        durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
+        plain, packed = (None, raw.body) if raw.encoding == "gzip" else (raw.body, None)
+        body = Body(plain, raw.content_type, (*raw.headers, *([header(missing)] if missing else ())), packed=packed)
+        lasting = all(one.lasting for one in missing)  # else the next try may find all hosts
+        body.kept, body.complete = raw.memory and lasting, lasting
+        return body, durable and lasting
+
+    def _inputs(self, order: Order, done: Callable[[int, int], None]) -> Inputs:
+        from tpu_profile_plugin.fleet.task import Origin
+        from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+
+        located = order.located
+
         def profile(index: int, file: HostFile) -> HostProfile:
+            origin = None if located.address is None else Origin(located.address, file)
             return HostProfile(
-                file.host, index, file.name, file.identity, lambda: order.located.read(file), self._shelf
+                *(file.host, index, file.name, file.identity, lambda: located.read(file), self._shelf),
+                origin=origin,
+                size=file.size,
             )
 
         hosts = tuple(profile(index, file) for index, file in enumerate(order.hosts))
-        raw = encode(order.tool.build(Inputs(order.located.run.name, hosts, order.params)))
-        durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
-        plain, packed = (None, raw.body) if raw.encoding == "gzip" else (raw.body, None)
-        body = Body(plain, raw.content_type, raw.headers, packed=packed)
-        body.kept = raw.memory
-        return body, durable
+        inputs = Inputs(located.run.name, hosts, order.params, done=done)
+        return inputs if self._executor is None else replace(inputs, place=self._executor.place)
 
     def _csv(self, order: Order, fresh: bool) -> tuple[Body, bool]:
+        from tpu_profile_plugin.tools.incomplete import HEADER
         from tpu_profile_plugin.tools.table import csv_of
 
         source = self.get(Order(order.located, order.tool, order.hosts, order.params), fresh=fresh)
         table = _first_table(source)
-        return Body(csv_of(table).encode("utf-8", "replace"), "text/csv; charset=utf-8"), True
+        missing = tuple(pair for pair in source.headers if pair[0] == HEADER)
+        body = Body(csv_of(table).encode("utf-8", "replace"), "text/csv; charset=utf-8", missing)
+        body.kept = body.complete = source.complete
+        return body, source.complete
 
 
 def _first_table(body: Body) -> Mapping[str, Any]:

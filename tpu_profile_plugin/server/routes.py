@@ -147,6 +147,12 @@ class Routes:
         """The first table of a tool's answer as CSV, to be saved."""
         return self._data(query, csv=True)
 
+    def progress(self, query: Query) -> Answer:
+        """How far the answer to the same query as of `/data` has come; null hosts when it is not being computed."""
+        found = self._results().progress.of(self._order(query, csv=False).key)
+        done, total = (None, None) if found is None else found
+        return Answer(json_answer({"done": done, "total": total}).body, etag="", cache=NEVER)
+
     def not_built(self, _: Query) -> Answer:
         """A route of the original that is not there yet."""
         raise NotAvailable("This server cannot do that yet.")
@@ -167,7 +173,7 @@ class Routes:
         if not fresh and query.client_has(order.key):
             return Answer(Body(b"", JSON), etag=order.key)  # becomes a 304: nothing needs to be computed
         body = self._results().get(order, fresh=fresh)
-        if not body.stable:
+        if not body.stable or not body.complete:
             return Answer(body, etag="", cache=NEVER, headers=headers)
         return Answer(body, etag=order.key, headers=headers)
 

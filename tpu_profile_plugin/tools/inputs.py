@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tpu_profile_plugin.tools.parts import Failure, Here, LeftOut, Part, Place, spread
 from tpu_profile_plugin.tools.shelf import Shelf
 from tpu_profile_plugin.tools.tool import ParamValue
 
@@ -15,6 +17,17 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.columns import XSpace
 
 T = TypeVar("T")
+S = TypeVar("S")
+_HERE = Here(min(8, os.cpu_count() or 1))
+
+
+def _here(_: Sequence[HostProfile]) -> Place:
+    """This process."""
+    return _HERE
+
+
+def _untold(done: int, total: int) -> None:
+    """Nobody watches."""
 
 
 class HostProfile:
@@ -24,6 +37,8 @@ class HostProfile:
       name: the host.
       index: its position among the chosen hosts.
       file: name of its file, for messages.
+      origin: how another process finds the file; None when only this one can read it.
+      size: of the file, in bytes; 0 when it is not known.
     """
 
     def __init__(
@@ -34,6 +49,9 @@ class HostProfile:
         identity: Hashable,
         read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]],
         shelf: Shelf,
+        *,
+        origin: Any = None,
+        size: int = 0,
     ) -> None:
         self.name = name
         self.index = index
@@ -41,6 +59,8 @@ class HostProfile:
         self._identity = identity
         self._read = read
         self._shelf = shelf
+        self.origin = origin
+        self.size = size
 
     @property
     def space(self) -> XSpace:
@@ -67,6 +87,23 @@ class HostProfile:
         value: T = self._shelf.derived(self._identity, ("metadata", key), lambda: fn(self.metadata))
         return value
 
+    def part(self, part: Part[T], place: Place | None = None) -> T:
+        """A part, computed once per process (at `place`, by default here) and kept even when the columns are not."""
+
+        def make() -> T:
+            return part.of(self) if place is None else place.compute(self, part)
+
+        value: T = self._shelf.derived(("parts", self._identity), part, make)
+        return value
+
+    def has(self, part: Part[Any]) -> bool:
+        """Whether a part is kept already."""
+        return self._shelf.has(("parts", self._identity), part)
+
+    def keep(self, part: Part[T], value: T) -> None:
+        """Keeps a part that was made elsewhere."""
+        self._shelf.derived(("parts", self._identity), part, lambda: value)
+
     def derive_over(
         self, hosts: tuple[HostProfile, ...], key: Hashable, fn: Callable[[tuple[HostProfile, ...]], T]
     ) -> T:
@@ -84,23 +121,61 @@ class Inputs:
       run: the run's name.
       hosts: the chosen hosts, in file-name order; at least one.
       params: every declared parameter, parsed, defaults filled in.
+      place: chooses where a part of some hosts is computed.
+      done: told how many of how many hosts are finished, whenever that changes.
+      left_out: the hosts that turned out to be unreadable, by their position; grows while the tool works.
     """
 
     run: str
     hosts: tuple[HostProfile, ...]
     params: Mapping[str, ParamValue]
+    place: Callable[[Sequence[HostProfile]], Place] = _here
+    done: Callable[[int, int], None] = _untold
+    left_out: dict[int, LeftOut] = field(default_factory=dict)
 
     @property
     def host(self) -> HostProfile:
         """The only host, for tools that take exactly one."""
         return self.hosts[0]
 
+    @property
+    def sound(self) -> tuple[HostProfile, ...]:
+        """The hosts that are not left out; the indices of merged results count these."""
+        return tuple(host for at, host in enumerate(self.hosts) if at not in self.left_out)
+
+    def each(self, part: Part[T]) -> list[T]:
+        """The part of every sound host, in order.
+
+        A host that fails is left out from here on. When there was only one, or all fail, the first error is raised.
+        """
+        if len(self.hosts) == 1:
+            return [self.host.part(part)]
+        chosen = [(at, host) for at, host in enumerate(self.hosts) if at not in self.left_out]
+        absent = [host for _, host in chosen if not host.has(part)]
+        place = self.place(absent) if absent else _HERE
+        outcomes = spread([host for _, host in chosen], part, place, self.done)
+        failed = {at: found for (at, _), found in zip(chosen, outcomes, strict=True) if isinstance(found, Failure)}
+        if len(failed) == len(chosen):
+            raise next(iter(failed.values())).error
+        self.left_out.update((at, failure.about) for at, failure in failed.items())
+        return [found for found in outcomes if not isinstance(found, Failure)]
+
     def derive(self, key: Hashable, fn: Callable[[tuple[HostProfile, ...]], T]) -> T:
-        """`fn(hosts)`, computed once per process for this set of hosts and kept; for what is merged over hosts.
+        """`fn(hosts)` over the sound hosts, computed once per process for this set of hosts and kept.
 
         The arguments are as those of `HostProfile.derive`; several tools may share a key.
         """
-        return self.hosts[0].derive_over(self.hosts, key, fn)
+        return self.sound[0].derive_over(self.sound, key, fn)
+
+    def merged(self, key: Hashable, part: Part[T], merge: Callable[[Sequence[T]], S]) -> S:
+        """`merge(parts)` over the sound hosts, kept for this set of hosts under `key`; several tools may share it."""
+        parts = self.each(part)
+        return self.derive(key, lambda _: merge(parts))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence for each host that is left out."""
+        return tuple(self.left_out[at].sentence for at in sorted(self.left_out))
 
     def text(self, name: str) -> str:
         """The value of a string parameter; "" when it is absent and has no default."""

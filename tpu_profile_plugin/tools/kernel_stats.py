@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from tpu_profile_plugin.analysis.kernel_table import KernelRow, combine_kernel_rows, kernel_rows
 from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
 from tpu_profile_plugin.tools.op_summaries import hlo_ops_of
+from tpu_profile_plugin.tools.parts import Part
 from tpu_profile_plugin.tools.table import Column, Table
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import XSpace
     from tpu_profile_plugin.tools.facts import RunFacts
 
 _GPU = "/device:GPU:"
@@ -44,16 +44,18 @@ COLUMNS = (
 
 def build(inputs: Inputs) -> Table:
     """The kernels by total duration."""
-    rows = combine_kernel_rows(_rows_of(host) for host in inputs.hosts)
+    rows = combine_kernel_rows(inputs.each(KERNELS))
     return Table.from_rows(COLUMNS, [_cells(rank, row) for rank, row in enumerate(rows, 1)])
 
 
-def _rows_of(host: HostProfile) -> list[KernelRow]:
-    def make(space: XSpace) -> list[KernelRow]:
-        planes = [plane for plane in space.planes if plane.name.startswith(_GPU)]
-        return kernel_rows(space, planes, hlo_ops_of(host)) if planes else []
+def make_rows(host: HostProfile) -> list[KernelRow]:
+    """The kernels of one host."""
+    space = host.space
+    planes = [plane for plane in space.planes if plane.name.startswith(_GPU)]
+    return kernel_rows(space, planes, hlo_ops_of(host)) if planes else []
 
-    return host.derive("kernel_rows", make)
+
+KERNELS = Part(make_rows)
 
 
 def _cells(rank: int, row: KernelRow) -> tuple[object, ...]:

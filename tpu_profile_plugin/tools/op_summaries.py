@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.cpu_ops import cpu_summary
@@ -13,15 +11,13 @@ from tpu_profile_plugin.analysis.hlo_ops import Fused, HloOps
 from tpu_profile_plugin.analysis.host_summary import may_have_groups
 from tpu_profile_plugin.analysis.layout import Dimension
 from tpu_profile_plugin.analysis.op_summary import OpSummary, reduce_op_summaries, summarize_ops
+from tpu_profile_plugin.tools.parts import Part
 from tpu_profile_plugin.tools.summaries import groups_of
 from tpu_profile_plugin.tools.table import property_text
 from tpu_profile_plugin.tools.tool import Param
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import XSpace
     from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
-
-_THREADS = min(8, os.cpu_count() or 1)
 
 
 def hlo_ops_of(host: HostProfile) -> HloOps:
@@ -29,19 +25,24 @@ def hlo_ops_of(host: HostProfile) -> HloOps:
     return host.derive("hlo_ops", HloOps)
 
 
-def op_summary_of(host: HostProfile, *, unattributed: bool = False) -> OpSummary:
-    """The ops of one host's devices, kept beside its columns."""
-
-    def make(space: XSpace) -> OpSummary:
-        pre = groups_of(host) if may_have_groups(space) else None
-        return summarize_ops(space, pre, hlo_ops_of(host), unattributed=unattributed)
-
-    return host.derive(("op_summary", unattributed), make)
+def programs_of(host: HostProfile) -> HloOps:
+    """The same without the events, for tools that have the ops already and look up a few details."""
+    return host.derive_metadata("hlo_ops", HloOps)
 
 
-def cpu_summary_of(host: HostProfile) -> OpSummary:
-    """The ops of one host's CPU backend."""
-    return host.derive("cpu_op_summary", lambda space: cpu_summary(space, hlo_ops_of(host)))
+def make_op_summary(host: HostProfile, unattributed: bool) -> OpSummary:
+    """The ops of one host's devices, from its columns."""
+    space = host.space
+    pre = groups_of(host) if may_have_groups(space) else None
+    return summarize_ops(space, pre, hlo_ops_of(host), unattributed=unattributed)
+
+
+def make_cpu_summary(host: HostProfile) -> OpSummary:
+    """The ops of one host's CPU backend, from its columns."""
+    return cpu_summary(host.space, hlo_ops_of(host))
+
+
+CPU_SUMMARY = Part(make_cpu_summary)
 
 
 BACKEND = Param(
@@ -66,10 +67,10 @@ def op_summary(inputs: Inputs) -> OpSummary:
     backend = inputs.text(BACKEND.name)
     if backend != "cpu":
         unattributed = bool(inputs.params.get(UNCLAIMED.name))
-        found = _merged(inputs, ("op_summary", unattributed), lambda h: op_summary_of(h, unattributed=unattributed))
+        found = _merged(inputs, Part(make_op_summary, (unattributed,)))
         if backend == "device" or found.environment.device_cores:
             return found
-    return _merged(inputs, "cpu_op_summary", cpu_summary_of)
+    return _merged(inputs, CPU_SUMMARY)
 
 
 def on_cpu(inputs: Inputs, summary: OpSummary) -> bool:
@@ -77,12 +78,9 @@ def on_cpu(inputs: Inputs, summary: OpSummary) -> bool:
     return inputs.text(BACKEND.name) != "device" and summary.hardware is Hardware.CPU_ONLY
 
 
-def _merged(inputs: Inputs, key: Hashable, summary_of: Callable[[HostProfile], OpSummary]) -> OpSummary:
-    def merge(hosts: tuple[HostProfile, ...]) -> OpSummary:
-        with ThreadPoolExecutor(min(_THREADS, len(hosts))) as pool:
-            return reduce_op_summaries(list(pool.map(summary_of, hosts)))
-
-    return summary_of(inputs.hosts[0]) if len(inputs.hosts) == 1 else inputs.derive(key, merge)
+def _merged(inputs: Inputs, part: Part[OpSummary]) -> OpSummary:
+    found = inputs.merged(part, part, reduce_op_summaries)
+    return replace(found, warnings=(*found.warnings, *inputs.warnings)) if inputs.left_out else found
 
 
 def notes_of(inputs: Inputs, summary: OpSummary) -> dict[str, str]:
@@ -95,15 +93,15 @@ def notes_of(inputs: Inputs, summary: OpSummary) -> dict[str, str]:
 
 def layout_in(inputs: Inputs, program: int, name: str) -> tuple[Dimension, ...]:
     """Layout of a convolution's result, from the first host that has the program."""
-    for host in inputs.hosts:
-        if found := hlo_ops_of(host).layout(program, name):
+    for host in inputs.sound:
+        if found := programs_of(host).layout(program, name):
             return found
     return ()
 
 
 def fused_in(inputs: Inputs, program: int, name: str, *, with_cost: bool = False) -> tuple[Fused, ...]:
     """Instructions inside a fusion, from the first host that has the program."""
-    for host in inputs.hosts:
-        if found := hlo_ops_of(host).fused(program, name, with_cost=with_cost):
+    for host in inputs.sound:
+        if found := programs_of(host).fused(program, name, with_cost=with_cost):
             return found
     return ()

@@ -40,7 +40,7 @@ from tpu_profile_plugin.analysis.statistics import ratio, statistics
 from tpu_profile_plugin.analysis.step_merge import HOST_CORES
 from tpu_profile_plugin.analysis.step_table import StepTable
 from tpu_profile_plugin.analysis.tf_functions import expensive_functions
-from tpu_profile_plugin.tools import step_texts
+from tpu_profile_plugin.tools import parts, step_texts
 from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
 from tpu_profile_plugin.tools.step_tables import StepAnalysis, analyse, step_table
 from tpu_profile_plugin.tools.table import Column, Table
@@ -104,8 +104,9 @@ def _inferred(inputs: Inputs, analysis: StepAnalysis) -> dict[str, Any] | None:
     name = inputs.text("step_event")
     if analysis.steps and not name:
         return None
-    for host in inputs.hosts:
-        if (found := _inferred_of(host, name)) is not None:
+    guesses = inputs.each(parts.Part(make_inferred, (name,)))
+    for host, found in zip(inputs.sound, guesses, strict=True):
+        if found is not None:
             times = statistics((found.duration_ps / 1e9).tolist())
             return {
                 "host": host.name,
@@ -116,10 +117,9 @@ def _inferred(inputs: Inputs, analysis: StepAnalysis) -> dict[str, Any] | None:
     return None
 
 
-def _inferred_of(host: HostProfile, name: str) -> InferredSteps | None:
-    if name:
-        return host.derive(("named_steps", name), lambda space: named_steps(space, name))
-    return host.derive("inferred_steps", infer_steps)
+def make_inferred(host: HostProfile, name: str) -> InferredSteps | None:
+    """The steps of one host that are named, or guessed when `name` is empty."""
+    return named_steps(host.space, name) if name else infer_steps(host.space)
 
 
 def inferred_table(found: InferredSteps) -> Table:
@@ -137,8 +137,8 @@ def _session(serving: Inference) -> dict[str, float] | None:
         return None
     count = len(serving.requests)
     total = sum(request.duration_ps for request in serving.requests) / count / 1e9
-    parts = {p: sum(r.parts_ps[p] for r in serving.requests) / count / 1e9 for p in (Part.DEVICE, Part.H2D, Part.D2H)}
-    device, transfer = parts[Part.DEVICE], parts[Part.H2D] + parts[Part.D2H]
+    times = {p: sum(r.parts_ps[p] for r in serving.requests) / count / 1e9 for p in (Part.DEVICE, Part.H2D, Part.D2H)}
+    device, transfer = times[Part.DEVICE], times[Part.H2D] + times[Part.D2H]
     return {
         "requests": count,
         "average_ms": total,
@@ -250,7 +250,7 @@ def _spans(inputs: Inputs, steps: StepTable) -> dict[str, Any] | None:
     if not len(steps) or not steps.dense_cores:
         return None
     # One host keeps its core ids, whatever they are.
-    single = len(inputs.hosts) == 1
+    single = len(inputs.sound) == 1
     host = 0 if single else steps.cores[steps.dense_cores[0]] // HOST_CORES
     own = [i for i in steps.dense_cores if single or steps.cores[i] // HOST_CORES == host]
     begin, duration = steps.begin_ps[:, own], steps.duration_ps[:, own]
@@ -260,7 +260,7 @@ def _spans(inputs: Inputs, steps: StepTable) -> dict[str, Any] | None:
     end = np.where(took_part, begin + duration, -last).max(axis=1)
     missing = ~took_part.any(axis=1)
     first[missing] = end[missing] = 0
-    return {"host": inputs.hosts[host].name, "begin_ps": first.tolist(), "end_ps": end.tolist()}
+    return {"host": inputs.sound[host].name, "begin_ps": first.tolist(), "end_ps": end.tolist()}
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tpu_profile_plugin.tools.overview_extras import PARAMS, extras
 from tpu_profile_plugin.tools.overview_tips import recommendations
 from tpu_profile_plugin.tools.payload import Json, Raw, encode
 from tpu_profile_plugin.tools.step_tables import StepAnalysis, analyse, step_table
-from tpu_profile_plugin.tools.summaries import inference_of, run_summary
+from tpu_profile_plugin.tools.summaries import INFERENCE, run_summary
 from tpu_profile_plugin.tools.table import Column, Table, property_text
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -81,7 +81,7 @@ def _serving(inputs: Inputs, run: RunSummary) -> Inference:
     """Requests of all hosts; training runs have none."""
     if run.environment.is_training:
         return Inference()
-    return combine_inference([inference_of(host) for host in inputs.hosts])
+    return combine_inference(inputs.each(INFERENCE))
 
 
 def general_table(run: RunSummary, analysis: StepAnalysis) -> Table:

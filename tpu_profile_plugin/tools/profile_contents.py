@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tpu_profile_plugin.analysis.contents import PlaneContents, contents
-from tpu_profile_plugin.tools.inputs import Inputs
+from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+from tpu_profile_plugin.tools.parts import Part
 from tpu_profile_plugin.tools.table import Column, Table
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -21,16 +24,24 @@ COLUMNS = (
 )
 
 
+def make_contents(host: HostProfile) -> Sequence[PlaneContents]:
+    """What one host's file holds."""
+    return contents(host.space)
+
+
+CONTENTS = Part(make_contents)
+
+
 def build(inputs: Inputs) -> Table:
     """One row per host, plane and line; a plane without lines has one row with an empty line name."""
     rows: list[tuple[object, ...]] = []
-    for host in inputs.hosts:
-        planes = host.derive("contents", contents)
+    found = inputs.each(CONTENTS)
+    for host, planes in zip(inputs.sound, found, strict=True):
         begins = [int(b) for plane in planes for b, n in zip(plane.begin_ps, plane.events, strict=True) if n]
         origin = min(begins, default=0)
         for plane in planes:
             rows += _plane_rows(host.name, plane, origin)
-    return Table.from_rows(COLUMNS, rows, {"hosts": str(len(inputs.hosts))})
+    return Table.from_rows(COLUMNS, rows, {"hosts": str(len(found))})
 
 
 def _plane_rows(host: str, plane: PlaneContents, origin: int) -> list[tuple[object, ...]]:

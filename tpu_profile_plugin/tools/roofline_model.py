@@ -18,6 +18,7 @@ from tpu_profile_plugin.analysis.step_ops import StepWork, merged_step_work, ste
 from tpu_profile_plugin.analysis.step_table import StepTable
 from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
 from tpu_profile_plugin.tools.op_summaries import OP_PARAMS, notes_of, op_summary
+from tpu_profile_plugin.tools.parts import Part
 from tpu_profile_plugin.tools.roofline_columns import COLUMNS, DIAGNOSTICS, GPU_COLUMNS
 from tpu_profile_plugin.tools.summaries import groups_of, summary_of
 from tpu_profile_plugin.tools.table import Table, property_text
@@ -27,7 +28,7 @@ from tpu_profile_plugin.tools.tool import HostChoice, Tool
 def build(inputs: Inputs) -> tuple[Table, Table]:
     """The table of programs, ops and steps, then what is wrong with the recording."""
     summary = op_summary(inputs)
-    tables = [_step_ops(host) for host in inputs.hosts]
+    tables = inputs.each(STEP_OPS)
     steps, everything, without = merged_step_work(tables, [True] * len(tables))
     columns = GPU_COLUMNS if summary.hardware is Hardware.GPU else COLUMNS
     cells: dict[str, list[Any]] = {column.id: [] for column in COLUMNS}
@@ -40,11 +41,15 @@ def build(inputs: Inputs) -> tuple[Table, Table]:
     return table, Table.from_rows(DIAGNOSTICS, _diagnostics(summary, steps))
 
 
-def _step_ops(host: HostProfile) -> StepTable:
+def make_step_ops(host: HostProfile) -> StepTable:
+    """The steps of one host with their ops."""
     if not may_have_groups(host.space):
         return StepTable()
     steps = summary_of(host).steps
-    return host.derive("step_ops", lambda space: step_ops(space, groups_of(host), steps)) if len(steps) else steps
+    return step_ops(host.space, groups_of(host), steps) if len(steps) else steps
+
+
+STEP_OPS = Part(make_step_ops)
 
 
 def _diagnostics(summary: OpSummary, steps: StepTable) -> list[tuple[str, str]]:

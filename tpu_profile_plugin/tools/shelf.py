@@ -85,6 +85,12 @@ class Shelf:
                 self._shrink(keep=identity)
             return value
 
+    def has(self, identity: Hashable, key: Hashable) -> bool:
+        """Whether a value is kept under `key` for a file."""
+        with self._lock:
+            entry = self._entries.get(identity)
+        return entry is not None and key in entry.values
+
     def bytes(self) -> int:
         """What is kept now, in bytes."""
         with self._lock:

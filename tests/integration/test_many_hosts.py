@@ -1,0 +1,227 @@
+"""Runs of several hosts over HTTP: the same bytes wherever the hosts are read, hosts left out, progress."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from builders.board import Board
+from builders.logdirs import settle, write
+from builders.op_profiles import GPU, TPU
+from builders.step_profiles import serving, worker
+
+from tpu_profile_plugin.tools.registry import TOOLS
+from tpu_profile_plugin.tools.shelf import _SPACE
+
+DEMO = Path(__file__).parents[2] / "demo"
+SESSION = "plugins/profile/s"
+RUNS = ("train/s", "gpu/s", "tpu/s", "serve/s", "real/s", "torn/s")
+ALL_HOSTS_TOOLS = [tool.id for tool in TOOLS if tool.hosts.value in ("one_or_all", "all")]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("many")
+    real = next((DEMO / "jax_mlp").rglob("*.xplane.pb")).read_bytes()
+    write(
+        root,
+        {
+            **{f"train/{SESSION}/w{i}.xplane.pb": worker(f"w{i}", wait_us=50 * i) for i in range(5)},
+            **{f"gpu/{SESSION}/g{i}.xplane.pb": GPU.replace("jit_f", f"jit_f{i % 2}") for i in range(3)},
+            **{f"tpu/{SESSION}/t{i}.xplane.pb": TPU for i in range(3)},
+            **{f"serve/{SESSION}/s{i}.xplane.pb": serving() for i in range(2)},
+            **{f"real/{SESSION}/r{i}.xplane.pb": real for i in range(2)},
+            f"torn/{SESSION}/a.xplane.pb": worker("a"),
+            f"torn/{SESSION}/b.xplane.pb": b"\x0a\xff" * 9,
+            f"torn/{SESSION}/c.xplane.pb": worker("c"),
+        },
+    )
+    return root
+
+
+@contextmanager
+def board_on(root: Path, home: Path, *flags: str):
+    board = Board(root, home, "--profile_disk_mb", "0", *flags)
+    try:
+        yield board
+    finally:
+        board.plugin.server.close()
+
+
+def answers(board: Board) -> dict[tuple[str, str], tuple[int, bytes, str | None]]:
+    """Status, body and left-out header of every tool that takes all hosts, for every run."""
+    found = {}
+    for run in RUNS:
+        for tool in ALL_HOSTS_TOOLS:
+            extended = {"extended": "true"} if tool == "overview_page" else {}
+            answer = board.get("data", run=run, tag=tool, host="ALL_HOSTS", **extended)
+            found[run, tool] = (answer.status_code, answer.data, answer.headers.get("X-Profile-Left-Out"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def on_threads(many, tmp_path_factory):
+    with board_on(many, tmp_path_factory.mktemp("home"), "--profile_executor", "threads") as board:
+        return answers(board)
+
+
+def test_some_answers_are_worth_comparing(on_threads):
+    assert len([status for status, _, _ in on_threads.values() if status == 200]) > 40
+    assert all(status < 500 for status, _, _ in on_threads.values())
+    steps = json.loads(on_threads["train/s", "overview_page"][1])[1]["rows"]
+    assert len(steps) == 4, "six steps without the first and the last"
+    assert (
+        len(json.loads(on_threads["train/s", "pod_viewer"][1])["podStatsSequence"]["podStatsMap"][0]["podStatsPerCore"])
+        == 5
+    )
+
+
+def test_worker_processes_give_the_same_bytes(many, tmp_path, on_threads):
+    with board_on(many, tmp_path, "--profile_executor", "processes", "--profile_workers", "2") as board:
+        assert answers(board) == on_threads
+
+
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None) as c:
+        print(c.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    """A Dask cluster of two worker processes on this machine; gives the scheduler's address."""
+    pytest.importorskip("distributed")
+    script = tmp_path_factory.mktemp("cluster") / "cluster.py"
+    script.write_text(CLUSTER)
+    process = subprocess.Popen(
+        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        process.stdout.close()
+
+
+def test_a_dask_cluster_gives_the_same_bytes(many, tmp_path, on_threads, scheduler):
+    with board_on(many, tmp_path, "--profile_executor", scheduler) as board:
+        assert answers(board) == on_threads
+        decoded = [entry for entry in board.plugin.server.results()._shelf._entries.values() if _SPACE in entry.values]
+        assert not decoded, "the server itself decodes metadata at most"
+
+
+def test_a_scheduler_that_is_not_there_is_said_and_this_machine_works(many, tmp_path, on_threads, caplog):
+    with board_on(many, tmp_path, "--profile_executor", "tcp://127.0.0.1:1", "--profile_workers", "2") as board:
+        found = board.get("data", run="train/s", tag="overview_page", host="ALL_HOSTS", extended="true")
+        assert found.data == on_threads["train/s", "overview_page"][1]
+    assert "cannot be used" in caplog.text
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_a_torn_host_is_left_out_visibly(many, tmp_path, executor):
+    with board_on(many, tmp_path, "--profile_executor", executor, "--profile_workers", "2") as board:
+        answer = board.get("data", run="torn/s", tag="overview_page")
+        told = json.loads(answer.headers["X-Profile-Left-Out"])
+        assert told["count"] == 1
+        (about,) = told["hosts"]
+        assert (about["host"], about["file"], about["code"]) == ("b", "b.xplane.pb", "corrupt_profile")
+        warnings = [row["c"][1]["v"] for row in answer.json[6]["rows"]]
+        assert any(text.startswith("Host b is left out: ") for text in warnings)
+        assert answer.json[2]["p"]["host_count"] == "2"
+        table = board.json("data", run="torn/s", tag="profile_contents")
+        assert json.loads(table["p"]["left_out"])[0]["host"] == "b"
+        assert {row["c"][0]["v"] for row in table["rows"]} == {"a", "c"}
+        assert board.json("data", run="torn/s", tag="pod_viewer")["left_out"][0]["host"] == "b"
+        assert "X-Profile-Left-Out" in board.get("data_csv", run="torn/s", tag="profile_contents").headers
+        again = board.get("data", run="torn/s", tag="overview_page", headers={"If-None-Match": answer.headers["ETag"]})
+        assert again.status_code == 304, "the file is at fault, so that the answer may be kept"
+        assert "X-Profile-Left-Out" not in board.get("data", run="train/s", tag="overview_page").headers
+
+
+def test_an_answer_without_a_host_that_may_come_back_is_kept_by_nobody(many, tmp_path, monkeypatch):
+    from tpu_profile_plugin.errors import Unsettled
+    from tpu_profile_plugin.logdir import Logdir
+
+    real, failing = Logdir.read, True
+
+    def read(self, file):
+        if failing and file.host == "w3":
+            raise Unsettled("w3 is being written.")
+        return real(self, file)
+
+    monkeypatch.setattr(Logdir, "read", read)
+    with board_on(many, tmp_path, "--profile_executor", "threads") as board:
+        first = board.get("data", run="train/s", tag="overview_page")
+        assert json.loads(first.headers["X-Profile-Left-Out"])["hosts"][0]["code"] == "file_changed"
+        assert (first.headers["Cache-Control"], "ETag" in first.headers) == ("no-store", False)
+        failing = False
+        second = board.get("data", run="train/s", tag="overview_page")
+        assert "X-Profile-Left-Out" not in second.headers
+        assert second.json[2]["p"]["host_count"] == "5"
+
+
+def test_progress_while_hosts_are_read(many, tmp_path, monkeypatch):
+    from tpu_profile_plugin.logdir import Logdir
+
+    real, gate = Logdir.read, threading.Semaphore(0)
+
+    def read(self, file):
+        gate.acquire()
+        return real(self, file)
+
+    monkeypatch.setattr(Logdir, "read", read)
+    query = {"run": "train/s", "tag": "pod_viewer", "host": "ALL_HOSTS"}
+    with board_on(many, tmp_path, "--profile_executor", "threads") as board:
+        assert board.json("progress", **query) == {"done": None, "total": None}
+        asking = threading.Thread(target=lambda: board.get("data", **query))
+        asking.start()
+        try:
+            for done in (0, 1, 2):
+                _until(lambda: board.json("progress", **query), {"done": done, "total": 5})
+                gate.release()
+            assert board.get("progress", **query).headers["Cache-Control"] == "no-store"
+            assert board.json("progress", run="train/s", tag="overview_page") == {"done": None, "total": None}
+        finally:
+            gate.release(5)
+            asking.join()
+        assert board.json("progress", **query) == {"done": None, "total": None}
+        assert board.refused("progress", run="nope", tag="pod_viewer")[:2] == (404, "run_not_found")
+
+
+def _until(look, wanted, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while (found := look()) != wanted and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert found == wanted
+
+
+def test_the_command_says_what_is_left_out(many, tmp_path):
+    command = [sys.executable, "-m", "tpu_profile_plugin.cli", "tools", str(many), "torn/s"]
+    done = subprocess.run(
+        [*command, "--tool", "profile_contents", "--executor", "processes"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+        timeout=60,
+        check=True,
+    )
+    assert done.stderr.startswith("tpu-profile: host b is left out: ")
+    assert len(json.loads(done.stdout)["rows"]) == 2
+    settle(many)

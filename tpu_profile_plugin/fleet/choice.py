@@ -1,0 +1,22 @@
+"""What a user may choose as executor; light, as command lines import it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+_LOG = logging.getLogger("tpu_profile_plugin")
+HELP = (
+    'Where runs of many hosts are read: "processes" or "threads" of this machine, or the address of a Dask scheduler, '
+    "e.g. tcp://10.0.0.2:8786, whose workers see the logdir under the same path "
+    "(default: processes when a run is large; environment: TPU_PROFILE_EXECUTOR)."
+)
+
+
+def executor_of(given: Any) -> str:
+    """The choice as `Executor` takes it; what it is not is said in the log and ignored."""
+    chosen = str(given or "").strip()
+    if chosen in ("", "processes", "threads") or "://" in chosen:
+        return chosen
+    _LOG.warning("the executor must be processes, threads or an address like tcp://host:8786, not %r", chosen)
+    return ""

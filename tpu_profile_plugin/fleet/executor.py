@@ -1,0 +1,143 @@
+"""Chooses where the parts of a round are computed, carries that out, retries what a dead worker took with it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from tpu_profile_plugin.errors import Forbidden, NotFound, WorkerLost
+from tpu_profile_plugin.fleet.cluster import Cluster, Unreachable
+from tpu_profile_plugin.fleet.processes import CannotStart, WorkerDied, Workers
+from tpu_profile_plugin.fleet.task import Reply, Task, packed
+from tpu_profile_plugin.tools.inputs import HostProfile
+from tpu_profile_plugin.tools.parts import Here, Part, Place
+
+T = TypeVar("T")
+_LOG = logging.getLogger("tpu_profile_plugin")
+
+FEW_HOSTS = 4
+ENOUGH_BYTES = 256 << 20
+"""From so many hosts and bytes on worker processes pay: each costs about half a second of a core to start."""
+_BYTES_PER_BYTE = 3
+_ATTEMPTS = 2
+
+
+class _Remote(Protocol):
+    """Workers in other processes."""
+
+    def ask(self, data: bytes) -> bytes:
+        """One task and its reply."""
+
+
+class Executor:
+    """Makes places. Nothing is started before it is needed."""
+
+    def __init__(self, chosen: str = "", *, workers: int = 0) -> None:
+        """Takes what the user chose.
+
+        Args:
+          chosen: "processes", "threads", the address of a Dask scheduler such as tcp://host:8786, or "" for processes
+            when a run is large and threads when it is not.
+          workers: how many processes at most; 0: as many as there are cores.
+        """
+        self._chosen = chosen
+        cores = _cores()
+        self._here = Here(min(8, cores))
+        self._workers = Workers(workers or cores)
+        self._many = (workers or cores) > 1
+        self._cluster = Cluster(chosen) if "://" in chosen else None
+
+    def place(self, hosts: Sequence[HostProfile]) -> Place:
+        """Where to compute a part of these hosts."""
+        movable = sum(host.origin is not None for host in hosts)
+        if self._chosen == "threads" or movable < 2:
+            return self._here
+        if self._cluster is not None and self._cluster.reachable():
+            return Elsewhere(self._cluster, self._here, self._cluster.width())
+        large = len(hosts) >= FEW_HOSTS and sum(host.size for host in hosts) >= ENOUGH_BYTES
+        if self._chosen == "processes" or self._cluster is not None or (self._many and large):
+            return Elsewhere(self._workers, self._here, _fitting(self._workers.count, hosts))
+        return self._here
+
+    def close(self) -> None:
+        """Ends what was started."""
+        self._workers.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+
+class Elsewhere:
+    """Other processes; what cannot be computed there for want of a worker is computed here."""
+
+    def __init__(self, remote: _Remote, here: Place, width: int) -> None:
+        self._remote = remote
+        self._here = here
+        self._width = width
+
+    def width(self, hosts: Sequence[HostProfile]) -> int:
+        """As many as there are workers, or as fit into memory."""
+        return min(self._width, len(hosts))
+
+    def compute(self, host: HostProfile, part: Part[T]) -> T:
+        """Asks a worker; raises the ProfileError that it met, or WorkerLost when two of them died of it."""
+        if host.origin is None:
+            return self._here.compute(host, part)
+        parts = (part, *(more for more in part.along if not host.has(more)))
+        try:
+            reply = self._ask(host, packed(Task(host.origin, parts)))
+        except (CannotStart, Unreachable) as error:
+            _LOG.warning("no worker for host %s (%s); it is read by the server itself", host.name, error)
+            return self._here.compute(host, part)
+        if reply.trace:
+            _LOG.error("host %s failed in a worker:\n%s", host.name, reply.trace)
+        if isinstance(reply.error, (NotFound, Forbidden)):
+            return self._here.compute(host, part)  # a worker elsewhere may not see the file that the server sees
+        if reply.error is not None:
+            raise reply.error
+        for more, value in zip(parts[1:], reply.values[1:], strict=False):
+            host.keep(more, value)
+        made: T = reply.values[0]
+        return made
+
+    def _ask(self, host: HostProfile, data: bytes) -> Reply:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                reply: Reply = pickle.loads(self._remote.ask(data))  # noqa: S301 - from our own workers
+                return reply
+            except WorkerDied as error:
+                _LOG.warning("a worker died with host %s (%s), attempt %d", host.name, error, attempt)
+        raise WorkerLost(
+            f"{host.file} brought down the process that read it, twice: not enough memory, or a file that is damaged "
+            "in an unforeseen way.",
+            file=host.file,
+        )
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def _fitting(count: int, hosts: Sequence[HostProfile]) -> int:
+    """How many workers may hold a file each, in half of the memory that is free now."""
+    largest = max(host.size for host in hosts)
+    free = _free_bytes()
+    if not free or not largest:
+        return count
+    return max(1, min(count, free // 2 // (_BYTES_PER_BYTE * largest)))
+
+
+def _free_bytes() -> int:
+    """Memory that is free now; 0 where the system does not tell."""
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
+    except OSError:
+        return 0
+    return int(found[1]) * 1024 if found else 0

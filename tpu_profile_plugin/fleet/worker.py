@@ -1,0 +1,59 @@
+"""A worker process: takes tasks from its standard input until that is closed; started by `processes` only."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import struct
+import threading
+from typing import IO
+
+READY = b"ready"
+_LENGTH = struct.Struct("<Q")
+
+
+def send(pipe: IO[bytes], data: bytes) -> None:
+    """Writes one message; raises OSError when the other side is gone."""
+    pipe.write(_LENGTH.pack(len(data)))
+    pipe.write(data)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> bytes:
+    """Reads one message; raises EOFError when the other side is gone."""
+    (length,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
+    return _exactly(pipe, length)
+
+
+def _exactly(pipe: IO[bytes], count: int) -> bytes:
+    data = pipe.read(count)
+    if len(data) != count:
+        raise EOFError
+    return data
+
+
+def main() -> None:
+    """Serves until the parent closes the pipe or dies; then ends at once, whatever is being computed."""
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what anybody prints must not get between the replies
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, whose end ends this process
+    from tpu_profile_plugin.fleet.task import perform
+
+    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(incoming, tasks), daemon=True).start()
+    try:
+        send(outgoing, READY)
+        while True:
+            send(outgoing, perform(tasks.get()))
+    except OSError:
+        os._exit(0)  # the parent is gone
+
+
+def _listen(incoming: IO[bytes], tasks: queue.SimpleQueue[bytes]) -> None:
+    while True:
+        try:
+            tasks.put(receive(incoming))
+        except (EOFError, OSError):
+            os._exit(0)
