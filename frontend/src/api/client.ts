@@ -6,6 +6,8 @@ export type Params = Readonly<Record<string, ParamValue>>;
 
 export interface RequestOptions {
   signal?: AbortSignal | undefined;
+  /** Called with the headers of an answer that is no error. */
+  onHeaders?: ((headers: Headers) => void) | undefined;
 }
 
 export interface Client {
@@ -42,6 +44,7 @@ export function makeClient(base: string, fetcher: Fetch = (input, init) => fetch
       throw new ApiError(0, "unreachable", "The server did not answer.", {}, address);
     }
     if (!response.ok) throw errorFromBody(response.status, await response.text(), address);
+    options.onHeaders?.(response.headers);
     return response;
   };
 

@@ -1,11 +1,14 @@
 // Shows the page of the chosen tool: loads its chunk, guards it, and explains when it cannot be shown.
 import type { PageModule, PageProps } from "../api/page";
 import { explain } from "../api/explain";
+import { ALL_HOSTS } from "../api/types";
 import { Boundary } from "../widgets/boundary";
-import { Loading } from "../widgets/loading";
+import { HowFar, Loading } from "../widgets/loading";
 import { Panel } from "../widgets/panel";
 import { useLoad } from "../widgets/use_load";
+import { LeftOutBanner } from "./left_out";
 import { folderOf, loadPage } from "./pages";
+import { useWatched } from "./watch";
 
 interface Props extends PageProps {
   /** A change makes the page load its data again. */
@@ -40,7 +43,25 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
         </Panel>
       )}
     >
-      <Page key={name} {...props} />
+      <Watching key={name} Page={Page} {...props} />
     </Boundary>
   );
+}
+
+/** The page, with what is known of its requests while they run and after. */
+function Watching({ Page, ...props }: PageProps & Pick<PageModule, "Page">) {
+  const count = hostCount(props);
+  const { client, far, leftOut } = useWatched(props.client, count);
+  return (
+    <HowFar.Provider value={far}>
+      {leftOut ? <LeftOutBanner leftOut={leftOut} of={count} /> : null}
+      <Page {...props} client={client} />
+    </HowFar.Provider>
+  );
+}
+
+/** How many hosts stand behind the choice. */
+function hostCount({ tool, host, hosts }: PageProps): number {
+  if (host !== ALL_HOSTS) return Math.max(1, hosts.length);
+  return Math.max(2, tool.host_names.filter((name) => name !== ALL_HOSTS).length);
 }

@@ -1,5 +1,6 @@
 // Waiting in three steps: a quiet skeleton at once, a bar after 300 ms, words after one second.
-import { useEffect, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useEffect, useState } from "preact/hooks";
 import "./loading.css";
 
 const BAR_MS = 300;
@@ -25,13 +26,17 @@ interface Props {
   rows?: number;
 }
 
+/** How far what everybody below waits for has come, e.g. "host 3 of 16"; null when nobody knows. */
+export const HowFar = createContext<string | null>(null);
+
 /** Takes the place of content that is on its way. */
 export function Loading({ what, rows = 12 }: Props) {
   const step = useWaitStep();
+  const far = useContext(HowFar);
   return (
     <div class="loading" role="status" aria-busy="true">
       <div class={step > 0 ? "loading-bar on" : "loading-bar"} />
-      <p class="loading-words">{step > 1 ? `${what}…` : "\u00a0"}</p>
+      <p class="loading-words">{step > 1 ? (far === null ? `${what}…` : `${what}: ${far}…`) : "\u00a0"}</p>
       <div class="loading-rows" aria-hidden="true">
         {Array.from({ length: rows }, (_, i) => (
           <div key={i} class={`loading-row w${(i * 7) % 5}`} />
