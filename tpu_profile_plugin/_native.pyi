@@ -97,6 +97,50 @@ def stat_values(
     start: _U32, key: _U32, kind: _U8, value: _U64, row: int, kinds: int
 ) -> tuple[_U64, NDArray[np.bool_]]: ...
 
+# ---- data_forest.rs
+
+@final
+class DataForest:
+    """The calls of tf.data iterators: who called whom, on one thread by nesting, across threads by element."""
+
+    nbytes: int
+    def __new__(
+        cls,
+        line_start: _I64,
+        begin: _I64,
+        duration: _I64,
+        metadata: _U32,
+        role: _U8,
+        id: tuple[_I64, _I64],
+        parent: tuple[_I64, _I64],
+        element: tuple[_I64, _I64],
+        skip: NDArray[np.bool_] | None = None,
+    ) -> DataForest:
+        """From columns of all events, and sparse ones (events ascending, values) of their stats.
+
+        `role` per row of the metadata: 1 an iterator, 2 one that the program calls, 4 + 2k a producer, 5 + 2k a
+        consumer of an element, 0 anything else. Events marked in `skip` neither enclose nor are enclosed.
+        """
+
+    def iterators(self) -> tuple[_U64, _U64, _U32]:
+        """Per iterator, in the order of the file: id, id of the parent (0: none), first event."""
+
+    def roots(self) -> tuple[_U32, _U32, _I64, _I64]:
+        """Per call of the program, in the order of the file: call number, iterator, begin, duration."""
+
+    def sum(
+        self, runs: _U32, least: int, rows: int
+    ) -> tuple[_I64, _U32, _I64, _I64, _I64, _I64, NDArray[np.bool_], _U32]:
+        """Adds up runs (calls) per iterator, until `least` are done and there are `rows` rows.
+
+        Gives the first row of each run that was done and the end, per row (ascending by iterator id within a run) the
+        iterator, first begin, duration, own time, number of calls and whether it held the program up, and the runs
+        that were not followed to their end.
+        """
+
+    def calls(self, root: int) -> tuple[_U32, _U32, NDArray[np.bool_], bool]:
+        """The calls of one run, callers first: event, iterator, whether it held the program up; True at last: cut."""
+
 # ---- groups.rs
 
 def gather_stats(

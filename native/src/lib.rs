@@ -10,6 +10,7 @@ pub mod buffers;
 pub mod columns;
 pub mod core_ops;
 pub mod cover;
+pub mod data_forest;
 pub mod error;
 pub mod expand;
 pub mod forest;

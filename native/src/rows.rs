@@ -38,6 +38,11 @@ impl Rows {
         }
         &self.item[self.start[row] as usize..self.start[row + 1] as usize]
     }
+
+    /// Bytes held.
+    pub fn size(&self) -> usize {
+        4 * (self.start.len() + self.item.len())
+    }
 }
 
 /// Hashes one number with a secret of its own: keys come from files, and one multiplication is all they need.

@@ -79,6 +79,16 @@ def items(space: XSpace, plane: Plane, stats: Stats, owner: int) -> list[tuple[s
     return found
 
 
+def text_of(space: XSpace, plane: Plane, stats: Stats, owner: int, name: str) -> str:
+    """The text of one owner's first stat of that name; "" when it has none or it is no text."""
+    row = plane.stat_metadata.row(name)
+    first, last = int(stats.start[owner]), int(stats.start[owner + 1])
+    for i in np.flatnonzero(stats.key[first:last] == row)[:1].tolist() if row is not None else ():
+        value = _value(space, plane, Kind(int(stats.kind[first + i])), stats.value[first + i])
+        return value if isinstance(value, str) else ""
+    return ""
+
+
 def _values(
     plane: Plane, stats: Stats, name: str, kinds: tuple[Kind, ...]
 ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:

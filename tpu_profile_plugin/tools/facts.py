@@ -39,6 +39,7 @@ class RunFacts:
       counter_values: whether a TPU plane declares the stat `counter_value`.
       megascale: whether the host plane declares an event named `MegaScale:...`.
       requests: whether the host plane declares an event that begins a request or a batch of a model server.
+      tf_data: whether the host plane declares an iterator of tf.data.
     """
 
     hosts: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ class RunFacts:
     counter_values: bool = False
     megascale: bool = False
     requests: bool = False
+    tf_data: bool = False
 
     def has_plane(self, prefix: str) -> bool:
         """Whether some host has a plane whose name starts with `prefix`, e.g. "/device:GPU:"."""
@@ -61,6 +63,7 @@ class RunFacts:
 def look(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
     """The facts of one host's file. Raises CorruptProfile."""
     from tpu_profile_plugin.analysis.inference_events import has_requests
+    from tpu_profile_plugin.analysis.tf_data import has_iterators
     from tpu_profile_plugin.columns import load, peek
 
     summary = peek(data)
@@ -80,6 +83,7 @@ def look(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
             for plane in space.planes
         ),
         requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
+        tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
     )
 
 
@@ -106,6 +110,7 @@ def united(hosts: Sequence[RunFacts]) -> RunFacts:
         counter_values=any(host.counter_values for host in hosts),
         megascale=any(host.megascale for host in hosts),
         requests=any(host.requests for host in hosts),
+        tf_data=any(host.tf_data for host in hosts),
     )
 
 

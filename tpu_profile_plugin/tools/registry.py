@@ -17,6 +17,7 @@ from tpu_profile_plugin.tools import (
     pod_viewer,
     profile_contents,
     roofline_model,
+    tf_data_bottleneck_analysis,
     trace_viewer,
 )
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -63,6 +64,7 @@ TOOLS: tuple[Tool, ...] = (
     framework_op_stats.TOOL,
     hlo_stats.TOOL,
     inference_profile.TOOL,
+    tf_data_bottleneck_analysis.TOOL,
     profile_contents.TOOL,
 )
 

@@ -23,7 +23,8 @@ class Column:
       type: "string", "number" (sent as doubles) or "boolean"; "bool" where other clients expect that spelling.
       unit: e.g. "ps", "us", "bytes", "GiB/s", "%"; "" for none.
       sentence: one sentence on what a cell says.
-      shown: "bytes" or "hex" adds a readable form to each number; "plain" does not.
+      shown: "bytes" or "hex" adds a readable form to each number; "given": the texts come as pairs of value and
+        readable form; "plain": no such form.
       role: what charts use the column for besides its values, e.g. "tooltip" or "interval"; "" for values.
     """
 
@@ -32,7 +33,7 @@ class Column:
     type: ColumnType
     unit: str = ""
     sentence: str = ""
-    shown: Literal["plain", "bytes", "hex"] = "plain"
+    shown: Literal["plain", "bytes", "hex", "given"] = "plain"
     role: str = ""
 
     def declaration(self) -> dict[str, Any]:
@@ -148,6 +149,8 @@ def _cells(column: Column, values: Any) -> list[dict[str, Any]]:
             return [{"v": number} for number in numbers]
         text = bytes_text if column.shown == "bytes" else _hex_text
         return [{"v": n} if n is None else {"v": n, "f": text(n)} for n in numbers]
+    if column.shown == "given":
+        return [{"v": value, "f": text} for value, text in values]
     if column.type == "string":
         return [{"v": None if value is None else str(value)} for value in _plain(values)]
     return [{"v": None if value is None else bool(value)} for value in _plain(values)]
