@@ -37,8 +37,8 @@ from tpu_profile_plugin.analysis.planes import (
 )
 from tpu_profile_plugin.analysis.step_breakdown import idle_to_infeed
 from tpu_profile_plugin.analysis.step_markers import host_events
-from tpu_profile_plugin.analysis.step_merge import HOST_CORES, merge_steps
-from tpu_profile_plugin.analysis.step_table import SPARSE_CORE_IDS, StepTable, drop_incomplete
+from tpu_profile_plugin.analysis.step_merge import merge_steps
+from tpu_profile_plugin.analysis.step_table import SPARSE_CORE_IDS, StepTable, core_in_run, drop_incomplete
 from tpu_profile_plugin.analysis.tf_functions import TfFunction, combine_functions, tf_functions
 from tpu_profile_plugin.analysis.tpu_ops import NO_SPANS, CoreWork, device_spans, op_facts, op_table
 from tpu_profile_plugin.analysis.training import is_training
@@ -195,20 +195,24 @@ def reduce_summaries(parts: Sequence[HostSummary], *, drop_edges: bool = True) -
     """Several hosts as one, in the given order; with `drop_edges` CPU and GPU hosts lose cut steps first."""
     trim = drop_incomplete if drop_edges else _all_steps
     steps = [trim(part.steps) for part in parts]
-    merged = [trim(part.merged_steps if part.merged_steps is not None else part.steps) for part in parts]
     has_device = [part.has_device for part in parts]
     several = len(parts) > 1
+    together = merge_steps(steps, has_device)
+    merged = together  # without host events in any of them, there is nothing else to merge
+    if any(part.merged_steps is not None for part in parts):
+        richer = [part.steps if part.merged_steps is None else part.merged_steps for part in parts]
+        merged = merge_steps([trim(one) for one in richer], has_device)
     return RunSummary(
         environment=combine_environments([part.environment for part in parts]),
         peaks=combine_peaks([part.peaks for part in parts]),
         host=parts[0].host if not several else combine_host_ops([part.host for part in parts]),
         device=combine(part.device for part in parts),
         kernels=combine_kernels([part.kernels for part in parts]),
-        steps=merge_steps(steps, has_device),
-        merged_steps=merge_steps(merged, has_device),
+        steps=together,
+        merged_steps=merged,
         duty=DutyCycle(sum(part.duty.busy_ps for part in parts), sum(part.duty.idle_ps for part in parts)),
         cores={
-            (host * HOST_CORES + core if several else core): name
+            (core_in_run(host, core) if several else core): name
             for host, part in enumerate(parts)
             for core, name in part.cores.items()
         },

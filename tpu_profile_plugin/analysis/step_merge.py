@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.core_steps import least_by_key
-from tpu_profile_plugin.analysis.step_table import StepTable
+from tpu_profile_plugin.analysis.step_table import StepTable, core_in_run
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
-
-HOST_CORES = 1000
-"""Core ids of host h start at h times this."""
 
 
 def merge_steps(tables: Sequence[StepTable], has_device: Sequence[bool]) -> StepTable:
@@ -41,8 +38,12 @@ def merge_steps(tables: Sequence[StepTable], has_device: Sequence[bool]) -> Step
     if last <= first:
         some = any(len(tables[i]) for i in workers) and all(len(tables[i]) for i in workers)
         return StepTable(on_tpu=base.on_tpu, times=tables[chief].times[:0, :0], empty_intersection=bool(some))
-    parts = [(i, tables[i].select(slice(first - offset[i], last - offset[i]))) for i in workers]
+    parts = [(i, _within(tables[i], first - offset[i], last - offset[i])) for i in workers]
     return _side_by_side(parts, lead=[i for i, _ in parts].index(chief))
+
+
+def _within(table: StepTable, begin: int, end: int) -> StepTable:
+    return table if (begin, end) == (0, len(table)) else table.select(slice(begin, end))
 
 
 def _spans(table: StepTable) -> tuple[Ints, Ints]:
@@ -59,6 +60,29 @@ def _total(spans: tuple[Ints, Ints]) -> int:
 
 def _offset(chief: tuple[Ints, Ints], other: tuple[Ints, Ints]) -> int:
     """Index of the chief's step minus index of the other's, for the longest overlap; ties: 0, 1, 2, ..., -1, -2, ..."""
+    (chief_begin, chief_end), (begin, end) = chief, other
+    if not _ascending(chief_end) or not _ascending(end):
+        return _offset_of_any(chief, other)
+    # Of two ascending series the step that ends first is followed by the next of its series: at each end, the steps
+    # that run are those with no earlier end.
+    ends = np.union1d(chief_end, end)
+    c, i = np.searchsorted(chief_end, ends), np.searchsorted(end, ends)
+    both = (c < len(chief_end)) & (i < len(end))
+    c, i = c[both], i[both]
+    common = np.minimum(chief_end[c], end[i]) - np.maximum(chief_begin[c], begin[i])
+    overlap = np.zeros(len(chief_begin) + len(begin), np.int64)
+    np.add.at(overlap, c - i, np.maximum(common, 0))  # negative ones count from the end, where there is room for them
+    ordered = np.concatenate([overlap[: len(chief_begin)], overlap[:0:-1][: max(len(begin) - 1, 0)]])
+    best = int(ordered.argmax()) if len(ordered) else 0
+    return best if best < len(chief_begin) else len(chief_begin) - best - 1
+
+
+def _ascending(values: Ints) -> bool:
+    return bool((values[1:] > values[:-1]).all())
+
+
+def _offset_of_any(chief: tuple[Ints, Ints], other: tuple[Ints, Ints]) -> int:
+    """The same for steps that do not end in their order."""
     (chief_begin, chief_end), (begin, end) = ([list(map(int, c)) for c in s] for s in (chief, other))
     overlap: dict[int, int] = {}
     c = i = 0
@@ -87,7 +111,7 @@ def _side_by_side(parts: list[tuple[int, StepTable]], lead: int) -> StepTable:
         on_tpu=tables[lead].on_tpu,
         number=np.arange(steps, dtype=np.int64),
         names=tables[lead].names,
-        cores=tuple(host * HOST_CORES + core for host, table in parts for core in table.cores),
+        cores=tuple(core_in_run(host, core) for host, table in parts for core in table.cores),
         begin_ps=np.concatenate([table.begin_ps for table in tables], axis=1),
         duration_ps=np.concatenate([table.duration_ps for table in tables], axis=1),
         times=np.concatenate([table.times for table in tables], axis=1),

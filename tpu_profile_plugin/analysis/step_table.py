@@ -75,7 +75,29 @@ PART_OF_CATEGORY = {
 }
 
 SPARSE_CORE_IDS = 1_000_000
-"""Core ids from here on are SparseCores; below are TensorCores, GPUs and CPUs."""
+"""Core ids of one host from here on are SparseCores; below are TensorCores, GPUs and CPUs."""
+_HOST_IDS, _FAR_HOST_IDS = 1000, 10_000_000
+_FAR_HOSTS = SPARSE_CORE_IDS // _HOST_IDS
+
+
+def core_in_run(host: int, core: int) -> int:
+    """Id of a host's core in a run of several hosts, by the host's position: host * 1000 + core.
+
+    From host 1000 on, where that would look like a SparseCore, hosts are further apart.
+    """
+    return host * (_HOST_IDS if host < _FAR_HOSTS else _FAR_HOST_IDS) + core
+
+
+def host_of(core: int) -> int:
+    """Position of the host of a core in a run of several hosts."""
+    if core >= _FAR_HOSTS * _FAR_HOST_IDS:
+        return core // _FAR_HOST_IDS
+    return (core - SPARSE_CORE_IDS if is_sparse(core) else core) // _HOST_IDS
+
+
+def is_sparse(core: int) -> bool:
+    """Whether an id, in a host or in a run, is that of a SparseCore."""
+    return (core % _FAR_HOST_IDS if core >= _FAR_HOSTS * _FAR_HOST_IDS else core) >= SPARSE_CORE_IDS
 
 
 def _no_numbers(*shape: int) -> Ints:
@@ -89,7 +111,7 @@ class StepTable:
     Attributes:
       on_tpu: the third axis of `times` is TpuPart; else it is `CLASSES`.
       number: int64[s]; names: the marker's name per step, "" when only the number is known.
-      cores: core ids, ascending; of several hosts, host index * 1000 + id.
+      cores: core ids, ascending; of several hosts, as `core_in_run`.
       begin_ps, duration_ps: int64[s, c], on each host's own axis.
       times: int64[s, c, kinds].
       categories, category_ps: self time per HLO category, int64[s, k], added up over TensorCores.
@@ -124,12 +146,12 @@ class StepTable:
     @property
     def dense_cores(self) -> list[int]:
         """Positions of the cores that are no SparseCores."""
-        return [i for i, core in enumerate(self.cores) if core < SPARSE_CORE_IDS]
+        return [i for i, core in enumerate(self.cores) if not is_sparse(core)]
 
     @property
     def sparse_cores(self) -> list[int]:
         """Positions of the SparseCores."""
-        return [i for i, core in enumerate(self.cores) if core >= SPARSE_CORE_IDS]
+        return [i for i, core in enumerate(self.cores) if is_sparse(core)]
 
     def label(self, step: int) -> str:
         """The name of a step as it is shown."""

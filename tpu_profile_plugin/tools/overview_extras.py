@@ -37,8 +37,7 @@ from tpu_profile_plugin.analysis.inferred_steps import InferredSteps, infer_step
 from tpu_profile_plugin.analysis.op_names import is_outside_compilation
 from tpu_profile_plugin.analysis.op_table import OpTable, framework_ops
 from tpu_profile_plugin.analysis.statistics import ratio, statistics
-from tpu_profile_plugin.analysis.step_merge import HOST_CORES
-from tpu_profile_plugin.analysis.step_table import StepTable
+from tpu_profile_plugin.analysis.step_table import StepTable, host_of
 from tpu_profile_plugin.analysis.tf_functions import expensive_functions
 from tpu_profile_plugin.tools import parts, step_texts
 from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
@@ -251,8 +250,8 @@ def _spans(inputs: Inputs, steps: StepTable) -> dict[str, Any] | None:
         return None
     # One host keeps its core ids, whatever they are.
     single = len(inputs.sound) == 1
-    host = 0 if single else steps.cores[steps.dense_cores[0]] // HOST_CORES
-    own = [i for i in steps.dense_cores if single or steps.cores[i] // HOST_CORES == host]
+    host = 0 if single else host_of(steps.cores[steps.dense_cores[0]])
+    own = [i for i in steps.dense_cores if single or host_of(steps.cores[i]) == host]
     begin, duration = steps.begin_ps[:, own], steps.duration_ps[:, own]
     took_part = duration >= 0
     last = np.iinfo(np.int64).max
