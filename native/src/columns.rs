@@ -7,21 +7,25 @@ use crate::ids::{IdTable, NO_ROW};
 use crate::memory::zeros;
 use crate::metadata::{self, EventMetadata, PlaneMetadata, StatMetadata};
 use crate::parallel;
+use crate::pick::Pick;
 use crate::stats::{self, Missing, StatColumns};
+use crate::text;
 use crate::wire::{Reader, Span};
 use crate::xspace::{
-    EVENT_DURATION, EVENT_METADATA, EVENT_OCCURRENCES, EVENT_OFFSET, EVENT_STATS, LINE_EVENTS, LineOutline, outline,
-    scan_line, total,
+    EVENT_DURATION, EVENT_METADATA, EVENT_OCCURRENCES, EVENT_OFFSET, EVENT_STATS, LINE_EVENTS, LineOutline, Place,
+    outline, scan_line, total,
 };
 
 /// What to decode and on how many threads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Options<'a> {
     pub threads: usize,
     /// Whether the plane at each position of the file is wanted; None: all are.
     pub keep: Option<&'a [bool]>,
     /// False: metadata and plane stats only; planes then have no lines.
     pub events: bool,
+    /// Planes of which only some events are wanted; of the others all are.
+    pub picks: &'a [Pick],
 }
 
 /// A decoded profile. Text values count from the start of the profile.
@@ -71,7 +75,7 @@ pub struct EventColumns {
 }
 
 /// Picoseconds of larger timestamps do not fit 64 bits; lines that have one count from the origin.
-const LARGEST_NS: u64 = i64::MAX as u64 / 1000;
+pub const LARGEST_NS: u64 = i64::MAX as u64 / 1000;
 
 /// Decodes the bytes of a profile, of which `data` begins at byte `base` (0 except in tests).
 pub fn decode(data: &[u8], base: u64, options: Options) -> Result<Columns> {
@@ -91,7 +95,7 @@ pub fn decode(data: &[u8], base: u64, options: Options) -> Result<Columns> {
         .map(|(plane, tables)| Plane { index: plane.index, id: plane.id, name: plane.name, tables, lines: Vec::new() })
         .collect();
     if options.events {
-        scan_lines(whole, options.threads, kept.iter().map(|plane| plane.lines.as_slice()), &mut planes)?;
+        scan_lines(whole, options, kept.iter().map(|plane| plane.lines.as_slice()), &mut planes)?;
     }
     let origin_ns = origin(&planes);
     let planes = decode_events(whole, options.threads, planes, origin_ns)?;
@@ -111,7 +115,7 @@ struct Plane {
 /// First pass over all lines, the longest first so that no thread is left alone with it.
 fn scan_lines<'a>(
     whole: Reader,
-    threads: usize,
+    options: Options,
     spans: impl Iterator<Item = &'a [Span]>,
     planes: &mut [Plane],
 ) -> Result<()> {
@@ -121,8 +125,12 @@ fn scan_lines<'a>(
         .collect();
     jobs.sort_by_key(|job| Reverse(job.2.len()));
     let indices: Vec<usize> = planes.iter().map(|plane| plane.index).collect();
-    let mut scanned = parallel::run(threads, jobs, |(plane, line, span)| {
-        let outline = scan_line(whole.within(span, "XLine"));
+    let pick_of = |plane: &usize| options.picks.iter().find(|pick| pick.plane == *plane);
+    let picks: Vec<Option<&Pick>> = indices.iter().map(pick_of).collect();
+    let text = |name: u64| text::slice(whole.rest(), name.wrapping_sub(whole.offset())).unwrap_or_default();
+    let mut scanned = parallel::run(options.threads, jobs, |(plane, line, span)| {
+        let reader = whole.within(span, "XLine");
+        let outline = picks[plane].map_or_else(|| scan_line(reader), |pick| pick.scan_line(reader, text));
         Ok((plane, line, outline.map_err(|error| error.in_line(line).in_plane(indices[plane]))?))
     })?;
     scanned.sort_unstable_by_key(|&(plane, line, _)| (plane, line));
@@ -142,7 +150,7 @@ fn origin(planes: &[Plane]) -> i64 {
 struct Job<'a> {
     plane: usize,
     line: usize,
-    span: Span,
+    place: &'a Place,
     begin_ps: i64,
     event_ids: &'a IdTable,
     stat_ids: &'a IdTable,
@@ -224,7 +232,7 @@ fn share<'a>(plane: &'a Plane, columns: &'a mut EventColumns, origin_ns: i64, jo
             jobs.push(Job {
                 plane: plane.index,
                 line: line_index,
-                span: chunk.span,
+                place: &chunk.place,
                 begin_ps: since.wrapping_mul(1000),
                 event_ids: &plane.tables.event_ids,
                 stat_ids: &plane.tables.stat_ids,
@@ -255,19 +263,27 @@ fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
 
 fn decode_chunk(whole: Reader, mut job: Job) -> Result<ChunkMissing> {
     let mut missing = ChunkMissing::default();
-    let mut reader = whole.within(job.span, "XLine");
     let (mut event, mut stat) = (0, 0);
-    while let Some(tag) = reader.tag()? {
-        if tag != LINE_EVENTS {
-            reader.skip(tag)?;
-            continue;
+    let mut reader = whole;
+    match job.place {
+        Place::Body(span) => {
+            reader = whole.within(*span, "XLine");
+            while let Some(tag) = reader.tag()? {
+                if tag != LINE_EVENTS {
+                    reader.skip(tag)?;
+                    continue;
+                }
+                let fields = reader.message("XEvent")?;
+                decode_event(fields, &mut job, event, &mut stat, &mut missing)?;
+                event += 1;
+            }
         }
-        let fields = reader.message("XEvent")?;
-        if event == job.metadata.len() {
-            return Err(changed(reader));
+        Place::Events(spans) => {
+            for &span in spans {
+                decode_event(whole.within(span, "XEvent"), &mut job, event, &mut stat, &mut missing)?;
+                event += 1;
+            }
         }
-        decode_event(fields, &mut job, event, &mut stat, &mut missing)?;
-        event += 1;
     }
     if event == job.metadata.len() && stat == job.key.len() { Ok(missing) } else { Err(changed(reader)) }
 }
@@ -286,6 +302,9 @@ fn decode_event(
     stat: &mut usize,
     missing: &mut ChunkMissing,
 ) -> Result<()> {
+    if event == job.metadata.len() {
+        return Err(changed(fields));
+    }
     let (mut id, mut offset_ps, mut duration_ps, mut occurrences) = (0, 0, 0, 0);
     job.stat_start[event] = (job.first_stat + *stat) as u32;
     let mut tag = fields.tag_or_zero()?;

@@ -23,6 +23,7 @@ pub mod nesting;
 pub mod offload;
 pub mod order;
 mod parallel;
+pub mod pick;
 #[cfg(feature = "python")]
 mod python;
 pub mod rows;

@@ -79,7 +79,7 @@ pub fn read(mut stat: Reader, ids: &IdTable, slot: usize, missing: &mut Missing)
 impl StatColumns {
     /// Columns for exactly so many owners and stats, all zero.
     pub fn sized(owners: usize, stats: usize) -> Self {
-        StatColumns { start: zeros(owners + 1), key: zeros(stats), kind: vec![0; stats], value: vec![0; stats] }
+        StatColumns { start: zeros(owners + 1), key: zeros(stats), kind: zeros(stats), value: zeros(stats) }
     }
 
     /// Reads one more stat of the owner that is being built.

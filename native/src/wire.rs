@@ -231,6 +231,16 @@ impl<'a> Reader<'a> {
         Ok(if span.is_empty() { NO_TEXT } else { value })
     }
 
+    /// What is left of the message.
+    pub fn rest(&self) -> &'a [u8] {
+        &self.data[self.at..self.end]
+    }
+
+    /// Moves past bytes of `rest` that were looked at there.
+    pub fn advance(&mut self, count: usize) {
+        self.at = self.end.min(self.at + count);
+    }
+
     /// Moves past the value of a field that nobody asked for.
     #[inline(always)]
     pub fn skip(&mut self, tag: u32) -> Result<()> {

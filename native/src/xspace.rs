@@ -23,7 +23,7 @@ const PLANE_LINES: u32 = tag(3, BYTES);
 
 const LINE_ID: u32 = tag(1, VARINT);
 const LINE_NAME: u32 = tag(2, BYTES);
-const LINE_TIMESTAMP: u32 = tag(3, VARINT);
+pub const LINE_TIMESTAMP: u32 = tag(3, VARINT);
 pub const LINE_EVENTS: u32 = tag(4, BYTES);
 const LINE_DURATION: u32 = tag(9, VARINT);
 const LINE_DISPLAY_ID: u32 = tag(10, VARINT);
@@ -55,7 +55,7 @@ pub struct PlaneOutline {
     pub lines: Vec<Span>,
 }
 
-/// One line: its own fields and how many events and stats its chunks hold.
+/// One line: its own fields and how many events and stats its chunks hold. Texts are text values.
 #[derive(Debug)]
 pub struct LineOutline {
     pub id: i64,
@@ -69,12 +69,51 @@ pub struct LineOutline {
     pub chunks: Vec<Chunk>,
 }
 
-/// Part of a line's body; events that begin in it end in it.
-#[derive(Clone, Copy, Debug)]
+/// Part of a line's events.
+#[derive(Debug)]
 pub struct Chunk {
-    pub span: Span,
+    pub place: Place,
     pub events: usize,
     pub stats: usize,
+}
+
+#[derive(Debug)]
+pub enum Place {
+    /// Part of the line's body; events that begin in it end in it.
+    Body(Span),
+    /// These events' own bodies.
+    Events(Vec<Span>),
+}
+
+impl Default for LineOutline {
+    fn default() -> Self {
+        LineOutline {
+            id: 0,
+            display_id: 0,
+            name: NO_TEXT,
+            display_name: NO_TEXT,
+            timestamp_ns: 0,
+            duration_ps: 0,
+            aggregated: false,
+            chunks: Vec::new(),
+        }
+    }
+}
+
+impl LineOutline {
+    /// Reads a field that is not an event; `line` stands behind its tag.
+    pub fn read_field(&mut self, line: &mut Reader, tag: u32) -> Result<()> {
+        match tag {
+            LINE_ID => self.id = line.int64()?,
+            LINE_NAME => self.name = line.text()?,
+            LINE_TIMESTAMP => self.timestamp_ns = line.int64()?,
+            LINE_DURATION => self.duration_ps = line.int64()?,
+            LINE_DISPLAY_ID => self.display_id = line.int64()?,
+            LINE_DISPLAY_NAME => self.display_name = line.text()?,
+            _ => line.skip(tag)?,
+        }
+        Ok(())
+    }
 }
 
 /// Walks over the planes without looking into lines and metadata.
@@ -125,48 +164,31 @@ fn outline_plane(mut plane: Reader, index: usize, body: Span, most_lines: usize)
 
 /// Reads a line's fields, counts its events and stats, and cuts it into chunks.
 pub fn scan_line(mut line: Reader) -> Result<LineOutline> {
-    let mut found = LineOutline {
-        id: 0,
-        display_id: 0,
-        name: NO_TEXT,
-        display_name: NO_TEXT,
-        timestamp_ns: 0,
-        duration_ps: 0,
-        aggregated: false,
-        chunks: Vec::new(),
-    };
-    let empty = |at| Chunk { span: Span { start: at, end: at }, events: 0, stats: 0 };
-    let mut chunk = empty(line.position());
+    let mut found = LineOutline::default();
+    let (mut start, mut events, mut stats) = (line.position(), 0, 0);
     while let Some(tag) = line.tag()? {
-        match tag {
-            LINE_EVENTS => {
-                let event = line.message("XEvent")?;
-                chunk.stats += count_stats(event, &mut found.aggregated)?;
-                chunk.events += 1;
-                if chunk.events == CHUNK_EVENTS {
-                    chunk.span.end = line.position();
-                    found.chunks.push(chunk);
-                    chunk = empty(line.position());
-                }
-            }
-            LINE_ID => found.id = line.int64()?,
-            LINE_NAME => found.name = line.text()?,
-            LINE_TIMESTAMP => found.timestamp_ns = line.int64()?,
-            LINE_DURATION => found.duration_ps = line.int64()?,
-            LINE_DISPLAY_ID => found.display_id = line.int64()?,
-            LINE_DISPLAY_NAME => found.display_name = line.text()?,
-            _ => line.skip(tag)?,
+        if tag != LINE_EVENTS {
+            found.read_field(&mut line, tag)?;
+            continue;
+        }
+        let event = line.message("XEvent")?;
+        stats += count_stats(event, &mut found.aggregated)?;
+        events += 1;
+        if events == CHUNK_EVENTS {
+            let place = Place::Body(Span { start, end: line.position() });
+            found.chunks.push(Chunk { place, events, stats });
+            (start, events, stats) = (line.position(), 0, 0);
         }
     }
-    chunk.span.end = line.position();
-    if chunk.events > 0 {
-        found.chunks.push(chunk);
+    if events > 0 {
+        found.chunks.push(Chunk { place: Place::Body(Span { start, end: line.position() }), events, stats });
     }
     Ok(found)
 }
 
+/// How many stats an event has; sets `aggregated` when it stands for several.
 #[inline(always)]
-fn count_stats(mut event: Reader, aggregated: &mut bool) -> Result<usize> {
+pub fn count_stats(mut event: Reader, aggregated: &mut bool) -> Result<usize> {
     let mut stats = 0;
     let mut tag = event.tag_or_zero()?;
     // Every order is read; this one, which all writers use, without a wrongly predicted jump.
@@ -204,6 +226,13 @@ pub fn total(counts: impl Iterator<Item = usize>, what: &'static str, offset: u6
 mod tests {
     use super::*;
 
+    fn span_of(chunk: &Chunk) -> Span {
+        match chunk.place {
+            Place::Body(span) => span,
+            Place::Events(_) => panic!("the whole line was asked for"),
+        }
+    }
+
     #[test]
     fn a_line_is_cut_into_chunks_that_cover_it() {
         let mut body = Vec::new();
@@ -215,9 +244,9 @@ mod tests {
         assert_eq!(line.timestamp_ns, 9);
         let counts: Vec<_> = line.chunks.iter().map(|chunk| (chunk.events, chunk.stats)).collect();
         assert_eq!(counts, [(CHUNK_EVENTS, CHUNK_EVENTS), (CHUNK_EVENTS, CHUNK_EVENTS), (3, 3)]);
-        assert_eq!(line.chunks[0].span.start, 0);
-        assert_eq!(line.chunks[0].span.end, line.chunks[1].span.start);
-        assert_eq!(line.chunks[2].span.end, body.len());
+        let spans: Vec<_> = line.chunks.iter().map(|chunk| span_of(chunk)).collect();
+        assert_eq!((spans[0].start, spans[2].end), (0, body.len()));
+        assert_eq!(spans[0].end, spans[1].start);
     }
 
     #[test]

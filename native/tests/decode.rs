@@ -2,9 +2,10 @@
 
 use _native::columns::{Columns, Options, decode};
 use _native::error::{Problem, Result};
+use _native::pick::{Pick, Wanted, has_far_line};
 use _native::text;
 
-const ALL: Options = Options { threads: 1, keep: None, events: true };
+const ALL: Options = Options { threads: 1, keep: None, events: true, picks: &[] };
 
 fn varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -74,6 +75,46 @@ fn what_is_not_wanted_is_not_decoded() {
 }
 
 #[test]
+fn only_the_picked_events_of_the_picked_lines() {
+    let data = small();
+    let whole = load(&data).unwrap();
+    let events = |lines: Option<&[&str]>, wanted: Option<(&[i64], &[i64])>| {
+        let lines = lines.map(|names| names.iter().map(|name| name.as_bytes().to_vec()).collect());
+        let picks = [Pick { plane: 0, lines, events: wanted.map(|(ids, stats)| Wanted::new(ids, stats)) }];
+        let space = decode(&data, 0, Options { picks: &picks, ..ALL }).unwrap();
+        let plane = &space.planes[0];
+        assert_eq!(plane.lines.name, whole.planes[0].lines.name);
+        assert_eq!(plane.lines.event_start, [0, plane.events.metadata.len() as i64]);
+        (plane.events.begin_ps.clone(), plane.events.stats.value.clone())
+    };
+    assert_eq!(events(None, None), (vec![2005, 2000], vec![-9i64 as u64, 0]));
+    assert_eq!(events(None, Some((&[7], &[]))), (vec![2005], vec![-9i64 as u64]));
+    assert_eq!(events(None, Some((&[8], &[1]))), (vec![2005, 2000], vec![-9i64 as u64, 0]));
+    assert_eq!(events(None, Some((&[], &[2]))), (vec![2000], vec![0]));
+    assert_eq!(events(None, Some((&[], &[]))), (vec![], vec![]));
+    assert_eq!(events(Some(&["line"]), Some((&[8], &[]))), (vec![2000], vec![0]));
+    assert_eq!(events(Some(&["other", ""]), None), (vec![], vec![]));
+}
+
+#[test]
+fn the_name_of_a_line_may_stand_behind_its_events() {
+    let line = message(3, &[message(4, &[int(1, 7), int(2, 5)]), bytes(2, b"late"), int(3, 1)]);
+    let data = message(1, &[line]);
+    for (name, count) in [("late", 1), ("early", 0)] {
+        let picks = [Pick { plane: 0, lines: Some(vec![name.into()]), events: None }];
+        let space = decode(&data, 0, Options { picks: &picks, ..ALL }).unwrap();
+        assert_eq!(space.planes[0].events.begin_ps, vec![1005; count]);
+    }
+}
+
+#[test]
+fn far_lines() {
+    let with = |ns| message(1, &[message(3, &[int(3, ns), message(4, &[int(1, 7)])])]);
+    assert!(!has_far_line(&with(1 << 53)).unwrap() && has_far_line(&with(1 << 54)).unwrap());
+    assert!(has_far_line(&with(i64::MIN)).unwrap() && has_far_line(&[0x0a, 9]).is_err());
+}
+
+#[test]
 fn text_values_beyond_four_gigabytes() {
     let data = small();
     let base = (5 << 32) + 3;
@@ -115,7 +156,10 @@ fn random_changes_and_noise_never_panic_and_do_not_depend_on_threads() {
         if round % 4 == 0 {
             changed = (0..random() % 64).map(|_| random() as u8).collect();
         }
+        let picks = [Pick { plane: 0, lines: None, events: Some(Wanted::new(&[8], &[1])) }];
+        let picked = decode(&changed, 0, Options { picks: &picks, ..ALL });
         if round % 16 == 0 {
+            assert_eq!(picked, decode(&changed, 0, Options { threads: 3, picks: &picks, ..ALL }));
             assert_eq!(load(&changed), decode(&changed, 0, Options { threads: 3, ..ALL }));
         } else {
             let _ = load(&changed);

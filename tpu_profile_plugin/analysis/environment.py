@@ -205,5 +205,6 @@ def utilization(space: XSpace, host: Plane | None) -> tuple[float, float]:
     """(matrix unit, HBM) utilisation in percent, as the host recorded them; 0 when it did not."""
     if host is None:
         return 0.0, 0.0
+    host = host.declared
     names: Any = ("matrix_unit_utilization_percent", "hbm_utilization_percent")
     return plane_double(space, host, names[0]), plane_double(space, host, names[1])

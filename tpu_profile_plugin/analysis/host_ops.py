@@ -12,6 +12,8 @@ from tpu_profile_plugin.analysis.op_names import INPUT_PIPELINE, UNKNOWN, OpName
 from tpu_profile_plugin.analysis.op_table import OpTable, combine
 from tpu_profile_plugin.analysis.picked import Picked
 from tpu_profile_plugin.analysis.planes import is_derived_line
+from tpu_profile_plugin.analysis.tf_functions import FUNCTION_CALL
+from tpu_profile_plugin.columns import Pick
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
@@ -43,6 +45,12 @@ class _Activities:
     event: Ints
     op: Ints
     ops: list[tuple[int, OpName]]
+
+
+def ops_only(space: XSpace, plane: Plane) -> Plane:
+    """The host plane with at least the events that are ops or calls of functions, which few of its events are."""
+    stats = ("tf_op", "_ipl_stage_id", "_ipl_stage_cat", FUNCTION_CALL)
+    return space.pick(Pick(plane, event=lambda name: parse_op(name).category != UNKNOWN, stats=stats))[0]
 
 
 def host_ops(space: XSpace, plane: Plane, eager: Ints) -> HostOps:

@@ -24,7 +24,7 @@ from tpu_profile_plugin.analysis.environment import (
 )
 from tpu_profile_plugin.analysis.generic_steps import cpu_steps, gpu_steps, host_input_ps
 from tpu_profile_plugin.analysis.gpu_ops import KernelTimes, combine_kernels, gpu_ops
-from tpu_profile_plugin.analysis.host_ops import HostOps, combine_host_ops, host_ops
+from tpu_profile_plugin.analysis.host_ops import HostOps, combine_host_ops, host_ops, ops_only
 from tpu_profile_plugin.analysis.op_table import OpTable, combine
 from tpu_profile_plugin.analysis.planes import (
     SPARSE_STEPS,
@@ -110,6 +110,7 @@ def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
     planes = device_planes(space)
     tpu = bool(planes) and is_tpu(planes[0])
     device, kernels, duty = OpTable(), KernelTimes(), DutyCycle()
+    space.need(planes)
     if tpu:
         device, steps, duty = _tpu(space, planes, pre)
     elif planes:
@@ -117,18 +118,19 @@ def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
         steps = gpu_steps(space, pre) if pre else StepTable()
     else:
         steps = cpu_steps(space, pre) if pre else StepTable()
+    host = plane if plane is None or pre is not None else ops_only(space, plane)
     return HostSummary(
         hostname=hostname(space),
         environment=environment(space, is_training(space)),
         peaks=peaks(space),
-        host=_host_ops(space, plane, pre),
+        host=_host_ops(space, host, pre),
         device=device,
         kernels=kernels,
         steps=steps,
         merged_steps=gpu_steps(space, pre, merge_host=True, short_memcpy=True) if pre and planes and not tpu else None,
         duty=duty,
         cores=_cores(space, planes),
-        functions=tf_functions(space, plane) if plane is not None else (),
+        functions=tf_functions(space, host) if host is not None else (),
         mxu_percent=mxu,
         hbm_percent=hbm,
         errors=tuple(space.errors),
@@ -242,7 +244,7 @@ _ROOTS = ("TraceContext", "FunctionRun", "SessionRun", "RunGraph", "BatchingSess
 
 
 def may_have_groups(space: XSpace) -> bool:
-    """False when grouping the profile's events cannot find a step.
+    """False when grouping the profile's events cannot find a step; looks at events of devices only.
 
     On TPUs steps need a step line; elsewhere they need a root event.
     """
@@ -258,10 +260,11 @@ def may_have_groups(space: XSpace) -> bool:
 
 def has_root(plane: Plane) -> bool:
     """False when no event of the plane can begin a group, and none says that it belongs to one."""
-    known = plane.stat_metadata
+    declared = plane.declared
+    known = declared.stat_metadata
     if any(known.row(name) is not None for name in ("_r", "group_id", "step_name", "iter_num", "is_func")):
         return True
-    return any(name.startswith(_ROOTS) for name in plane.event_metadata.names)
+    return any(name.startswith(_ROOTS) for name in declared.event_metadata.names)
 
 
 def hardware_of(summary: RunSummary) -> Hardware:

@@ -99,7 +99,7 @@ class Marks:
 def has_requests(plane: Plane) -> bool:
     """True when the plane has an event name that can start a request or a batch."""
     names = {name for roots in _REQUEST_ROOTS for name in roots} | {"ProcessBatch", "OrbaxServing::ProcessBatch"}
-    return any(name in names or name.startswith(_USER_ROOT_PREFIX) for name in plane.event_metadata.names)
+    return any(name in names or name.startswith(_USER_ROOT_PREFIX) for name in plane.declared.event_metadata.names)
 
 
 def find_marks(space: XSpace, plane: Plane, pre: Preprocessed) -> Marks:

@@ -14,6 +14,8 @@ from tpu_profile_plugin.analysis.picked import Picked
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
 
+FUNCTION_CALL = "tf_function_call"
+"""The stat of an event that calls a function."""
 _LOST = np.iinfo(np.int64).min
 EXPENSIVE_SHARE = 0.2
 """Share of tracing and eager execution in a function's own time from which on the function is called expensive."""
@@ -41,7 +43,7 @@ def is_expensive_mode(mode: str) -> bool:
 
 def tf_functions(space: XSpace, plane: Plane) -> tuple[TfFunction, ...]:
     """The functions that the host's threads called, by name."""
-    event, code, modes = Picked(space, plane, plane.events.stats, ("tf_function_call",)).texts("tf_function_call")
+    event, code, modes = Picked(space, plane, plane.events.stats, (FUNCTION_CALL,)).texts(FUNCTION_CALL)
     if not len(event):
         return ()
     line = np.searchsorted(plane.lines.event_start, event, side="right") - 1

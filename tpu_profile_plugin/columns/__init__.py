@@ -1,16 +1,27 @@
 """XSpace bytes as frozen NumPy columns.
 
-`load` decodes a profile, `peek` says what is in it without decoding events; `stats` reads stats by name, vectorised.
+`load` decodes a profile, `load_lazily` each plane when it is first looked at; `peek` says what is in it without
+decoding events; `stats` reads stats by name, vectorised.
 """
 
 from tpu_profile_plugin.columns.hlo import HloModule, hlo_modules
-from tpu_profile_plugin.columns.load import PlaneSummary, SpaceSummary, load, load_metadata, peek
+from tpu_profile_plugin.columns.lazy import Watch
+from tpu_profile_plugin.columns.load import (
+    PlaneSummary,
+    SpaceSummary,
+    give_back_memory,
+    load,
+    load_lazily,
+    load_metadata,
+    peek,
+)
 from tpu_profile_plugin.columns.space import (
     NO_TEXT,
     EventMetadata,
     Events,
     Kind,
     Lines,
+    Pick,
     Plane,
     StatMetadata,
     Stats,
@@ -24,14 +35,18 @@ __all__ = [
     "HloModule",
     "Kind",
     "Lines",
+    "Pick",
     "Plane",
     "PlaneSummary",
     "SpaceSummary",
     "StatMetadata",
     "Stats",
+    "Watch",
     "XSpace",
+    "give_back_memory",
     "hlo_modules",
     "load",
+    "load_lazily",
     "load_metadata",
     "peek",
 ]

@@ -1,12 +1,11 @@
-"""Bytes of a profile -> columns (`load`), or a summary without decoding any event (`peek`)."""
+"""Bytes of a profile -> columns (`load`, `load_lazily`), or a summary without decoding any event (`peek`)."""
 
 from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -14,18 +13,19 @@ from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.hlo import HloModule, hlo_modules, is_metadata_plane
+from tpu_profile_plugin.columns.lazy import Source, Watch, decoding
 from tpu_profile_plugin.columns.space import (
     EventMetadata,
     Events,
     Lines,
     Plane,
+    PlaneParts,
     StatMetadata,
     Stats,
     Texts,
     XSpace,
 )
 from tpu_profile_plugin.columns.trace_events import GZIP, space_bytes
-from tpu_profile_plugin.errors import CorruptProfile
 
 Bytes: TypeAlias = NDArray[np.uint8] | bytes | bytearray | memoryview | mmap.mmap
 _T = TypeVar("_T", bound=np.generic)
@@ -67,9 +67,32 @@ def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: b
       CorruptProfile: the bytes are not an XSpace; `details["offset"]` says where.
     """
     array = _as_array(data)
-    with _decoding():
+    with decoding():
         keep = None if planes is None else _kept((name for name, _ in _outline(array)), planes)
-        return _space(array, _native.decode_space(array, threads or _cores(), keep, events))
+        return _space(array, _native.decode_space(array, threads or _cores(), keep, events, []))
+
+
+def load_lazily(data: Bytes, *, threads: int = 0, watch: Watch | None = None) -> XSpace:
+    """A profile of which each plane is decoded when it is first looked at; see `load`.
+
+    Only what lies outside of the planes and their extents are checked here.
+    """
+    array = _as_array(data)
+    watch = watch or Watch()
+    with decoding(watch.file):
+        outline = _outline(array)
+        source = Source(array, [name for name, _ in outline], threads or _cores(), _parts, watch)
+        space = _space(array, _native.decode_space(array, 1, [], False, []))
+        planes = tuple(Plane(plane.id, name, index, None, source) for index, (name, plane) in enumerate(outline))
+        if not _native.has_far_line(array):
+            return replace(space, planes=planes, source=source)
+    # Where events stand then depends on all lines: rare, and not worth being lazy.
+    return load(array, threads=threads)
+
+
+def give_back_memory() -> None:
+    """Gives memory that was freed back to the system, which the allocator otherwise keeps for later."""
+    _native.give_back_memory()
 
 
 def load_metadata(data: Bytes) -> XSpace:
@@ -84,23 +107,14 @@ def peek(data: Bytes) -> SpaceSummary:
       CorruptProfile: the bytes are not an XSpace; `details["offset"]` says where.
     """
     array = _as_array(data)
-    with _decoding():
+    with decoding():
         outline = _outline(array)
         keep = _kept((name for name, _ in outline), is_metadata_plane)
-        space = _space(array, _native.decode_space(array, 1, keep, False))
+        space = _space(array, _native.decode_space(array, 1, keep, False, []))
         summaries = tuple(
             PlaneSummary(name, plane.id, index, plane.lines, plane.bytes) for index, (name, plane) in enumerate(outline)
         )
         return SpaceSummary(summaries, space.errors, space.warnings, space.hostnames, hlo_modules(space))
-
-
-@contextmanager
-def _decoding() -> Iterator[None]:
-    try:
-        yield
-    except _native.DecodeError as error:
-        message, offset = error.args
-        raise CorruptProfile(message, offset=offset) from None
 
 
 def _as_array(data: Bytes) -> NDArray[np.uint8]:
@@ -141,7 +155,10 @@ def _read_only(array: NDArray[_T]) -> NDArray[_T]:
 def _space(data: NDArray[np.uint8], raw: _native.SpaceColumns) -> XSpace:
     names = _native.texts(data, np.array([plane.name for plane in raw.planes], np.uint64))
     return XSpace(
-        planes=tuple(_plane(data, name, plane) for name, plane in zip(names, raw.planes, strict=True)),
+        planes=tuple(
+            Plane(plane.id, name, plane.index, _parts(data, plane))
+            for name, plane in zip(names, raw.planes, strict=True)
+        ),
         errors=tuple(_native.texts(data, raw.errors)),
         warnings=tuple(_native.texts(data, raw.warnings)),
         hostnames=tuple(_native.texts(data, raw.hostnames)),
@@ -150,11 +167,8 @@ def _space(data: NDArray[np.uint8], raw: _native.SpaceColumns) -> XSpace:
     )
 
 
-def _plane(data: NDArray[np.uint8], name: str, raw: _native.PlaneArrays) -> Plane:
-    return Plane(
-        id=raw.id,
-        name=name,
-        index=raw.index,
+def _parts(data: NDArray[np.uint8], raw: _native.PlaneArrays) -> PlaneParts:
+    return PlaneParts(
         lines=_lines(data, raw.lines),
         events=_events(raw.events),
         event_metadata=_event_metadata(data, raw.event_metadata),

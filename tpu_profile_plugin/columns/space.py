@@ -6,14 +6,18 @@ text is absent or empty. `XSpace.texts` reads them; names of metadata are read o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns.lazy import Source
 
 U8: TypeAlias = NDArray[np.uint8]
 U32: TypeAlias = NDArray[np.uint32]
@@ -22,6 +26,10 @@ I64: TypeAlias = NDArray[np.int64]
 
 NO_TEXT = 2**64 - 1
 """The text value of an absent or empty text."""
+
+
+_TEXT_BYTES = 100
+"""A str of some fifty letters and its place in a list."""
 
 
 class Kind(IntEnum):
@@ -52,6 +60,11 @@ class Texts:
         if self._list is None:
             self._list = _native.texts(self._data, self.values)
         return self._list
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held: the values and, once read, about so much for the texts."""
+        return self.values.nbytes + (0 if self._list is None else _TEXT_BYTES * len(self._list))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,22 +219,110 @@ class StatMetadata:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plane:
-    """One plane: `index` is its position in the file, `stats` are the plane's own (one owner)."""
+class PlaneParts:
+    """What a plane holds; see `Plane`."""
 
-    id: int
-    name: str
-    index: int
     lines: Lines
     events: Events
     event_metadata: EventMetadata
     stat_metadata: StatMetadata
     stats: Stats
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the columns."""
+        return _array_bytes(self)
+
+
+class Plane:
+    """One plane: `index` is its position in the file, `stats` are the plane's own (one owner).
+
+    A plane of a lazy profile is decoded when its contents are first looked at; `declared` avoids that.
+    """
+
+    __slots__ = ("_parts", "_source", "id", "index", "name")
+
+    def __init__(self, id: int, name: str, index: int, parts: PlaneParts | None, source: Source | None = None) -> None:
+        """Takes the contents, or None and the source that decodes them."""
+        self.id, self.name, self.index = id, name, index
+        self._parts, self._source = parts, source
+
+    @property
+    def decoded(self) -> bool:
+        """Whether the contents are there."""
+        return self._parts is not None
+
+    @property
+    def parts(self) -> PlaneParts:
+        """The contents; raises CorruptProfile when they have to be decoded and cannot be."""
+        if self._parts is None:
+            assert self._source is not None
+            self._source.fill([self])
+        assert self._parts is not None
+        return self._parts
+
+    def settle(self, parts: PlaneParts) -> None:
+        """Takes the decoded contents; for the source."""
+        self._parts = parts
+
+    @property
+    def declared(self) -> Plane:
+        """This plane, or while nobody needed its events, one without lines and events.
+
+        Its metadata tables lack the rows of ids that only events use; these have no name.
+        """
+        return self if self.decoded or self._source is None else self._source.declared(self)
+
+    @property
+    def lines(self) -> Lines:
+        """The lines."""
+        return self.parts.lines
+
+    @property
+    def events(self) -> Events:
+        """The events of all lines."""
+        return self.parts.events
+
+    @property
+    def event_metadata(self) -> EventMetadata:
+        """What events refer to."""
+        return self.parts.event_metadata
+
+    @property
+    def stat_metadata(self) -> StatMetadata:
+        """What stats refer to."""
+        return self.parts.stat_metadata
+
+    @property
+    def stats(self) -> Stats:
+        """The plane's own stats."""
+        return self.parts.stats
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the columns; 0 while nothing is decoded."""
+        return 0 if self._parts is None else self._parts.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Some events of a plane: of the lines with one of the names (None: all), those whose metadata has a name that
+    `event` accepts or that have one of the `stats` (None: all).
+    """
+
+    plane: Plane
+    lines: tuple[str, ...] | None = None
+    event: Callable[[str], bool] | None = None
+    stats: tuple[str, ...] = ()
+
+    def line_names(self) -> list[str] | None:
+        """The names as a list."""
+        return None if self.lines is None else list(self.lines)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class XSpace:
-    """A decoded profile.
+    """A decoded profile, or a lazy one, whose planes are decoded when they are first looked at.
 
     Attributes:
       planes: in file order (only the wanted ones).
@@ -229,6 +330,7 @@ class XSpace:
       origin_ns: 0, unless some line's timestamp in ps does not fit int64; then the smallest such timestamp, and the
         events of those lines count from it.
       data: uint8, the bytes of the profile; texts live in it.
+      source: decodes the planes of a lazy profile.
     """
 
     planes: tuple[Plane, ...]
@@ -237,6 +339,16 @@ class XSpace:
     hostnames: tuple[str, ...]
     origin_ns: int
     data: U8 = field(repr=False)
+    source: Source | None = field(default=None, repr=False)
+
+    def need(self, planes: Iterable[Plane] | None = None) -> None:
+        """Decodes planes (None: all) together, which is quicker than one by one."""
+        if self.source is not None:
+            self.source.fill(self.planes if planes is None else planes)
+
+    def pick(self, *picks: Pick) -> list[Plane]:
+        """For each pick its plane with at least the wanted events, in their order; nothing is kept of it."""
+        return [pick.plane for pick in picks] if self.source is None else self.source.pick(picks)
 
     def texts(self, values: U64) -> list[str]:
         """One str per text value; bytes that are not UTF-8 are replaced."""
@@ -249,14 +361,14 @@ class XSpace:
     @property
     def nbytes(self) -> int:
         """Bytes held by the columns (without `data`, which may be a mapped file)."""
-        return sum(_array_bytes(plane) for plane in self.planes)
+        return sum(plane.nbytes for plane in self.planes)
 
 
 def _array_bytes(part: Any) -> int:
     if isinstance(part, np.ndarray):
         return part.nbytes
     if isinstance(part, Texts):
-        return part.values.nbytes
+        return part.nbytes
     if is_dataclass(part):
         return sum(_array_bytes(getattr(part, column.name)) for column in fields(part))
     return 0

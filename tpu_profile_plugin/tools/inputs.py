@@ -68,6 +68,11 @@ class HostProfile:
         return self._shelf.space(self._identity, self._read, self.file)
 
     @property
+    def lazy(self) -> XSpace:
+        """The same columns, each plane decoded when it is first looked at: for tools that need few of them."""
+        return self._shelf.lazy(self._identity, self._read, self.file)
+
+    @property
     def metadata(self) -> XSpace:
         """The columns of the planes that carry HLO modules, and nothing else; quick however many events there are."""
         return self._shelf.metadata(self._identity, self._read, self.file)
@@ -80,6 +85,11 @@ class HostProfile:
           fn: a pure function of the columns; what it returns must not be changed by anyone.
         """
         value: T = self._shelf.derived(self._identity, key, lambda: fn(self.space))
+        return value
+
+    def derive_lazily(self, key: Hashable, fn: Callable[[XSpace], T]) -> T:
+        """As `derive`, from the columns of `lazy`."""
+        value: T = self._shelf.derived(self._identity, key, lambda: fn(self.lazy))
         return value
 
     def derive_metadata(self, key: Hashable, fn: Callable[[XSpace], T]) -> T:

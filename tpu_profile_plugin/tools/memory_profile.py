@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.allocations import INVALID, Allocations, TextColumn, allocations, host_plane
+from tpu_profile_plugin.analysis.allocations import (
+    ALLOCATION,
+    DEALLOCATION,
+    INVALID,
+    Allocations,
+    TextColumn,
+    allocations,
+    host_plane,
+)
 from tpu_profile_plugin.analysis.host_summary import has_root
 from tpu_profile_plugin.analysis.memory_peak import MemoryPeak, Special, memory_peak
+from tpu_profile_plugin.columns import Pick
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.tools.payload import Raw
 from tpu_profile_plugin.tools.summaries import groups_of
@@ -48,25 +57,28 @@ def build(inputs: Inputs) -> Raw:
             hosts=[host.name for host in inputs.hosts],
         )
     host = inputs.host
-    recorded = _recorded(host)
+    recorded, cores = _looked_at(host)
     per_memory = {name: memory_peak(rows) for name, rows in (recorded.by_memory() if recorded else {}).items()}
     parts = (f"{_text(name)}:{_allocator(one)}" for name, one in per_memory.items())
     body = (
         f'{{"memoryProfilePerAllocator":{{{",".join(parts)}}},"numHosts":1,"memoryIds":{json.dumps(list(per_memory))},'
-        f'"version":1,"hloModules":[{",".join(_modules(host.space.planes))}]}}'
+        f'"version":1,"hloModules":[{",".join(_modules(cores))}]}}'
     )
     return Raw(body.encode("utf-8", "replace"))
 
 
-def _recorded(host: HostProfile) -> Allocations | None:
-    space = host.space
+def _looked_at(host: HostProfile) -> tuple[Allocations | None, list[Plane]]:
+    """The memory events of the host, and its TPU planes with the runs of modules."""
+    space = host.lazy
     plane = host_plane(space)
+    picks = [Pick(core, lines=(_MODULES,)) for core in space.planes if core.name.startswith(_TPU)]
     if plane is None:
-        return None
-    group_id = None
+        return None, space.pick(*picks)
     if any(has_root(other) for other in space.planes):
-        group_id = groups_of(host).planes[space.planes.index(plane)].group_id
-    return allocations(space, plane, group_id)
+        # The events must be known by their place among all.
+        return allocations(space, plane, groups_of(host).planes[plane.index].group_id), space.pick(*picks)
+    few, *cores = space.pick(Pick(plane, event=(ALLOCATION, DEALLOCATION).__contains__), *picks)
+    return allocations(space, few), cores
 
 
 def _allocator(found: MemoryPeak) -> str:

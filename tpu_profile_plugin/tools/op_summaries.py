@@ -11,6 +11,7 @@ from tpu_profile_plugin.analysis.hlo_ops import Fused, HloOps
 from tpu_profile_plugin.analysis.host_summary import may_have_groups
 from tpu_profile_plugin.analysis.layout import Dimension
 from tpu_profile_plugin.analysis.op_summary import OpSummary, reduce_op_summaries, summarize_ops
+from tpu_profile_plugin.analysis.planes import device_planes
 from tpu_profile_plugin.tools.parts import Part
 from tpu_profile_plugin.tools.summaries import groups_of
 from tpu_profile_plugin.tools.table import property_text
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def hlo_ops_of(host: HostProfile) -> HloOps:
     """The HLO programs of one host, decoded as they are asked for."""
-    return host.derive("hlo_ops", HloOps)
+    return host.derive_lazily("hlo_ops", HloOps)
 
 
 def programs_of(host: HostProfile) -> HloOps:
@@ -32,7 +33,8 @@ def programs_of(host: HostProfile) -> HloOps:
 
 def make_op_summary(host: HostProfile, unattributed: bool) -> OpSummary:
     """The ops of one host's devices, from its columns."""
-    space = host.space
+    space = host.lazy
+    space.need(device_planes(space))
     pre = groups_of(host) if may_have_groups(space) else None
     return summarize_ops(space, pre, hlo_ops_of(host), unattributed=unattributed)
 

@@ -29,13 +29,17 @@ def _named(file: str, decode: Callable[[], XSpace]) -> XSpace:
 
 
 class _Entry:
-    """What is kept of one file: one lock per value so that each is computed once."""
+    """What is kept of one file: one lock per value so that each is computed once, and the bytes of each."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.values: dict[Hashable, Any] = {}
         self.locks: dict[Hashable, threading.RLock] = {}
-        self.bytes = 0
+        self.sizes: dict[Hashable, int] = {}
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.sizes.values())
 
     def lock_of(self, key: Hashable) -> threading.RLock:
         with self.lock:
@@ -57,7 +61,13 @@ class Shelf:
 
     def space(self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str) -> XSpace:
         """The columns of a file, decoded on first use."""
-        space: XSpace = self.derived(identity, _SPACE, lambda: _named(file, lambda: self._decode(read())))
+        space = self.lazy(identity, read, file)
+        space.need()
+        return space
+
+    def lazy(self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str) -> XSpace:
+        """The same columns, of which each plane is decoded when it is first looked at."""
+        space: XSpace = self.derived(identity, _SPACE, lambda: _named(file, lambda: self._open(identity, read(), file)))
         return space
 
     def metadata(
@@ -78,11 +88,12 @@ class Shelf:
             if key in entry.values:
                 return entry.values[key]
             value = make()
-            size = size_of(value)
+            size = size_of(value, besides=entry.values.get(_SPACE))
             with self._lock:
                 entry.values[key] = value
-                entry.bytes += size
-                self._shrink(keep=identity)
+                entry.sizes[key] = size
+                shrunk = self._shrink(keep=identity)
+            self._dropped(shrunk)
             return value
 
     def has(self, identity: Hashable, key: Hashable) -> bool:
@@ -101,14 +112,23 @@ class Shelf:
         with self._lock:
             self._entries.clear()
 
-    def _decode(self, data: Any) -> XSpace:
+    def _open(self, identity: Hashable, data: Any, file: str) -> XSpace:
         if self._load is not None:
             return self._load(data)
-        from tpu_profile_plugin.columns import load
+        from tpu_profile_plugin.columns import Watch, load_lazily
 
-        space = load(data)
+        return load_lazily(data, watch=Watch(file, lambda: self._grown(identity, data)))
+
+    def _grown(self, identity: Hashable, data: Any) -> None:
+        """More of a file was decoded."""
         _let_go(data)
-        return space
+        with self._lock:
+            entry = self._entries.get(identity)
+            if entry is None or _SPACE not in entry.values:
+                return
+            entry.sizes[_SPACE] = size_of(entry.values[_SPACE])
+            shrunk = self._shrink(keep=identity)
+        self._dropped(shrunk)
 
     def _entry(self, identity: Hashable) -> _Entry:
         with self._lock:
@@ -118,13 +138,23 @@ class Shelf:
             self._entries.move_to_end(identity)
             return entry
 
-    def _shrink(self, keep: Hashable) -> None:
+    def _shrink(self, keep: Hashable) -> bool:
+        """Drops what was not used for longest until the rest fits; whether anything went."""
         total = sum(entry.bytes for entry in self._entries.values())
+        before = len(self._entries)
         for identity in list(self._entries):
             if total <= self._limit:
-                return
+                break
             if identity != keep:
                 total -= self._entries.pop(identity).bytes
+        return len(self._entries) < before
+
+    def _dropped(self, any_: bool) -> None:
+        """Gives the memory of dropped entries back to the system, which the allocator otherwise keeps for later."""
+        if any_ and self._load is None:
+            from tpu_profile_plugin import columns
+
+            columns.give_back_memory()
 
 
 def _let_go(data: Any) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 _PLAIN = (int, float, bool, str, bytes, type(None))
 
 
-def size_of(value: Any) -> int:
+def size_of(value: Any, besides: Any = None) -> int:
     """Bytes held by arrays, containers and dataclasses below `value`.
 
-    Shared objects count once, file mappings do not; a long list is estimated from its first thousand members.
+    Shared objects count once, file mappings and the object `besides` (counted elsewhere) do not; a long list is
+    estimated from its first thousand members.
     """
-    return _size(value, set())
+    return _size(value, set() if besides is None else {id(besides)})
 
 
 def _size(value: Any, seen: set[int]) -> int:

@@ -29,13 +29,13 @@ def groups_of(host: HostProfile) -> Preprocessed:
 
 def make_summary(host: HostProfile) -> HostSummary:
     """The summary of one host, from its columns."""
-    space = host.space
+    space = host.lazy
     return summarize(space, groups_of(host) if may_have_groups(space) else None)
 
 
 def make_inference(host: HostProfile) -> Inference:
     """The requests and batches of one host, from its columns."""
-    space = host.space
+    space = host.lazy
     return inference(space, groups_of(host)) if may_have_requests(space) else Inference()
 
 

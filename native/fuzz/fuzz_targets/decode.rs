@@ -6,7 +6,7 @@ use _native::text;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let options = Options { threads: 1, keep: None, events: true };
+    let options = Options { threads: 1, keep: None, events: true, picks: &[] };
     let first = decode(data, 0, options);
     assert_eq!(first, decode(data, 0, Options { threads: 2, ..options }));
     let Ok(space) = first else { return };

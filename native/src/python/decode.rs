@@ -7,6 +7,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 use super::without_gil;
 use crate::columns::{Columns, EventColumns, LineColumns, Options, PlaneColumns, decode};
 use crate::metadata::{EventMetadata, StatMetadata};
+use crate::pick::{self, Pick, Wanted};
 use crate::stats::{self, StatColumns};
 use crate::{text, xspace};
 
@@ -155,18 +156,30 @@ fn plane_arrays(py: Python<'_>, plane: PlaneColumns) -> PyResult<Py<PlaneArrays>
     Py::new(py, arrays)
 }
 
+/// A plane by position; names of its wanted lines; ids of the wanted events' metadata and stats. None: all.
+type PickArguments = (usize, Option<Vec<String>>, Option<(Vec<i64>, Vec<i64>)>);
+
 /// Decodes a profile. `keep[i]` says whether plane i is wanted (None: all); without `events` planes have no lines.
 #[pyfunction]
-#[pyo3(signature = (data, threads, keep, events))]
+#[pyo3(signature = (data, threads, keep, events, picks))]
 fn decode_space(
     py: Python<'_>,
     data: PyReadonlyArray1<'_, u8>,
     threads: usize,
     keep: Option<Vec<bool>>,
     events: bool,
+    picks: Vec<PickArguments>,
 ) -> PyResult<SpaceColumns> {
     let bytes = data.as_slice()?;
-    let options = Options { threads, keep: keep.as_deref(), events };
+    let picks: Vec<Pick> = picks
+        .into_iter()
+        .map(|(plane, lines, events)| Pick {
+            plane,
+            lines: lines.map(|names| names.into_iter().map(String::into_bytes).collect()),
+            events: events.map(|(ids, stats)| Wanted::new(&ids, &stats)),
+        })
+        .collect();
+    let options = Options { threads, keep: keep.as_deref(), events, picks: &picks };
     let Columns { planes, errors, warnings, hostnames, origin_ns } = without_gil(py, || decode(bytes, 0, options))?;
     let planes = planes.into_iter().map(|plane| plane_arrays(py, plane)).collect::<PyResult<Vec<_>>>()?;
     Ok(SpaceColumns {
@@ -190,6 +203,13 @@ fn outline_space(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<Vec
         bytes: plane.body.len(),
     };
     Ok(outline.planes.into_iter().map(summary).collect())
+}
+
+/// Whether some line's timestamp is so large that events can be placed only when all lines are known.
+#[pyfunction]
+fn has_far_line(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<bool> {
+    let bytes = data.as_slice()?;
+    without_gil(py, || pick::has_far_line(bytes))
 }
 
 /// One str per text value; bytes that are not UTF-8 are replaced.
@@ -284,6 +304,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StatArrays>()?;
     module.add_function(wrap_pyfunction!(decode_space, module)?)?;
     module.add_function(wrap_pyfunction!(outline_space, module)?)?;
+    module.add_function(wrap_pyfunction!(has_far_line, module)?)?;
     module.add_function(wrap_pyfunction!(texts, module)?)?;
     module.add_function(wrap_pyfunction!(blob, module)?)?;
     module.add_function(wrap_pyfunction!(nested_text, module)?)?;

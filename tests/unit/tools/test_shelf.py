@@ -17,6 +17,9 @@ class FakeSpace:
     data: np.ndarray
     nbytes: int = 0
 
+    def need(self):
+        pass
+
 
 def shelf_of(limit=10_000):
     loads = []

@@ -1,0 +1,84 @@
+"""Planes of a lazy profile are decoded when they are looked at, and only then."""
+
+import numpy as np
+import pytest
+
+from tests.builders.xspace_text import build
+from tpu_profile_plugin.columns import Pick, Watch, load, load_lazily
+from tpu_profile_plugin.errors import CorruptProfile
+
+TEXT = """
+plane 1 "/device:TPU:0"
+  line 1 "XLA Ops" @10ns
+    1us +2us fusion.1 {flops=3}
+    4us +1us copy
+  line 2 "XLA Modules" @20ns
+    0us +9us jit_f
+plane 2 "/host:CPU" {cores=8}
+  line 7 "main" @5ns
+    1us +1us MemoryAllocation {addr=5}
+    2us +1us other {tf_op="a:B"}
+    3us +1us other
+"""
+
+
+def test_a_plane_is_decoded_when_it_is_looked_at():
+    data, told = build(TEXT), []
+    space = load_lazily(data, watch=Watch("f", lambda: told.append(space.nbytes)))
+    device, host = space.planes
+    assert [plane.name for plane in space.planes] == ["/device:TPU:0", "/host:CPU"]
+    assert (device.decoded, host.decoded, space.nbytes) == (False, False, 0)
+    assert device.lines.name == ("XLA Ops", "XLA Modules")
+    assert (device.decoded, host.decoded) == (True, False)
+    assert told == [device.nbytes] and device.nbytes > 0
+    space.need()
+    assert host.decoded and told == [device.nbytes, device.nbytes + host.nbytes]
+    whole = load(data)
+    for lazy, eager in zip(space.planes, whole.planes, strict=True):
+        assert np.array_equal(lazy.events.begin_ps, eager.events.begin_ps)
+        assert lazy.event_metadata.names == eager.event_metadata.names
+    assert space.nbytes == whole.nbytes
+
+
+def test_metadata_without_events():
+    space = load_lazily(build(TEXT))
+    host = space.planes[1].declared
+    assert sorted(host.event_metadata.names) == ["MemoryAllocation", "other"]
+    assert host.stat_metadata.row("addr") is not None and len(host.events) == 0
+    assert not space.planes[1].decoded
+    space.need([space.planes[1]])
+    assert space.planes[1].declared is space.planes[1]
+
+
+def test_picked_events():
+    space = load_lazily(build(TEXT))
+    device, host = space.planes
+    begin = lambda *picks: [plane.events.begin_ps.tolist() for plane in space.pick(*picks)]  # noqa: E731
+    assert begin(Pick(host, event="MemoryAllocation".__eq__)) == [[1_005_000]]
+    assert begin(Pick(host, event=lambda _: False, stats=("tf_op",))) == [[2_005_000]]
+    assert begin(Pick(host, event="MemoryAllocation".__eq__, stats=("tf_op", "absent"))) == [[1_005_000, 2_005_000]]
+    both = begin(Pick(host, event=lambda _: False), Pick(device, lines=("XLA Modules",)))
+    assert both == [[], [20_000]]
+    assert not host.decoded and not device.decoded
+    space.need([host])
+    assert space.pick(Pick(host, event=lambda _: False)) == [host], "what is decoded is given whole"
+
+
+def test_damage_shows_where_it_is_looked_at():
+    data = bytearray(build(TEXT))
+    at = data.index(b"\x22", data.index(b"main"))
+    data[at + 1] = 0x7F  # the first event now reaches behind its line
+    space = load_lazily(bytes(data), watch=Watch("h.xplane.pb"))
+    assert len(space.planes[0].events) == 3
+    with pytest.raises(CorruptProfile) as caught:
+        _ = space.planes[1].events
+    assert caught.value.details["file"] == "h.xplane.pb" and caught.value.details["offset"] > 0
+    with pytest.raises(CorruptProfile):
+        space.need()
+
+
+def test_profiles_whose_times_need_a_common_origin_are_not_lazy():
+    far = TEXT.replace("@5ns", f"@{2**60}ns").replace("@10ns", f"@{2**60 + 7}ns")
+    space = load_lazily(build(far))
+    assert space.origin_ns == 2**60 and all(plane.decoded for plane in space.planes)
+    assert space.planes[1].events.begin_ps.tolist() == [1_000_000, 2_000_000, 3_000_000]
