@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(line.timestamp_ns, 9);
         let counts: Vec<_> = line.chunks.iter().map(|chunk| (chunk.events, chunk.stats)).collect();
         assert_eq!(counts, [(CHUNK_EVENTS, CHUNK_EVENTS), (CHUNK_EVENTS, CHUNK_EVENTS), (3, 3)]);
-        let spans: Vec<_> = line.chunks.iter().map(|chunk| span_of(chunk)).collect();
+        let spans: Vec<_> = line.chunks.iter().map(span_of).collect();
         assert_eq!((spans[0].start, spans[2].end), (0, body.len()));
         assert_eq!(spans[0].end, spans[1].start);
     }

@@ -30,9 +30,11 @@ def test_a_plane_is_decoded_when_it_is_looked_at():
     assert (device.decoded, host.decoded, space.nbytes) == (False, False, 0)
     assert device.lines.name == ("XLA Ops", "XLA Modules")
     assert (device.decoded, host.decoded) == (True, False)
-    assert told == [device.nbytes] and device.nbytes > 0
+    assert told == [device.nbytes]
+    assert device.nbytes > 0
     space.need()
-    assert host.decoded and told == [device.nbytes, device.nbytes + host.nbytes]
+    assert host.decoded
+    assert told == [device.nbytes, device.nbytes + host.nbytes]
     whole = load(data)
     for lazy, eager in zip(space.planes, whole.planes, strict=True):
         assert np.array_equal(lazy.events.begin_ps, eager.events.begin_ps)
@@ -44,7 +46,8 @@ def test_metadata_without_events():
     space = load_lazily(build(TEXT))
     host = space.planes[1].declared
     assert sorted(host.event_metadata.names) == ["MemoryAllocation", "other"]
-    assert host.stat_metadata.row("addr") is not None and len(host.events) == 0
+    assert host.stat_metadata.row("addr") is not None
+    assert len(host.events) == 0
     assert not space.planes[1].decoded
     space.need([space.planes[1]])
     assert space.planes[1].declared is space.planes[1]
@@ -59,7 +62,8 @@ def test_picked_events():
     assert begin(Pick(host, event="MemoryAllocation".__eq__, stats=("tf_op", "absent"))) == [[1_005_000, 2_005_000]]
     both = begin(Pick(host, event=lambda _: False), Pick(device, lines=("XLA Modules",)))
     assert both == [[], [20_000]]
-    assert not host.decoded and not device.decoded
+    assert not host.decoded
+    assert not device.decoded
     space.need([host])
     assert space.pick(Pick(host, event=lambda _: False)) == [host], "what is decoded is given whole"
 
@@ -72,7 +76,8 @@ def test_damage_shows_where_it_is_looked_at():
     assert len(space.planes[0].events) == 3
     with pytest.raises(CorruptProfile) as caught:
         _ = space.planes[1].events
-    assert caught.value.details["file"] == "h.xplane.pb" and caught.value.details["offset"] > 0
+    assert caught.value.details["file"] == "h.xplane.pb"
+    assert caught.value.details["offset"] > 0
     with pytest.raises(CorruptProfile):
         space.need()
 
@@ -80,5 +85,6 @@ def test_damage_shows_where_it_is_looked_at():
 def test_profiles_whose_times_need_a_common_origin_are_not_lazy():
     far = TEXT.replace("@5ns", f"@{2**60}ns").replace("@10ns", f"@{2**60 + 7}ns")
     space = load_lazily(build(far))
-    assert space.origin_ns == 2**60 and all(plane.decoded for plane in space.planes)
+    assert space.origin_ns == 2**60
+    assert all(plane.decoded for plane in space.planes)
     assert space.planes[1].events.begin_ps.tolist() == [1_000_000, 2_000_000, 3_000_000]
