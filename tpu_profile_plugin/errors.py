@@ -76,6 +76,17 @@ class WorkerLost(ProfileError):
     status = 500
 
 
+class StorageFailed(ProfileError):
+    """A remote store did not do what was asked; the code says why, the message names the store's address."""
+
+    code = "storage_failed"
+    status = 502
+
+    def __init__(self, message: str, *, code: str = "storage_failed", **details: Any) -> None:
+        super().__init__(message, **details)
+        self.code = code
+
+
 class NotAvailable(ProfileError):
     """Something that this installation cannot do; the message says what would make it possible."""
 

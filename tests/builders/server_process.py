@@ -39,7 +39,7 @@ class Server:
 
 
 @contextmanager
-def running_tensorboard(logdir: Path, home: Path, python: str = sys.executable) -> Iterator[Server]:
+def running_tensorboard(logdir: Path | str, home: Path, python: str = sys.executable) -> Iterator[Server]:
     """Runs TensorBoard on `logdir` while the context lasts; `home` takes its private cache and its log."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -8,11 +8,12 @@ import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tpu_profile_plugin
 from tpu_profile_plugin.errors import ProfileError
-from tpu_profile_plugin.logdir import HostFile
+from tpu_profile_plugin.logdir import ContentCache, HostFile
 from tpu_profile_plugin.tools.inputs import HostProfile
 from tpu_profile_plugin.tools.parts import Part
 from tpu_profile_plugin.tools.shelf import Shelf
@@ -31,10 +32,12 @@ class Origin:
     Attributes:
       address: the URL that the filesystem is opened with, "" for local files.
       file: the file within it, as it was when the run was looked up.
+      copies: where local copies of remote files are kept, and how many bytes of them; None: nowhere.
     """
 
     address: str
     file: HostFile
+    copies: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ def _failed(values: Sequence[Any], error: Exception) -> Reply:
 
 
 def _host(origin: Origin) -> HostProfile:
-    file, files = origin.file, _files(origin.address)
+    file, files = origin.file, _files(origin.address, origin.copies)
 
     def read() -> Any:
         return files.read(file.path, file.size, file.mtime_ns, file.tag)
@@ -107,17 +110,18 @@ def _shelf() -> Shelf:
     return Shelf(_KEPT_BYTES)
 
 
-def _files(address: str) -> Files:
+def _files(address: str, copies: tuple[str, int] | None) -> Files:
     with _LOCK:
-        return _opened(address)
+        return _opened(address, copies)
 
 
 @functools.cache
-def _opened(address: str) -> Files:
+def _opened(address: str, copies: tuple[str, int] | None) -> Files:
     if address:
         from tpu_profile_plugin.logdir.remote import open_remote
 
-        return open_remote(address)[0]
+        cache = ContentCache(Path(copies[0]), copies[1]) if copies is not None else None
+        return open_remote(address, cache)[0]
     from tpu_profile_plugin.logdir.files import LocalFiles
 
     return LocalFiles()

@@ -1,7 +1,8 @@
 """Finds runs and hosts in a logdir and hands out the bytes of their profiles; never writes."""
 
 from tpu_profile_plugin.logdir.allowed import AllowedRoots
+from tpu_profile_plugin.logdir.content import ContentCache
 from tpu_profile_plugin.logdir.logdir import Logdir
 from tpu_profile_plugin.logdir.model import HostFile, Problem, Run
 
-__all__ = ["AllowedRoots", "HostFile", "Logdir", "Problem", "Run"]
+__all__ = ["AllowedRoots", "ContentCache", "HostFile", "Logdir", "Problem", "Run"]

@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Sequence
 
 from tpu_profile_plugin.errors import BadRequest, Forbidden, NotFound
+from tpu_profile_plugin.logdir.content import ContentCache
 from tpu_profile_plugin.logdir.files import Files, LocalFiles
 from tpu_profile_plugin.logdir.model import Run
 from tpu_profile_plugin.logdir.names import is_xplane, shown
@@ -14,13 +15,15 @@ from tpu_profile_plugin.logdir.remote import is_remote, open_remote
 from tpu_profile_plugin.logdir.session import open_run
 
 FLAG = "--profile_allowed_roots"
+_LIMIT_S = 10.0
 
 
 class AllowedRoots:
     """Looks up sessions by full path; every path is resolved (links, `..`) before it is compared with the roots."""
 
-    def __init__(self, roots: Sequence[str] = ()) -> None:
+    def __init__(self, roots: Sequence[str] = (), cache: ContentCache | None = None) -> None:
         self._roots = tuple(roots)
+        self._cache = cache
 
     def session(self, path: str) -> tuple[Run, Files]:
         """The run in the directory `path`, called by its base name, and the filesystem to read it from."""
@@ -35,6 +38,7 @@ class AllowedRoots:
         """The runs below the directory `path`: its sub-directories that hold a profile, by name."""
         files, inner = self._resolve(path, "run_path")
         try:
+            files.refresh(inner, _LIMIT_S)
             listing = files.entries(inner)
         except (FileNotFoundError, NotADirectoryError):
             raise _absent("run_path") from None
@@ -74,7 +78,7 @@ class AllowedRoots:
         if ".." in clean.split("/"):
             raise _refused(parameter)
         if any(is_remote(root) and (clean + "/").startswith(root.rstrip("/") + "/") for root in self._roots):
-            return open_remote(clean)
+            return open_remote(clean, self._cache)
         raise _refused(parameter)
 
 

@@ -7,6 +7,7 @@ import os
 import stat
 import time
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -55,8 +56,17 @@ class Contents:
 class Files(Protocol):
     """What discovery needs from a filesystem; paths are plain texts made by `join` from the root."""
 
-    rescan_after_s: float
     workers: int
+
+    @property
+    def rescan_after_s(self) -> float:
+        """How long a listing is good enough."""
+
+    def refresh(self, root: str, limit_s: float) -> None:
+        """Called before a walk: looks at everything below `root` at once where that is cheaper; raises ProfileError."""
+
+    def distrust(self) -> None:
+        """Called when a file was not as it was looked up: what is remembered of listings is not true any more."""
 
     def entries(self, path: str) -> Listing:
         """Names in a directory; raises OSError."""
@@ -79,6 +89,12 @@ class LocalFiles:
 
     rescan_after_s = 0.0
     workers = 1
+
+    def refresh(self, root: str, limit_s: float) -> None:
+        """Nothing to do: a walk is cheap."""
+
+    def distrust(self) -> None:
+        """Nothing to do: nothing is remembered."""
 
     def entries(self, path: str) -> Listing:
         """Names in a directory; raises OSError."""
@@ -117,8 +133,6 @@ class LocalFiles:
         A mapped file that is cut off under us ends the process, so files that were written a moment ago (a capture
         or a copy may still be going on) are read into memory instead.
         """
-        import numpy as np
-
         try:
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
         except FileNotFoundError:
@@ -132,16 +146,30 @@ class LocalFiles:
             if (facts.st_size, facts.st_mtime_ns) != (size, mtime_ns):
                 raise changed(Path(path).name)
             settled = abs(time.time_ns() - mtime_ns) > _SETTLED_S * 1e9
-            if size >= _SMALL and settled:
-                return np.frombuffer(mmap.mmap(handle, 0, access=mmap.ACCESS_READ), dtype=np.uint8)
-            data = file.readall() or b""
-        if len(data) != size:
+            data = _bytes_of(file, size, may_map=settled)
+        if data is None:
             raise changed(Path(path).name)
-        return np.frombuffer(data, dtype=np.uint8)
+        return data
 
     def join(self, directory: str, name: str) -> str:
         """The path of an entry."""
         return os.path.join(directory, name)  # noqa: PTH118 - texts all the way, a scan makes many
+
+
+def mapped(path: str, size: int) -> Bytes | None:
+    """The bytes of a file of our own, read-only; None when it has another size. Raises OSError."""
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - texts all the way
+        return _bytes_of(file, size, may_map=True) if os.fstat(file.fileno()).st_size == size else None
+
+
+def _bytes_of(file: FileIO, size: int, *, may_map: bool) -> Bytes | None:
+    """An open file's bytes, mapped when that is worth it; None when it does not have that many."""
+    import numpy as np
+
+    if may_map and size >= _SMALL:
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+    data = file.readall() or b""
+    return np.frombuffer(data, dtype=np.uint8) if len(data) == size else None
 
 
 def _leads_to_directory(entry: os.DirEntry[str]) -> bool:

@@ -7,10 +7,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import NotFound, ProfileError
+from tpu_profile_plugin.errors import NotFound, ProfileError, Unsettled
+from tpu_profile_plugin.logdir.content import ContentCache
 from tpu_profile_plugin.logdir.files import Files, LocalFiles
 from tpu_profile_plugin.logdir.model import HostFile, Problem, Run
 from tpu_profile_plugin.logdir.remote import RemoteFiles, address_of, is_remote, open_remote
+from tpu_profile_plugin.logdir.remote_errors import shown_address
 from tpu_profile_plugin.logdir.scan import RunPlace, Scan, Scanner
 from tpu_profile_plugin.logdir.session import open_run
 
@@ -18,20 +20,28 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+_RETRY_S = 5.0
+"""How long after a failure a filesystem is tried to be opened again."""
+
+
 class Logdir:
     """Thread-safe. Nothing is read before the first call, so making one never fails."""
 
-    def __init__(self, path: str | None, fs: Any = None, *, limit_s: float = 10.0) -> None:
+    def __init__(
+        self, path: str | None, fs: Any = None, *, limit_s: float = 10.0, cache: ContentCache | None = None
+    ) -> None:
         """A logdir at a local path or URL; None or "" has no runs.
 
         Args:
           path: where it is; with `fs`, a path within that filesystem.
           fs: an fsspec filesystem, for tests.
           limit_s: how long one scan may take.
+          cache: keeps local copies of remote files.
         """
         self._path = path or ""
         self._fs = fs
         self._limit_s = limit_s
+        self._cache = cache
         self._lock = threading.Lock()
         self._opening = threading.Lock()
         self._scanner: Scanner | None = None
@@ -39,12 +49,11 @@ class Logdir:
         self._last: Scan | None = None
         self._seen_any = False
         self._background: threading.Thread | None = None
-        self._recent: dict[str, tuple[float, Run]] = {}
 
     @property
     def path(self) -> str:
-        """The path or URL as it was given."""
-        return self._path
+        """The path as it was given; of a URL what is no secret."""
+        return shown_address(self._path)
 
     @property
     def address(self) -> str | None:
@@ -76,10 +85,11 @@ class Logdir:
 
     def read(self, file: HostFile) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The file's bytes, read-only; raises NotFound, Forbidden, or Unsettled when it is not as it was looked up."""
+        files = self._get_files()
         try:
-            return self._get_files().read(file.path, file.size, file.mtime_ns, file.tag)
-        except ProfileError:
-            self._recent.clear()  # what was looked up is not true any more
+            return files.read(file.path, file.size, file.mtime_ns, file.tag)
+        except (NotFound, Unsettled):
+            files.distrust()
             raise
 
     def has_runs(self, wait_s: float = 1.0) -> bool:
@@ -99,7 +109,7 @@ class Logdir:
         asked = time.monotonic()
         with self._lock:
             last = self._last
-            pause_s = self._files.rescan_after_s if self._files is not None else 0.0
+            pause_s = self._files.rescan_after_s if self._files is not None else _RETRY_S
             if last is not None and (last.began >= asked or asked - last.ended < pause_s):
                 return last
             self._last = scan = self._walk(asked)
@@ -128,7 +138,12 @@ class Logdir:
                 self._scanner = Scanner(files, self._root, self._limit_s)
             return self._scanner.scan()
         except ProfileError as error:
-            return Scan({}, 0, asked, time.monotonic(), (Problem(error.code, error.message),))
+            # What was known stays: a network that is gone for a while does not make the runs vanish.
+            last = self._last
+            if last is None or error.code == "storage_missing":
+                last = Scan({}, 0, asked, asked)
+            problem = Problem(error.code, error.message)
+            return Scan(last.places, last.directories, asked, time.monotonic(), (problem,))
 
     def _try(self, scan: Scan | None, name: str) -> Run | None:
         place = scan.places.get(name) if scan is not None else None
@@ -138,23 +153,15 @@ class Logdir:
             return None
 
     def _open(self, place: RunPlace) -> Run:
-        """The run as it is now; on a remote filesystem, as it was a few seconds ago."""
-        files = self._get_files()
-        if files.rescan_after_s <= 0:
-            return open_run(files, place.path, place.name, place.directory)
-        now = time.monotonic()
-        known = self._recent.get(place.path)
-        if known is None or now - known[0] > files.rescan_after_s or known[1].name != place.name:
-            known = self._recent[place.path] = (now, open_run(files, place.path, place.name, place.directory))
-        return known[1]
+        return open_run(self._get_files(), place.path, place.name, place.directory)
 
     def _get_files(self) -> Files:
         if self._files is None:
             self._root = self._path
             if self._fs is not None:
-                self._files = RemoteFiles(self._fs)
+                self._files = RemoteFiles(self._fs, self._path, f"memory://{self._path.lstrip('/')}", self._cache)
             elif is_remote(self._path):
-                self._files, self._root = open_remote(self._path)
+                self._files, self._root = open_remote(self._path, self._cache)
             else:
                 local = self._path.removeprefix("file://")
                 self._root = os.path.abspath(os.path.expanduser(local))  # noqa: PTH100, PTH111

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import contextlib
+import time
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import NotAvailable
-from tpu_profile_plugin.logdir.files import Contents, FileFacts, Listing, changed, unreadable, vanished
+from tpu_profile_plugin.errors import NotAvailable, StorageFailed
+from tpu_profile_plugin.logdir.content import ContentCache, Put, version_key
+from tpu_profile_plugin.logdir.fetching import fetch
+from tpu_profile_plugin.logdir.files import Contents, FileFacts, Listing, changed, vanished
 from tpu_profile_plugin.logdir.names import of_interest
+from tpu_profile_plugin.logdir.remote_errors import explained, shown_address, within
+from tpu_profile_plugin.logdir.remote_tree import Tree, facts_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,8 +20,15 @@ if TYPE_CHECKING:
     Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 _EXTRAS = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3"}
-_TIMES = ("mtime", "LastModified", "updated", "last_modified", "modified", "timeModified", "created")
-_TAGS = ("etag", "ETag", "generation", "md5Hash")
+_FLAT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "r2", "memory"})
+"""Stores that have no directories, where one listing gives everything below a prefix, a thousand objects a request."""
+
+_PAGE = 1000
+_OPEN_S = 30.0
+_ANSWER_S = 10.0
+_PAUSE_S = 5.0
+_WHOLE_S = 60.0
+_WALK_S = 600.0
 
 
 def is_remote(path: str) -> bool:
@@ -33,39 +45,95 @@ def address_of(path: str) -> str | None:
     return path if is_remote(path) else ""
 
 
-def open_remote(path: str) -> tuple[RemoteFiles, str]:
-    """The filesystem of a URL and the path within it; raises NotAvailable that says what to install."""
-    import fsspec
-
+def open_remote(path: str, cache: ContentCache | None = None) -> tuple[RemoteFiles, str]:
+    """The filesystem of a URL and the path within it; raises NotAvailable that says what to install, StorageFailed."""
     protocol = path.split("://", 1)[0]
     try:
-        fs, root = fsspec.core.url_to_fs(path)
+        fs, root = within(_OPEN_S, lambda: _url_to_fs(path))
     except ImportError as error:
         extra = _EXTRAS.get(protocol)
         how = f"pip install 'tpu-profile-plugin[{extra}]'" if extra else str(error)
         raise NotAvailable(f"Reading {protocol}:// needs one more package: {how}", protocol=protocol) from error
-    except Exception as error:  # a filesystem may raise anything, e.g. for missing credentials
+    except ValueError as error:
         raise NotAvailable(f"{protocol}:// cannot be opened: {type(error).__name__}", protocol=protocol) from error
-    return RemoteFiles(fs), root
+    except Exception as error:  # a filesystem may raise anything, e.g. for missing credentials
+        raise explained(error, path) from error
+    return RemoteFiles(fs, root, path, cache), root
+
+
+def _url_to_fs(path: str) -> tuple[Any, str]:
+    import fsspec
+
+    # Our own listings are remembered for seconds; those of fsspec would be for ever.
+    with contextlib.suppress(TypeError):  # a filesystem that does not know the option
+        return fsspec.core.url_to_fs(path, use_listings_cache=False)  # type: ignore[no-any-return]
+    return fsspec.core.url_to_fs(path)  # type: ignore[no-any-return]
 
 
 class RemoteFiles:
-    """An fsspec filesystem. Directories have no times to trust, so each rescan lists them again, a few at a time."""
+    """An fsspec filesystem below one root.
 
-    rescan_after_s = 5.0
+    An object store is listed whole by one request per thousand objects. Where that are many, only the places that
+    held profiles are listed again, and everything once a minute. Other filesystems are walked, a few directories at a
+    time. Files are read in ranges and kept by a `ContentCache`.
+    """
+
     workers = 8
 
-    def __init__(self, fs: Any) -> None:
+    def __init__(self, fs: Any, root: str, address: str, cache: ContentCache | None = None) -> None:
+        """Takes the root within the filesystem, and its address for people."""
         self._fs = fs
+        self._root = root
+        self._address = address
+        self._protocol = address.split("://", 1)[0]
+        self._cache = cache or ContentCache(None, 0)
+        self._tree: Tree | None = None
+        self._listed_at = self._whole_at = self._walk_until = float("-inf")
+        self._cost_s = 0.0
+
+    @property
+    def rescan_after_s(self) -> float:
+        """A few seconds; longer where a listing takes long."""
+        return max(_PAUSE_S, 10 * self._cost_s)
+
+    def refresh(self, root: str, limit_s: float) -> None:
+        """Lists everything below the root, or only the places with profiles; raises StorageFailed."""
+        began = time.monotonic()
+        if self._protocol not in _FLAT or began < self._walk_until:
+            self._tree = None
+            return
+        tree, places = self._tree, [root]
+        if tree is not None and began - self._whole_at < _WHOLE_S:
+            known = tree.profile_places()
+            if known and len(known) < tree.objects / _PAGE:
+                places = known
+        tree = tree.copy() if tree is not None and places != [root] else Tree(root)
+        try:
+            for place in places:
+                infos = within(limit_s, lambda place=place: self._below(place))  # type: ignore[misc]
+                count = tree.graft(place, infos)
+                if place == root:
+                    tree.objects, self._whole_at = count, began
+        except TimeoutError:
+            # Too many objects, or a store that hangs: directory by directory either works, or tells which it is.
+            self._tree, self._walk_until = None, began + _WALK_S
+            return
+        except Exception as error:
+            raise explained(error, self._address) from error
+        self._tree, self._listed_at = tree, time.monotonic()
+        self._cost_s = self._listed_at - began
+
+    def distrust(self) -> None:
+        """Forgets how old the listing is, so that the next look is a fresh one."""
+        self._listed_at = float("-inf")
 
     def entries(self, path: str) -> Listing:
-        """Names in a directory; raises OSError."""
-        directories, files = set(), set()
-        for name, info in self._infos(path):
-            if info.get("type") == "directory":
-                directories.add(name)
-            elif of_interest(name):
-                files.add(name)
+        """Names in a directory; raises OSError, for the root StorageFailed."""
+        known = self._remembered(path)
+        if known is None:
+            directories, files = self._listed(path)
+        else:
+            directories, files = known
         return Listing(tuple(sorted(directories)), (), tuple(sorted(files)), None)
 
     def stamp(self, path: str) -> tuple[int, ...] | None:
@@ -73,55 +141,102 @@ class RemoteFiles:
         return None
 
     def look(self, path: str) -> Contents:
-        """Fresh facts of the files of interest in a directory; raises OSError."""
-        found = Contents()
-        for name, info in self._infos(path):
-            if info.get("type") != "directory" and of_interest(name):
-                found.files[name] = _facts(info)
-        return found
+        """Facts of the files of interest in a directory, at most a few seconds old; raises OSError, StorageFailed.
+
+        While the store cannot be reached they are older: files that have a local copy can still be opened.
+        """
+        known = self._remembered(path)
+        if known is not None:
+            return Contents(dict(known[1]))
+        try:
+            return Contents(self._listed(path)[1])
+        except StorageFailed:
+            place = self._tree.get(path) if self._tree is not None else None
+            if place is None:
+                raise
+            self._listed_at = time.monotonic()  # do not try again at once
+            return Contents(dict(place.files))
 
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
-        """The whole file."""
-        import numpy as np
-
-        name = path.rsplit("/", 1)[-1]
-        try:
-            data = self._fs.cat_file(path)
-        except FileNotFoundError:
-            raise vanished(name) from None
-        except PermissionError:
-            raise unreadable(name) from None
-        if len(data) != size:
-            raise changed(name)
-        return np.frombuffer(data, dtype=np.uint8)
+        """The bytes, from the local copy if there is one; raises NotFound, Unsettled, StorageFailed."""
+        seen = FileFacts(size, mtime_ns, tag)
+        key = version_key(f"{self._protocol}:{_endpoint(self._fs)}:{path}", size, mtime_ns, tag)
+        return self._cache.get(key, size, lambda put: self._fetch(path, seen, put))
 
     def join(self, directory: str, name: str) -> str:
         """The path of an entry."""
         return f"{directory.rstrip('/')}/{name}"
 
-    def _infos(self, path: str) -> list[tuple[str, dict[str, Any]]]:
-        self._fs.invalidate_cache(path)
-        entries = []
-        for info in self._fs.ls(path, detail=True):
+    def _fetch(self, path: str, seen: FileFacts, put: Put) -> None:
+        name = path.rsplit("/", 1)[-1]
+        try:
+            fetch(self._fs, path, seen.size, put)
+        except ValueError:
+            raise changed(name) from None
+        except FileNotFoundError:
+            raise vanished(name) from None
+        except Exception as error:
+            reason = explained(error, self._url(path))
+            if reason.code == StorageFailed.code:
+                self._check_unchanged(path, name, seen)  # a better reason, if it is one
+            raise reason from error
+        self._check_unchanged(path, name, seen)  # else the ranges may be of two versions
+
+    def _check_unchanged(self, path: str, name: str, seen: FileFacts) -> None:
+        try:
+            now = facts_of(within(_ANSWER_S, lambda: self._fs.info(path)))
+        except FileNotFoundError:
+            raise vanished(name) from None
+        except Exception as error:
+            raise explained(error, self._url(path)) from error
+        # A listing and a look at one object may round times differently, so the tag goes first.
+        same = now.tag == seen.tag if now.tag and seen.tag else now.mtime_ns == seen.mtime_ns
+        if now.size != seen.size or not same:
+            raise changed(name)
+
+    def _remembered(self, path: str) -> tuple[set[str], dict[str, FileFacts]] | None:
+        """What a fresh recursive listing says of a directory; None where there is none that is fresh."""
+        if self._tree is None or time.monotonic() - self._listed_at > self.rescan_after_s:
+            return None
+        place = self._tree.get(path)
+        if place is not None:
+            return place.directories, place.files
+        missing = FileNotFoundError(path)
+        raise explained(missing, self._address) if path == self._root else missing
+
+    def _listed(self, path: str) -> tuple[set[str], dict[str, FileFacts]]:
+        """One directory, listed now."""
+        directories: set[str] = set()
+        files: dict[str, FileFacts] = {}
+        try:
+            infos = within(_ANSWER_S, lambda: self._fs.ls(path, detail=True))
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            if path == self._root:
+                raise explained(error, self._address) from error
+            raise
+        except Exception as error:
+            raise explained(error, self._url(path)) from error
+        for info in infos:
             name = str(info["name"]).rstrip("/").rsplit("/", 1)[-1]
             # Object stores list the directory's own marker among its content.
-            if name and str(info["name"]).strip("/") != path.strip("/"):
-                entries.append((name, info))
-        return entries
+            if not name or str(info["name"]).strip("/") == path.strip("/"):
+                continue
+            if info.get("type") == "directory":
+                directories.add(name)
+            elif of_interest(name):
+                files[name] = facts_of(info)
+        return directories, files
+
+    def _below(self, path: str) -> list[Any]:
+        with contextlib.suppress(FileNotFoundError):
+            return list(self._fs.find(path, detail=True, withdirs=True).values())
+        if path == self._root and not self._fs.exists(path):
+            raise FileNotFoundError(path)
+        return []
+
+    def _url(self, path: str) -> str:
+        return shown_address(f"{self._protocol}://{path.lstrip('/')}")
 
 
-def _facts(info: dict[str, Any]) -> FileFacts:
-    tag = next((str(info[key]) for key in _TAGS if info.get(key)), "")
-    time = next((_time_ns(info[key]) for key in _TIMES if info.get(key)), 0)
-    return FileFacts(int(info.get("size") or 0), time, tag)
-
-
-def _time_ns(value: Any) -> int:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.replace("Z", "+00:00"))
-        except ValueError:
-            return 0
-    if isinstance(value, datetime):
-        return int(value.timestamp() * 1e9)
-    return int(value * 1e9) if isinstance(value, (int, float)) else 0
+def _endpoint(fs: Any) -> str:
+    return str(getattr(fs, "endpoint_url", None) or "")

@@ -70,7 +70,8 @@ class Scanner:
     def scan(self) -> Scan:
         """Walks the tree, level by level. Directories left over when time is up keep their last known content."""
         began = time.monotonic()
-        deadline = began + self._limit_s
+        self._files.refresh(self._root, self._limit_s)
+        deadline = time.monotonic() + self._limit_s
         walk = _Walk()
         level = [("", self._root)]
         with ThreadPoolExecutor(self._files.workers) if self._files.workers > 1 else _Inline() as pool:

@@ -12,7 +12,8 @@ from typing import Any
 from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.errors import NotFound, ProfileError, WrongMethod
-from tpu_profile_plugin.logdir import AllowedRoots, Logdir
+from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir
+from tpu_profile_plugin.logdir.keeping import user_directory
 from tpu_profile_plugin.server.answer import Answer, StartResponse, content_policy, error_answer, send
 from tpu_profile_plugin.server.assets import Assets
 from tpu_profile_plugin.server.capture_routes import HINT, CaptureRoutes
@@ -21,7 +22,7 @@ from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.query import Query
 from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.server.routes import Routes
-from tpu_profile_plugin.server.store import DiskStore, MemoryStore, default_directory
+from tpu_profile_plugin.server.store import DiskStore, MemoryStore
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -33,8 +34,9 @@ class Server:
 
     def __init__(self, options: Options, *, logdir: Logdir | None = None, assets: Assets | None = None) -> None:
         self._options = options
-        self.logdir = logdir or Logdir(options.logdir, limit_s=options.scan_limit_s)
-        self._catalog = Catalog(self.logdir, AllowedRoots(options.allowed_roots))
+        copies = ContentCache(self._private("content"), options.remote_bytes)
+        self.logdir = logdir or Logdir(options.logdir, limit_s=options.scan_limit_s, cache=copies)
+        self._catalog = Catalog(self.logdir, AllowedRoots(options.allowed_roots, copies), copies.place)
         self._making = threading.Lock()
         self._made: Results | None = None
         self._routes = Routes(options, self._catalog, self.results, assets or Assets())
@@ -146,11 +148,17 @@ class Server:
         return self._serve(None, refuse, environ, start_response)
 
     def _disk(self) -> DiskStore | None:
-        chosen = self._options.cache_dir
-        if chosen == "off" or self._options.disk_bytes == 0:
+        directory = self._private("results")
+        if directory is None or self._options.disk_bytes == 0:
             return None
-        directory = default_directory() if chosen is None else Path(chosen).expanduser() / "results"
         return DiskStore(directory, self._options.disk_bytes)
+
+    def _private(self, name: str) -> Path | None:
+        """A directory for what we keep; None when nothing is to be kept."""
+        chosen = self._options.cache_dir
+        if chosen == "off":
+            return None
+        return user_directory(name) if chosen is None else Path(chosen).expanduser() / name
 
 
 def _load_tools() -> None:

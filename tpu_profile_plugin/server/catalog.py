@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ ALL_HOSTS = "ALL_HOSTS"
 _ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
 _ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
 _FACTS_KEPT = 4096
+_AT_A_TIME = 4
 
 Reader = Callable[[HostFile], Any]
 
@@ -33,12 +35,14 @@ class Located:
 
     Attributes:
       address: what another process opens its filesystem with, "" for local files; None when it cannot.
+      copies: where another process keeps copies of remote files, and how many bytes; None: nowhere.
     """
 
     run: Run
     read: Reader
     again: Callable[[], Run]
     address: str | None = None
+    copies: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,9 @@ class Known:
 class Catalog:
     """Runs of the logdir and, where allowed, outside of it."""
 
-    def __init__(self, logdir: Logdir, allowed: AllowedRoots) -> None:
+    def __init__(self, logdir: Logdir, allowed: AllowedRoots, copies: tuple[str, int] | None = None) -> None:
         self.logdir = logdir
+        self._copies = copies
         self._allowed = allowed
         self._lock = threading.Lock()
         self._looked: OrderedDict[Hashable, Any] = OrderedDict()
@@ -83,7 +88,7 @@ class Catalog:
         run, read = self._look(query)
         outside = query.optional("session_path") or query.optional("run_path")
         address = self.logdir.address if outside is None else address_of(outside)
-        return Located(run, read, lambda: self._look(query)[0], address)
+        return Located(run, read, lambda: self._look(query)[0], address, self._copies)
 
     def _look(self, query: Query) -> tuple[Run, Reader]:
         session, below = query.optional("session_path"), query.optional("run_path")
@@ -106,18 +111,22 @@ class Catalog:
         """Looks into every file of the run, each once as long as it does not change."""
         from tpu_profile_plugin.tools.facts import united
 
-        sound, problems = [], {}
-        for file in located.run.hosts:
-            if file.problem is not None:
-                problems[file.name] = file.problem
-                if file.problem.code != "empty_file":
-                    continue
-            facts = self._facts_of(located, file)
+        sound = []
+        problems = {file.name: file.problem for file in located.run.hosts if file.problem is not None}
+        readable = [file for file in located.run.hosts if file.problem is None or file.problem.code == "empty_file"]
+        for file, facts in zip(readable, self._facts_of_all(located, readable), strict=True):
             if isinstance(facts, Problem):
                 problems[file.name] = facts
             else:
                 sound.append(facts)
         return Known(united(sound), problems)
+
+    def _facts_of_all(self, located: Located, files: Sequence[HostFile]) -> list[Any]:
+        """The facts of each file; several at a time where reading means waiting for a network."""
+        if not located.address or len(files) < 2:
+            return [self._facts_of(located, file) for file in files]
+        with ThreadPoolExecutor(_AT_A_TIME, "profile-look") as pool:
+            return list(pool.map(lambda file: self._facts_of(located, file), files))
 
     def _facts_of(self, located: Located, file: HostFile) -> Any:
         """The facts of one file, or the problem that prevents one."""

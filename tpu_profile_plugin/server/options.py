@@ -26,6 +26,7 @@ class Options:
       columns_bytes: memory for decoded profiles.
       results_bytes: memory for answers.
       disk_bytes: disk space for answers.
+      remote_bytes: disk space for copies of remote files.
       scan_limit_s: how long one scan of the logdir may take.
       hide_capture_button, tab_name_label, src_prefix: passed through to the page by `/config`.
       capture_hosts: addresses besides this machine that may be asked for a profile, in a comma list of names with `*`,
@@ -43,6 +44,7 @@ class Options:
     columns_bytes: int = 1024 * _MB
     results_bytes: int = 256 * _MB
     disk_bytes: int = 1024 * _MB
+    remote_bytes: int = 4096 * _MB
     scan_limit_s: float = 10.0
     hide_capture_button: bool = False
     tab_name_label: bool = False
@@ -101,7 +103,8 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
             "metavar": "DIR",
             "type": str,
             "default": None,
-            "help": 'Where computed answers are kept, never in the logdir; "off" keeps none on disk '
+            "help": "Where computed answers and copies of remote files are kept, never in the logdir; "
+            '"off" keeps nothing on disk '
             "(default: your cache directory; environment: TPU_PROFILE_CACHE_DIR).",
         },
     ),
@@ -142,6 +145,16 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
             "help": "Disk space for answers, in MiB (default: 1024; environment: TPU_PROFILE_DISK_MB).",
         },
     ),
+    (
+        "--profile_remote_mb",
+        {
+            "metavar": "N",
+            "type": int,
+            "default": None,
+            "help": "Disk space for copies of files from remote logdirs such as gs:// and s3://, in MiB; 0 keeps none "
+            "(default: 4096; environment: TPU_PROFILE_REMOTE_MB).",
+        },
+    ),
 )
 
 
@@ -171,6 +184,7 @@ def from_context(context: Any, environ: Mapping[str, str] = os.environ) -> Optio
         columns_bytes=_megabytes("columns", given("columns_mb"), Options.columns_bytes),
         results_bytes=_megabytes("results", given("results_mb"), Options.results_bytes),
         disk_bytes=_megabytes("disk", given("disk_mb"), Options.disk_bytes),
+        remote_bytes=_megabytes("remote", given("remote_mb"), Options.remote_bytes),
         hide_capture_button=bool(getattr(context, "hide_capture_profile_button", False)),
         tab_name_label=bool(getattr(context, "enable_tab_name_label", False)),
         src_prefix=getattr(context, "src_prefix", None) or "",

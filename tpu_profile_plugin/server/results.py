@@ -122,7 +122,7 @@ class Results:
         located = order.located
 
         def profile(index: int, file: HostFile) -> HostProfile:
-            origin = None if located.address is None else Origin(located.address, file)
+            origin = None if located.address is None else Origin(located.address, file, located.copies)
             return HostProfile(
                 *(file.host, index, file.name, file.identity, lambda: located.read(file), self._shelf),
                 origin=origin,

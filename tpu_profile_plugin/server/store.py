@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import logging
-import os
 import struct
-import tempfile
 import threading
 import zlib
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from tpu_profile_plugin.logdir.keeping import Keeping
 from tpu_profile_plugin.server.answer import Body
 
-_LOG = logging.getLogger("tpu_profile_plugin")
 _MAGIC = b"TPR1"
 _HEAD = struct.Struct("<4sI")
 
@@ -55,26 +51,25 @@ class MemoryStore:
 
 
 class DiskStore:
-    """One file per answer, written aside and renamed; a file that does not check out is a miss."""
+    """One file per answer; a file that does not check out is a miss."""
 
     def __init__(self, directory: Path, limit_bytes: int) -> None:
-        self._directory = directory
-        self._limit = limit_bytes
+        self._keeping = Keeping(directory, limit_bytes)
         self._lock = threading.Lock()
-        self._unpruned: int | None = None
         self._writer: ThreadPoolExecutor | None = None
         self._pending: set[Future[None]] = set()
 
     def get(self, key: str) -> Body | None:
         """The answer under a key, None when there is none or it is damaged."""
-        path = self._path(key)
         try:
-            data = path.read_bytes()
+            data = self._keeping.path(key).read_bytes()
         except OSError:
             return None
         body = _unpack(data)
-        with contextlib.suppress(OSError):
-            os.utime(path) if body is not None else path.unlink()
+        if body is None:
+            self._keeping.drop(key)
+        else:
+            self._keeping.used(key)
         return body
 
     def put(self, key: str, body: Body) -> None:
@@ -92,44 +87,12 @@ class DiskStore:
             task.result()
 
     def _write(self, key: str, body: Body) -> None:
-        path = self._path(key)
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(_packed_head(body))
-                    file.write(body.plain)
-                Path(aside).replace(path)
-            except BaseException:
-                Path(aside).unlink(missing_ok=True)
-                raise
-            self._prune(len(body.plain))
+            with self._keeping.writing(key) as file:
+                file.write(_packed_head(body))
+                file.write(body.plain)
         except OSError as error:
-            _LOG.info("the result cache cannot be written: %s", error)
-
-    def _prune(self, added: int) -> None:
-        """Deletes the answers not used for longest; looks at the whole directory only now and then."""
-        unpruned = self._limit if self._unpruned is None else self._unpruned + added
-        if unpruned * 16 < self._limit:
-            self._unpruned = unpruned
-            return
-        self._unpruned = 0
-        files = []
-        for path in self._directory.glob("*/*"):
-            with contextlib.suppress(OSError):
-                facts = path.stat()
-                files.append((facts.st_mtime, facts.st_size, path))
-        total = sum(size for _, size, _ in files)
-        for _, size, path in sorted(files):
-            if total <= self._limit:
-                break
-            with contextlib.suppress(OSError):
-                path.unlink()
-            total -= size
-
-    def _path(self, key: str) -> Path:
-        return self._directory / key[:2] / key
+            self._keeping.complain("Answers", error)
 
 
 def _packed_head(body: Body) -> bytes:
@@ -154,10 +117,3 @@ def _unpack(data: bytes) -> Body | None:
     except (struct.error, ValueError, KeyError, TypeError):
         pass
     return None
-
-
-def default_directory() -> Path:
-    """The user's private cache directory for answers."""
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("tpu-profile-plugin", appauthor=False)) / "results"

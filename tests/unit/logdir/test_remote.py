@@ -7,7 +7,7 @@ import pytest
 
 from tpu_profile_plugin.errors import NotFound, Unsettled
 from tpu_profile_plugin.logdir import Logdir
-from tpu_profile_plugin.logdir.remote import _time_ns
+from tpu_profile_plugin.logdir.remote_tree import time_ns
 
 
 @pytest.fixture
@@ -20,10 +20,9 @@ def memory():
     fs.pseudo_dirs[:] = [""]
 
 
-def no_delay(logdir):
-    logdir.scan()
-    logdir._files.rescan_after_s = 0.0
-    return logdir
+@pytest.fixture
+def no_delay(monkeypatch):
+    monkeypatch.setattr("tpu_profile_plugin.logdir.remote.RemoteFiles.rescan_after_s", -1.0)
 
 
 def test_runs_hosts_and_bytes(memory):
@@ -48,9 +47,9 @@ def test_an_open_filesystem_may_be_given(memory):
     assert Logdir("/x", memory).names() == ["1"]
 
 
-def test_new_and_changed_files_are_seen(memory):
+def test_new_and_changed_files_are_seen(memory, no_delay):
     memory.pipe("/logs/plugins/profile/1/h.xplane.pb", b"1")
-    logdir = no_delay(Logdir("memory://logs"))
+    logdir = Logdir("memory://logs")
     before = logdir.run("1").hosts[0]
     memory.pipe("/logs/plugins/profile/2/h.xplane.pb", b"1")
     memory.pipe("/logs/plugins/profile/1/h.xplane.pb", b"22")
@@ -68,7 +67,8 @@ def test_scans_of_a_remote_logdir_are_not_repeated_at_once(memory):
     logdir = Logdir("memory://logs")
     first = logdir.scan()
     assert logdir.scan() is first
-    assert logdir.run("1") is logdir.run("1")
+    memory.pipe("/logs/plugins/profile/1/h.xplane.pb", b"22")
+    assert logdir.run("1").hosts[0].size == 1
 
 
 def test_a_file_that_changed_meanwhile_is_looked_up_again(memory):
@@ -108,4 +108,69 @@ def test_a_missing_package_is_named(path, code, words, monkeypatch):
     ],
 )
 def test_times_in_all_their_forms(value, ns):
-    assert _time_ns(value) == ns
+    assert time_ns(value) == ns
+
+
+class Counting:
+    """A memory filesystem that notes what is listed."""
+
+    def __init__(self, memory):
+        self.memory = memory
+        self.asked = []
+
+    def find(self, path, **kwargs):
+        self.asked.append(("find", path))
+        return self.memory.find(path, **kwargs)
+
+    def ls(self, path, **kwargs):
+        self.asked.append(("ls", path))
+        return self.memory.ls(path, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self.memory, name)
+
+
+@pytest.fixture
+def counting(memory):
+    for i in range(30):
+        memory.pipe(f"/logs/checkpoints/{i}/model.data", b"w")
+    memory.pipe("/logs/a/plugins/profile/1/h.xplane.pb", b"1")
+    memory.pipe("/logs/b/plugins/profile/2/h.xplane.pb", b"1")
+    return Counting(memory)
+
+
+def test_one_listing_for_the_whole_tree(counting):
+    logdir = Logdir("/logs", counting)
+    assert [run.name for run in logdir.runs()] == ["b/2", "a/1"]
+    assert logdir.run("a/1").hosts[0].size == 1
+    assert counting.asked == [("find", "/logs")]
+
+
+def test_a_large_tree_is_listed_again_where_profiles_were(counting, monkeypatch):
+    monkeypatch.setattr("tpu_profile_plugin.logdir.remote._PAGE", 10)
+    monkeypatch.setattr("tpu_profile_plugin.logdir.remote.RemoteFiles.rescan_after_s", 0.0)
+    logdir = Logdir("/logs", counting)
+    logdir.scan()
+    counting.asked.clear()
+    counting.memory.pipe("/logs/a/plugins/profile/3/h.xplane.pb", b"1")
+    counting.memory.rm("/logs/b/plugins/profile/2", recursive=True)
+    counting.memory.pipe("/logs/c/plugins/profile/4/h.xplane.pb", b"1")
+    monkeypatch.setattr("tpu_profile_plugin.logdir.remote.RemoteFiles.rescan_after_s", 5.0)
+    logdir._files.distrust()
+    logdir._last = None
+    assert logdir.names() == ["a/3", "a/1"]
+    assert counting.asked == [("find", "logs/a/plugins/profile"), ("find", "logs/b/plugins/profile")]
+    monkeypatch.setattr("tpu_profile_plugin.logdir.remote._WHOLE_S", 0.0)
+    logdir._last = None
+    assert logdir.names() == ["c/4", "a/3", "a/1"], "everything is listed once a minute"
+    assert counting.asked[2:] == [("find", "/logs")]
+
+
+def test_a_tree_that_takes_too_long_is_walked(counting, monkeypatch):
+    def slow(path, **_):
+        raise TimeoutError
+
+    monkeypatch.setattr(counting, "find", slow, raising=False)
+    logdir = Logdir("/logs", counting)
+    assert logdir.names() == ["b/2", "a/1"]
+    assert ("ls", "/logs/a/plugins/profile") in counting.asked

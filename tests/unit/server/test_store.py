@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from tpu_profile_plugin.logdir.keeping import user_directory
 from tpu_profile_plugin.server.answer import Body
-from tpu_profile_plugin.server.store import DiskStore, MemoryStore, default_directory
+from tpu_profile_plugin.server.store import DiskStore, MemoryStore
 
 
 def body(size, kind="application/json"):
@@ -106,8 +107,8 @@ def test_no_half_written_files_are_left(tmp_path, monkeypatch):
     store = DiskStore(tmp_path, 1 << 20)
     store.put("abcd", body(10))
     store.flush()
-    assert list(tmp_path.glob("*/*")) == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_default_directory_is_the_users():
-    assert default_directory().parts[-2:] == ("tpu-profile-plugin", "results")
+    assert user_directory("results").parts[-2:] == ("tpu-profile-plugin", "results")

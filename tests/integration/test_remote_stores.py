@@ -1,0 +1,227 @@
+"""Remote logdirs against real object-store servers on this machine: what is asked of them, and what goes wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders.logdirs import SMALL
+from builders.object_store import BUCKET, ObjectStore, running_store
+from builders.server_process import running_tensorboard
+from builders.xspace_text import build
+
+from tpu_profile_plugin.errors import NotFound, StorageFailed, Unsettled
+from tpu_profile_plugin.logdir import ContentCache, Logdir, fetching, remote
+
+NEEDED = {"s3": ("s3fs", "moto", "flask"), "gs": ("gcsfs", "gcp_storage_emulator")}
+LARGE = os.urandom(9 << 20)
+FILES = {
+    "logs/plugins/profile/1/a.xplane.pb": build(SMALL),
+    "logs/plugins/profile/1/b.xplane.pb": LARGE,
+    "logs/train/plugins/profile/2/h.xplane.pb": build(SMALL),
+    "logs/train/checkpoints/model.data": b"weights",
+}
+
+
+@pytest.fixture(scope="module", params=["s3", "gs"])
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    missing = [name for name in NEEDED[request.param] if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    with running_store(request.param, tmp_path_factory.mktemp("store")) as store:
+        for key, data in FILES.items():
+            store.put(key, data)
+        yield store
+
+
+@pytest.fixture
+def store(running: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+    import fsspec
+
+    for name, value in running.environ.items():
+        monkeypatch.setenv(name, value)
+    fsspec.config.set_conf_env(fsspec.config.conf)
+    fsspec.get_filesystem_class(running.kind).clear_instance_cache()
+    running.reset()
+    yield running
+    fsspec.config.conf.clear()
+
+
+def opened(store: ObjectStore, home: Path | None = None, path: str = "logs") -> Logdir:
+    cache = ContentCache(home, 1 << 30) if home is not None else None
+    return Logdir(f"{store.kind}://{BUCKET}/{path}", cache=cache)
+
+
+def test_the_second_open_reads_nothing(store, tmp_path):
+    logdir = opened(store, tmp_path / "copies")
+    assert logdir.names() == ["train/2", "1"]
+    assert [(file.host, file.size) for file in logdir.run("1").hosts] == [("a", len(build(SMALL))), ("b", 9 << 20)]
+    assert store.counts() == {"list": 1, "bytes": 0}, "one listing for all directories"
+    files = [*logdir.run("1").hosts, *logdir.run("train/2").hosts]
+    for file in files:
+        assert logdir.read(file).tobytes() == FILES[f"logs/{file.path.split('/logs/')[1]}"]
+    first = store.counts()
+    assert first["read"] == 5, "the large file in three ranges"
+    assert first["bytes"] == sum(file.size for file in files)
+    assert first["look"] == 3, "one look after each file, to know that it is still the same"
+
+    store.reset()
+    again = opened(store, tmp_path / "copies")
+    assert [again.read(file).tobytes() for file in again.run("1").hosts] == [build(SMALL), LARGE]
+    assert again.read(again.run("train/2").hosts[0]).tobytes() == build(SMALL)
+    assert store.counts() == {"list": 1, "bytes": 0}
+
+
+def test_without_a_cache_files_are_read_each_time(store):
+    logdir = opened(store)
+    for _ in range(2):
+        store.reset()
+        assert logdir.read(logdir.run("1").hosts[1]).tobytes() == LARGE
+        assert store.counts()["bytes"] == 9 << 20
+
+
+def test_a_changed_object_is_another_file(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(remote.RemoteFiles, "rescan_after_s", -1.0)
+    store.put("changing/plugins/profile/1/h.xplane.pb", b"one")
+    logdir = opened(store, tmp_path, "changing")
+    before = logdir.run("1").hosts[0]
+    assert logdir.read(before).tobytes() == b"one"
+    store.put("changing/plugins/profile/1/h.xplane.pb", b"two")
+    after = logdir.run("1").hosts[0]
+    assert after.identity != before.identity
+    assert logdir.read(after).tobytes() == b"two"
+    assert logdir.read(before).tobytes() == b"one", "from the copy of that version"
+    store.delete("changing/plugins/profile/1/h.xplane.pb")
+    assert logdir.names() == []
+
+
+@pytest.mark.parametrize("length", [9 << 20, 5 << 20, 0])
+def test_an_object_that_changes_while_it_is_read(store, tmp_path, monkeypatch, length):
+    if store.kind == "gs" and length != len(LARGE):
+        pytest.skip("the emulator hangs up when a range is beyond the end, and gcsfs tries that for a minute")
+    key = f"replaced{length}/plugins/profile/1/h.xplane.pb"
+    store.put(key, LARGE)
+    logdir = opened(store, tmp_path, f"replaced{length}")
+    file = logdir.run("1").hosts[0]
+
+    def fetch(fs, path, size, put, **_):
+        def put_and_replace(offset, data):
+            put(offset, data)
+            store.put(key, bytes(length))
+
+        fetching.fetch(fs, path, size, put_and_replace)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fetching, "PARALLEL", 1)
+        patch.setattr(remote, "fetch", fetch)
+        with pytest.raises(Unsettled):
+            logdir.read(file)
+    assert logdir.read(logdir.run("1").hosts[0]).tobytes() == bytes(length)
+
+
+def test_an_object_that_vanishes(store, tmp_path):
+    store.put("gone/plugins/profile/1/h.xplane.pb", b"one")
+    logdir = opened(store, tmp_path, "gone")
+    file = logdir.run("1").hosts[0]
+    store.delete("gone/plugins/profile/1/h.xplane.pb")
+    with pytest.raises(NotFound) as caught:
+        logdir.read(file)
+    assert caught.value.code == "host_not_found"
+
+
+@pytest.mark.parametrize("path", ["nosuchbucket/logs", f"{BUCKET}/nowhere"])
+def test_what_is_not_there(store, path):
+    problem = Logdir(f"{store.kind}://{path}").scan().problems[0]
+    assert problem.code == "storage_missing"
+    assert f"{store.kind}://{path}" in problem.message
+
+
+def test_secrets_in_the_address_are_not_shown(store):
+    logdir = Logdir(f"{store.kind}://me:hunter2@nosuchbucket/logs?token=hunter2")
+    problem = logdir.scan().problems[0]
+    assert "hunter2" not in problem.message + logdir.path
+    assert logdir.path == f"{store.kind}://nosuchbucket/logs"
+
+
+def test_no_credentials(store, monkeypatch, tmp_path):
+    import fsspec
+
+    if store.kind == "s3":
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    else:
+        fsspec.config.conf["gs"] = {"token": "google_default"}
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "nothing"))
+        monkeypatch.setenv("NO_GCE_CHECK", "true")
+        monkeypatch.delenv("STORAGE_EMULATOR_HOST")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    problem = opened(store).scan().problems[0]
+    assert problem.code == "storage_credentials"
+    assert f"{store.kind}://{BUCKET}/logs needs credentials" in problem.message
+    assert ("AWS_PROFILE" if store.kind == "s3" else "gcloud auth") in problem.message
+
+
+def test_a_store_that_hangs_and_one_that_is_gone(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(remote, "_ANSWER_S", 0.5)
+    monkeypatch.setattr(remote.RemoteFiles, "rescan_after_s", -1.0)
+    logdir = Logdir(f"{store.kind}://{BUCKET}/logs", cache=ContentCache(tmp_path, 1 << 30), limit_s=0.5)
+    file = logdir.run("1").hosts[0]
+    logdir.read(file)
+    store.freeze()
+    try:
+        began = time.monotonic()
+        scan = logdir.scan()
+        other = Logdir(f"{store.kind}://{BUCKET}/logs", limit_s=0.5).scan()
+        assert time.monotonic() - began < 10
+    finally:
+        store.thaw()
+    assert [problem.code for problem in (*scan.problems, *other.problems)] == ["storage_slow", "storage_slow"]
+    assert f"{store.kind}://{BUCKET}/logs did not answer in time" in scan.problems[0].message
+    assert (scan.names, other.names) == (["train/2", "1"], []), "what was known stays"
+
+
+def test_tensorboard_on_a_bucket(store, tmp_path):
+    if store.kind == "gs":
+        pytest.skip("as with s3, and slower to start")
+    for expected in (True, False):
+        store.reset()
+        with running_tensorboard(f"{store.kind}://{BUCKET}/logs/train", tmp_path) as server:
+            assert server.json("runs") == ["2"]
+            assert server.json("run_info", run="2")["problems"] == []
+            rows = server.json("data", run="2", tag="profile_contents")
+            assert "/device:TPU:0" in str(rows)
+        counts = store.counts()
+        assert counts["list"] <= 3
+        assert (counts.get("read", 0), counts["bytes"]) == ((1, len(build(SMALL))) if expected else (0, 0))
+
+
+def test_a_store_that_is_gone(tmp_path, monkeypatch):
+    """Runs that were listed and files that have a copy stay; everything else says what is wrong."""
+    if importlib.util.find_spec("s3fs") is None:
+        pytest.skip("not installed: s3fs")
+    with running_store("s3", tmp_path) as store:
+        import fsspec
+
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
+        monkeypatch.setattr("s3fs.S3FileSystem.retries", 1)
+        for name, value in store.environ.items():
+            monkeypatch.setenv(name, value)
+        store.put("logs/plugins/profile/1/h.xplane.pb", b"one")
+        store.put("logs/plugins/profile/2/h.xplane.pb", b"two")
+        logdir = opened(store, tmp_path / "copies")
+        one, two = logdir.run("1").hosts[0], logdir.run("2").hosts[0]
+        logdir.read(one)
+        store.end()
+        logdir._files.distrust()
+        began = time.monotonic()
+        assert logdir.read(logdir.run("1").hosts[0]).tobytes() == b"one"
+        with pytest.raises(StorageFailed) as caught:
+            logdir.read(two)
+        assert caught.value.code == "storage_unreachable"
+        assert caught.value.message.startswith(f"s3://{BUCKET}/logs/plugins/profile/2/h.xplane.pb cannot be reached")
+        assert time.monotonic() - began < 40
