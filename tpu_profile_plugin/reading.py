@@ -1,6 +1,7 @@
 """Profiles for scripts and notebooks: runs, hosts, the tables of every tool as plain rows, columns as NumPy arrays.
 
 Nothing here needs a server; what is computed is kept in memory. Runs of many hosts are read by worker processes.
+Copies of remote files are kept in the user's private cache, where a TensorBoard finds them as well.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError
-from tpu_profile_plugin.logdir import HostFile, Logdir, Problem, Run
+from tpu_profile_plugin.logdir import ContentCache, HostFile, Logdir, Problem, Run
+from tpu_profile_plugin.logdir.keeping import user_directory
 from tpu_profile_plugin.logdir.model import FileKind
+from tpu_profile_plugin.logdir.remote import is_remote
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 _KEPT_BYTES = 1 << 30
+_COPIED_BYTES = 4 << 30
 _SINGLE: FileKind = "xplane"
 
 
@@ -72,8 +76,9 @@ class ToolTable:
 class Near:
     """What the runs of a logdir share: decoded columns, and where hosts are read. Nothing is made before it is used."""
 
-    def __init__(self, address: str | None, executor: str = "") -> None:
+    def __init__(self, address: str | None, executor: str = "", copies: tuple[str, int] | None = None) -> None:
         self.address = address
+        self.copies = copies
         self._chosen = executor
 
     @functools.cached_property
@@ -233,7 +238,7 @@ class OpenRun:
         from tpu_profile_plugin.tools.inputs import HostProfile
 
         address = self._near.address
-        origin = None if address is None else Origin(address, file)
+        origin = None if address is None else Origin(address, file, self._near.copies)
         return HostProfile(
             *(file.host, index, file.name, file.identity, lambda: self._read(file), self._near.shelf),
             origin=origin,
@@ -248,8 +253,9 @@ class OpenLogdir:
     """All runs of a logdir; looks again at each call."""
 
     def __init__(self, path: str, executor: str = "") -> None:
-        self._logdir = Logdir(path)
-        self._near = Near(self._logdir.address, executor)
+        copies = ContentCache(user_directory("content"), _COPIED_BYTES) if is_remote(path) else None
+        self._logdir = Logdir(path, cache=copies)
+        self._near = Near(self._logdir.address, executor, copies.place if copies is not None else None)
 
     @property
     def path(self) -> str:
