@@ -73,7 +73,7 @@ def metadata_plane(**programs: tuple[int, bytes]) -> str:
 
 
 def relu_program(mark: str = "") -> bytes:
-    """`jit_f`: a fusion of an addition and a maximum over f32[8,128]; `mark` goes before what nothing refers to by name."""
+    """`jit_f`: a fusion of an addition and a maximum over f32[8,128]; `mark` goes before names of no consequence."""
     of = shape(F32, 8, 128)
     fused = computation(
         f"{mark}fused",
