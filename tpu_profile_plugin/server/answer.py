@@ -83,6 +83,14 @@ class Body:
             return None if self._packed is plain else self._packed
 
 
+# No guessing of types, no embedding by pages of other origins, and no address of a run told to another site.
+_ALWAYS = (
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Referrer-Policy", "same-origin"),
+)
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a route answers with.
@@ -139,7 +147,7 @@ def content_policy(framing: str) -> str:
 def send(answer: Answer, request: Request, start_response: StartResponse, policy: str) -> Iterable[bytes]:
     """Writes an answer: 304 when the client has it, gzip when accepted and worth it, no body for HEAD."""
     body = answer.body
-    headers = [("Content-Type", body.content_type), ("X-Content-Type-Options", "nosniff")]
+    headers = [("Content-Type", body.content_type), *_ALWAYS]
     headers += [("Cache-Control", answer.cache), ("Vary", "Accept-Encoding"), *body.headers, *answer.headers]
     if body.content_type.startswith("text/html"):
         headers.append(("Content-Security-Policy", policy))

@@ -18,6 +18,7 @@ from tpu_profile_plugin.server.answer import Answer, StartResponse, content_poli
 from tpu_profile_plugin.server.assets import Assets
 from tpu_profile_plugin.server.capture_routes import HINT, CaptureRoutes
 from tpu_profile_plugin.server.catalog import Catalog
+from tpu_profile_plugin.server.guard import Guard
 from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.query import Query
 from tpu_profile_plugin.server.results import Results
@@ -41,6 +42,7 @@ class Server:
         self._made: Results | None = None
         self._routes = Routes(options, self._catalog, self.results, assets or Assets())
         self._capture = CaptureRoutes(options)
+        self._guard = Guard(options.server_names, closed=options.server_names_only)
         self._policy = content_policy(options.framing)
         self._warmed = False
 
@@ -120,6 +122,7 @@ class Server:
     ) -> Iterable[bytes]:
         request = Request(environ)
         try:
+            self._guard.check_reading(request)
             if methods is not None and request.method not in methods:
                 raise _wrong_method(request, methods)
             answer = handler(request)

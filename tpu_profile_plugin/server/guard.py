@@ -1,4 +1,4 @@
-"""Who may change something: this page and programs without a browser; never a page of another origin."""
+"""Who may change something: this page and programs without a browser, never a page of another origin; who may read."""
 
 from __future__ import annotations
 
@@ -16,11 +16,23 @@ HEADER = "X-Profile-Request"
 
 
 class Guard:
-    """Checks requests that change something."""
+    """Checks requests by the name they came to and the page they came from."""
 
-    def __init__(self, hosts: Iterable[str] = ()) -> None:
-        """Takes the names, besides those of this machine, under which people reach this server."""
+    def __init__(self, hosts: Iterable[str] = (), *, closed: bool = False) -> None:
+        """Takes the names, besides those of this machine, under which people reach this server.
+
+        `closed`: the names are all there are, so that nothing is served under another one.
+        """
         self._hosts = frozenset(host.strip().lower() for host in hosts if host.strip())
+        self._closed = closed
+
+    def check_reading(self, request: Request) -> None:
+        """Raises Forbidden for a name that is not ours, where all names are known.
+
+        Without such a list every name is answered, as TensorBoard itself does: a proxy may use any.
+        """
+        if self._closed:
+            self._check_name(request, "it answers nothing")
 
     def check(self, request: Request) -> None:
         """Raises Forbidden for what a foreign page may have sent.
@@ -28,13 +40,7 @@ class Guard:
         A browser says in Sec-Fetch-Site, or at least in Origin, which page asks. The Host check stops a page whose
         name was made to lead to this machine (DNS rebinding).
         """
-        host = _host_name(request.host)
-        if not self._known(host):
-            raise Forbidden(
-                f"This server does not know itself by the name {host[:100]!r}, so it changes nothing at that address. "
-                "Whoever starts TensorBoard can add the name with --profile_server_names "
-                "(environment: TPU_PROFILE_SERVER_NAMES)."
-            )
+        self._check_name(request, "it changes nothing")
         site = request.headers.get("Sec-Fetch-Site")
         origin = request.headers.get("Origin")
         if site is not None and site != "same-origin":
@@ -43,6 +49,15 @@ class Guard:
             raise Forbidden("Only the page of this server may do that, not one of another origin.")
         if (site is not None or origin is not None) and HEADER not in request.headers:
             raise Forbidden(f"A browser has to send the header {HEADER} with that.")
+
+    def _check_name(self, request: Request, consequence: str) -> None:
+        host = _host_name(request.host)
+        if not self._known(host):
+            raise Forbidden(
+                f"This server does not know itself by the name {host[:100]!r}, so {consequence} at that address. "
+                "Whoever starts TensorBoard can add the name with --profile_server_names "
+                "(environment: TPU_PROFILE_SERVER_NAMES)."
+            )
 
     def _known(self, host: str) -> bool:
         if host in ("localhost", socket.gethostname().lower()) or host.endswith(".localhost") or host in self._hosts:
@@ -57,7 +72,10 @@ class Guard:
 
 
 def _host_name(host: str) -> str:
-    return (urlsplit(f"//{host}").hostname or "").lower()
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
 
 
 def _same(origin: str, request: Request) -> bool:

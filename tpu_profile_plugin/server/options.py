@@ -35,6 +35,7 @@ class Options:
       executor: where runs of many hosts are read: "processes", "threads", the address of a Dask scheduler, or "" for
         what suits the run.
       workers: how many processes at most; 0: as many as there are cores.
+      server_names_only: nothing is served under another name, which somebody may have made to lead here.
       framing: "any": other origins may frame our pages, as notebooks do with TensorBoard; "self": this server only.
     """
 
@@ -53,6 +54,7 @@ class Options:
     server_names: tuple[str, ...] = ()
     executor: str = ""
     workers: int = 0
+    server_names_only: bool = False
     framing: str = "any"
 
     @property
@@ -94,7 +96,8 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
             "type": str,
             "default": None,
             "help": "Names under which browsers reach this server, besides localhost, this machine's name and IP "
-            "addresses; needed to capture through a proxy (environment: TPU_PROFILE_SERVER_NAMES).",
+            "addresses; needed to capture through a proxy. When given, nothing is served under any other name "
+            "(environment: TPU_PROFILE_SERVER_NAMES).",
         },
     ),
     (
@@ -196,6 +199,7 @@ def from_context(context: Any, environ: Mapping[str, str] = os.environ) -> Optio
         ),
         executor=executor_of(given("executor")),
         workers=_count(given("workers")),
+        server_names_only=bool(given("server_names")),
         framing="self" if environ.get("TPU_PROFILE_FRAMING") == "self" else "any",
     )
 
