@@ -16,6 +16,7 @@ const PATHS: Readonly<Record<string, string>> = {
   memory_viewer: "M2 5h12v6H2zM5 5v6M8 5v6M11 5v6M4 11v2M8 11v2M12 11v2",
   graph_viewer: "M3 2.5h3v3H3zM10 2.5h3v3h-3zM6.5 10.5h3v3h-3zM4.5 5.5 8 10.5l3.5-5",
   pod_viewer: "M8 1.5 14 5v6l-6 3.5L2 11V5zM8 8l6-3M8 8v6.5M8 8 2 5",
+  tf_data_bottleneck_analysis: "M6 1.5h4v3.5H6zM1.5 11h4v3.5h-4zM10.5 11h4v3.5h-4zM8 5v3M3.5 11V8h9v3",
   profile_contents: "M3 1.5h7l3 3v10H3zM10 1.5v3h3M5.5 8h5M5.5 11h5",
   // groups, for tools without an icon of their own
   Summary: "M2 13V9h3v4M6.5 13V3h3v10M11 13V6h3v7",

@@ -2,7 +2,8 @@
 import { useMemo } from "preact/hooks";
 import { explain } from "../../api/explain";
 import type { PageModule, PageProps } from "../../api/page";
-import { fileNameOf, storeAt } from "../../api/page_state";
+import { fileNameOf, storeAt, toolPatch } from "../../api/page_state";
+import type { RunInfo } from "../../api/types";
 import { plural } from "../../base/format";
 import { stepChart } from "../../base/steps";
 import { Callouts } from "../../widgets/callouts";
@@ -20,9 +21,13 @@ import type { InputPipeline } from "./decode";
 import { hostParts, limitOf, stepFigures, waitingChart, waitingParts, waitingTable, waitingWords } from "./model";
 import "./page.css";
 
+const TF_DATA = "tf_data_bottleneck_analysis";
+
 function InputPage({ run, tool, host, hosts, client, state }: PageProps) {
   const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) => readInputPipeline(await client.json<unknown>("data", params, { signal })));
+  const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
+  const known = info.data?.tools.some(({ id, available }) => id === TF_DATA && available) ?? false;
   if (answer.error !== null) {
     return (
       <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
@@ -33,13 +38,14 @@ function InputPage({ run, tool, host, hosts, client, state }: PageProps) {
   if (answer.data === null) return <Loading what={`Analysing the input of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
   const file = fileNameOf("input", run, host);
   const parts = { data: answer.data, file, state };
+  const openTfData = known ? (): void => state.set(toolPatch(TF_DATA, host, []), "push") : null;
   return (
     <div class="sheet">
       <div class="sheet-body input-page">
         <Callouts messages={answer.data.messages} />
         <Summary data={answer.data} />
         <DeviceSide {...parts} />
-        <HostSide {...parts} />
+        <HostSide {...parts} openTfData={openTfData} />
       </div>
     </div>
   );
@@ -103,13 +109,15 @@ function DeviceSide({ data, file }: PartProps) {
   );
 }
 
-function HostSide({ data, file, state }: PartProps) {
+/** `openTfData` is null where the profile holds no tf.data activity. */
+function HostSide({ data, file, state, openTfData }: PartProps & { openTfData: (() => void) | null }) {
   const parts = hostParts(data);
   const store = useMemo(() => storeAt(state, "t1"), [state]);
   if (data.ops.rowCount === 0 && parts.length === 0) {
     return (
       <Card title="3. Host-side analysis">
         <p class="dim">Not possible: the profile holds no input op. Use the tf.data API, or instrument the program's own input pipeline.</p>
+        {openTfData ? <TfData open={openTfData} /> : null}
         <Tips tips={data.tips} />
       </Card>
     );
@@ -118,6 +126,7 @@ function HostSide({ data, file, state }: PartProps) {
     <>
       <Card title="3. Host-side analysis: breakdown of input processing time" help={"Input processing of the host by kind.\nOwn times of the input ops, scaled to the time outside enqueuing.\nSource: trace."}>
         {parts.length ? <ShareBar parts={parts} label="Breakdown of input processing time on the host" /> : <p class="dim">The input ops took no measurable time.</p>}
+        {openTfData ? <TfData open={openTfData} /> : null}
         <Tips tips={data.tips} />
       </Card>
       <Card title="Input op statistics" folded={false} class="input-ops" help={"Ops of the host's input pipeline, without the op that only waits for them.\nSource: trace."}>
@@ -125,6 +134,10 @@ function HostSide({ data, file, state }: PartProps) {
       </Card>
     </>
   );
+}
+
+function TfData({ open }: { open: () => void }) {
+  return <p>The input comes through tf.data: <button type="button" class="link" onClick={open}>see which pipeline is slow, and which of its transformations is the bottleneck</button></p>;
 }
 
 function Tips({ tips }: { tips: readonly string[] }) {

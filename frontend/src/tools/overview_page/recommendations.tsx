@@ -4,6 +4,8 @@ import { RichText } from "../../widgets/rich_text";
 import { statementsOf, tipGroups, tipParts } from "./tips";
 import type { PartProps } from "./page";
 
+const TF_DATA = "tf_data_bottleneck_analysis";
+
 export function Recommendations({ overview, tools, open }: PartProps) {
   const statements = statementsOf(overview);
   const groups = tipGroups(overview);
@@ -14,6 +16,9 @@ export function Recommendations({ overview, tools, open }: PartProps) {
         <ul class="statements">
           {statements.map(({ text }) => <li key={text}><RichText html={text} /></li>)}
         </ul>
+      ) : null}
+      {tools.has(TF_DATA) ? (
+        <p>The input pipelines of this profile are made with tf.data: <button type="button" class="link" onClick={() => open(TF_DATA)}>which one is slow, and which transformation is its bottleneck</button></p>
       ) : null}
       {functions.length ? <p class="dim">Functions that are traced or run eagerly most: {functions.slice(0, 3).map(({ name, share }) => `${name} (${(100 * share).toFixed(1)}%)`).join(", ")}.</p> : null}
       {groups.map(({ heading, tips }) => (

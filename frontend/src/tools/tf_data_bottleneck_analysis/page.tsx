@@ -1,0 +1,70 @@
+// Which tf.data pipeline is slow, which of its transformations is the bottleneck, and what to do about it.
+import { explain } from "../../api/explain";
+import type { PageModule, PageProps } from "../../api/page";
+import { fileNameOf } from "../../api/page_state";
+import { useKey } from "../../api/use_key";
+import { plural } from "../../base/format";
+import { Callouts } from "../../widgets/callouts";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { useLoad } from "../../widgets/use_load";
+import { readAnalysis } from "./decode";
+import { choosePipeline } from "./model";
+import { RunView } from "./run_view";
+import { AllPipelines, Summary } from "./summary";
+import type { Analysis, Pipeline } from "./types";
+import "./page.css";
+
+function TfDataPage(props: PageProps) {
+  const { run, tool, host, client } = props;
+  const params = { run, tag: tool.id, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readAnalysis(await client.json<unknown>("data", params, { signal })));
+  if (answer.error !== null) {
+    return (
+      <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
+        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      </Panel>
+    );
+  }
+  if (answer.data === null) return <Loading what={`Following elements through the input pipelines of ${plural(Math.max(1, tool.host_names.length), "host")}`} rows={20} />;
+  return <Sheet page={props} analysis={answer.data} />;
+}
+
+/** Why there is nothing, and what to do. */
+function Nothing({ message }: { message: string }) {
+  return (
+    <Panel
+      tone="empty" title="No tf.data activity in this profile" why={message || "No host recorded an iterator of tf.data."}
+      todo={[
+        "Profile longer, so that the program asks for input at least once while it is recorded.",
+        "Leave the tracer of the host at its default level or higher (host_tracer_level of at least 2).",
+        "A program that reads its input in another way, without tf.data, has nothing to show here.",
+      ]}
+    />
+  );
+}
+
+function Sheet({ page, analysis }: { page: PageProps; analysis: Analysis }) {
+  const { run, host, state } = page;
+  const wanted = { host: useKey(state, "pipeline_host"), name: useKey(state, "pipeline") };
+  const pipeline = choosePipeline(analysis, wanted.host, wanted.name);
+  const messages = analysis.problems.map((text) => ({ severity: "warning" as const, text }));
+  if (!pipeline) return <div class="sheet"><div class="sheet-body"><Callouts messages={messages} /><Nothing message={analysis.message} /></div></div>;
+  const choose = (next: Pipeline, mode: "push" | "replace" = "push"): void => {
+    state.set({ pipeline_host: next.host, pipeline: next.name, rank: null, iterator: null, range: null }, mode);
+  };
+  const file = fileNameOf("tf_data", run, host);
+  return (
+    <div class="sheet">
+      <div class="sheet-body tfd-page">
+        <Callouts messages={messages} />
+        <Summary analysis={analysis} onShow={choose} />
+        <AllPipelines analysis={analysis} chosen={pipeline} file={file} state={state} onShow={choose} />
+        <RunView page={page} analysis={analysis} pipeline={pipeline} onShow={choose} />
+      </div>
+    </div>
+  );
+}
+
+const page: PageModule = { ids: ["tf_data_bottleneck_analysis"], Page: TfDataPage };
+export default page;

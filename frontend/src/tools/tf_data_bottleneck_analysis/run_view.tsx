@@ -1,0 +1,138 @@
+// One run of one pipeline: pickers, the graph with the chosen iterator beside it, and the strip on a time axis.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { explain } from "../../api/explain";
+import type { PageProps } from "../../api/page";
+import { fileNameOf, storeAt, toolPatch } from "../../api/page_state";
+import { useKey } from "../../api/use_key";
+import { formatCount, formatTime, plural } from "../../base/format";
+import { Callouts } from "../../widgets/callouts";
+import { Card } from "../../widgets/card";
+import { FitTable } from "../../widgets/fit_table";
+import { Loading } from "../../widgets/loading";
+import { Panel } from "../../widgets/panel";
+import { useLoad } from "../../widgets/use_load";
+import { readRun } from "./decode";
+import { Graph } from "./graph";
+import { IteratorFacts } from "./iterator_facts";
+import { Legend } from "./legend";
+import { iteratorsTable } from "./model";
+import { RunPickers, chooseRank } from "./pickers";
+import { Strip, wholeWindow } from "./strip";
+import type { Window } from "./strip";
+import { drawnNodes } from "./tree";
+import type { Analysis, Pipeline, Run } from "./types";
+
+const TRACE = "trace_viewer@";
+/** Keys of the address that belong to this page. */
+const OWN_KEYS = ["pipeline_host", "pipeline", "rank", "iterator", "range"];
+/** The threads of a run that the trace viewer puts on top. */
+const MOST_PINNED = 6;
+
+interface Props {
+  page: PageProps;
+  analysis: Analysis;
+  pipeline: Pipeline;
+  onShow: (pipeline: Pipeline) => void;
+}
+
+export function RunView({ page, analysis, pipeline, onShow }: Props) {
+  const { run, tool, host, client, state } = page;
+  const rank = chooseRank(useKey(state, "rank"), pipeline.runs);
+  const onHost = tool.host_names.includes(pipeline.host) ? pipeline.host : host;
+  const params = { run, tag: tool.id, host: onHost ?? undefined, part: "run", pipeline: pipeline.name, rank };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readRun(await client.json<unknown>("data", params, { signal })));
+  // The picture of the rank before stays until the next one is there, so that stepping does not flicker.
+  const last = useLast(answer.data, `${pipeline.host}\n${pipeline.name}`);
+  // The pickers stay where they are whatever comes, so that the focus stays in them.
+  return (
+    <>
+      <RunPickers
+        analysis={analysis} pipeline={pipeline} rank={rank} durationPs={last?.rank === rank ? last.durationPs : null} onShow={onShow}
+        onRank={(next) => state.set({ rank: next === 0 ? null : String(next), iterator: null, range: null }, "replace")}
+      />
+      {answer.error !== null ? (
+        <Panel {...explain(answer.error, { run, tool: tool.id, host: onHost })}>
+          <button type="button" class="button" onClick={answer.reload}>Try again</button>
+        </Panel>
+      ) : last === null ? <Loading what={`Reading run ${rank} of ${pipeline.name}`} rows={20} />
+        : <Shown key={`${last.host} ${last.pipeline}`} page={page} pipeline={pipeline} data={last} traceHost={onHost} />}
+    </>
+  );
+}
+
+function useLast(data: Run | null, key: string): Run | null {
+  const [held, setHeld] = useState<{ key: string; data: Run } | null>(null);
+  useEffect(() => { if (data) setHeld({ key, data }); }, [data]);
+  return data ?? (held?.key === key ? held.data : null);
+}
+
+/** "from,to" in picoseconds. */
+function readRange(text: string | null): Window | null {
+  const [from, to] = (text ?? "").split(",").map(Number);
+  return from !== undefined && to !== undefined && Number.isFinite(from) && to > from ? [from, to] : null;
+}
+
+interface ShownProps {
+  page: PageProps;
+  pipeline: Pipeline;
+  data: Run;
+  traceHost: string | null;
+}
+
+function Shown({ page, pipeline, data, traceHost }: ShownProps) {
+  const { run, state } = page;
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const [asTable, setAsTable] = useState(false);
+  const iterator = useKey(state, "iterator");
+  const range = useKey(state, "range");
+  const zoom = useMemo(() => readRange(range), [range]);
+  const drawn = useMemo(() => drawnNodes(data.nodes, opened), [data, opened]);
+  const selected = iterator === null ? -1 : drawn.findIndex((node) => node.folded === 0 && node.id === iterator);
+  const store = useMemo(() => storeAt(state, "t2"), [state]);
+  const table = useMemo(() => iteratorsTable(data), [data]);
+  const file = fileNameOf("tf_data", run, pipeline.host, pipeline.name, `rank_${data.rank}`);
+  const select = (at: number): void => state.set({ iterator: drawn[at]?.folded === 0 ? (drawn[at]?.id ?? null) : null }, "replace");
+  const worst = drawn.findIndex(({ role }) => role === 2);
+  const openTrace = ([begin, end]: Window): void => {
+    const threads = [...new Set(data.threads.map(({ pid, tid }) => `${pid}.${tid}`))].slice(0, MOST_PINNED);
+    state.set(toolPatch(TRACE, traceHost, OWN_KEYS, { window: `${Math.round(begin)},${Math.round(end)}`, ...(threads.length ? { pinned: threads.join(",") } : {}) }), "push");
+  };
+  const folded = drawn.reduce((all, node) => all + node.folded, 0);
+  const label = `Graph of ${pipeline.name} of ${pipeline.host}, run ${data.rank}: ${plural(data.nodes.length, "iterator")}. Arrow keys go from one to the next, B to the bottleneck.`;
+  return (
+    <>
+      <Callouts messages={data.problems.map((text) => ({ severity: "warning" as const, text }))} />
+      <Card
+        title="Input pipeline graph" class="tfd-graph-card"
+        help={"Iterators of one run: who asks is above, who delivers below; elements flow upwards.\nThe critical path are those that the consumer waited for.\nSource: trace."}
+        tools={<button type="button" class="button ghost" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>{asTable ? "Graph" : "Table"}</button>}
+      >
+        {asTable ? <FitTable most={480} data={table} title="" fileName={`${file}_iterators`} store={store} /> : (
+          <div class="tfd-split">
+            <div class="tfd-picture">
+              <Graph
+                run={data} drawn={drawn} selected={selected} label={label} fileName={file} onSelect={select}
+                onUnfold={(id) => setOpened(new Set([...opened, id]))}
+              />
+              <Legend folded={folded} opened={opened.size > 0} onFold={() => setOpened(new Set())} />
+            </div>
+            <IteratorFacts run={data} node={drawn[selected >= 0 ? selected : worst] ?? drawn[0] ?? null} chosen={selected >= 0} />
+          </div>
+        )}
+      </Card>
+      <Card
+        title="When its iterators ran" class="tfd-strip-card"
+        help={"Executions of the iterators of this run; overlapping ones lie side by side. The shaded part is the run itself, from the request to the answer; what was made ahead lies before it.\nSource: trace."}
+        tools={(
+          <>
+            {zoom ? <button type="button" class="button ghost" onClick={() => state.set({ range: null }, "replace")}>Show the whole run</button> : <span class="dim tfd-hint">Drag or Ctrl + wheel to zoom.</span>}
+            <button type="button" class="button" onClick={() => openTrace(zoom ?? wholeWindow(data))}>Open in the trace viewer</button>
+          </>
+        )}
+      >
+        <p class="dim number">Run {formatCount(data.rank)} took {formatTime(data.durationPs)}; {plural(data.executions, "execution")} on {plural(data.threads.length, "thread")}.{data.truncated ? " There are too many to show: the longest are drawn." : ""}</p>
+        <Strip run={data} drawn={drawn} selected={selected} onSelect={select} zoom={zoom} onZoom={(next) => state.set({ range: next ? next.map(Math.round).join(",") : null }, "replace")} onOpenTrace={openTrace} />
+      </Card>
+    </>
+  );
+}
