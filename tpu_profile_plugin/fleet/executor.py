@@ -89,7 +89,7 @@ class Elsewhere:
             return self._here.compute(host, part)
         parts = (part, *(more for more in part.along if not host.has(more)))
         try:
-            reply = self._ask(host, packed(Task(host.origin, parts)))
+            reply, size = self._ask(host, packed(Task(host.origin, parts)))
         except (CannotStart, Unreachable) as error:
             _LOG.warning("no worker for host %s (%s); it is read by the server itself", host.name, error)
             return self._here.compute(host, part)
@@ -99,16 +99,18 @@ class Elsewhere:
             return self._here.compute(host, part)  # a worker elsewhere may not see the file that the server sees
         if reply.error is not None:
             raise reply.error
-        for more, value in zip(parts[1:], reply.values[1:], strict=False):
-            host.keep(more, value)
+        for made_too, value in zip(parts, reply.values, strict=False):
+            host.keep(made_too, value, size // len(reply.values))
         made: T = reply.values[0]
         return made
 
-    def _ask(self, host: HostProfile, data: bytes) -> Reply:
+    def _ask(self, host: HostProfile, data: bytes) -> tuple[Reply, int]:
+        """The reply and its size in bytes."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                reply: Reply = pickle.loads(self._remote.ask(data))  # noqa: S301 - from our own workers
-                return reply
+                answer = self._remote.ask(data)
+                reply: Reply = pickle.loads(answer)  # noqa: S301 - from our own workers
+                return reply, len(answer)
             except WorkerDied as error:
                 _LOG.warning("a worker died with host %s (%s), attempt %d", host.name, error, attempt)
         raise WorkerLost(

@@ -110,9 +110,9 @@ class HostProfile:
         """Whether a part is kept already."""
         return self._shelf.has(("parts", self._identity), part)
 
-    def keep(self, part: Part[T], value: T) -> None:
-        """Keeps a part that was made elsewhere."""
-        self._shelf.derived(("parts", self._identity), part, lambda: value)
+    def keep(self, part: Part[T], value: T, size: int) -> None:
+        """Keeps a part that was made elsewhere, of about `size` bytes."""
+        self._shelf.derived(("parts", self._identity), part, lambda: value, size)
 
     def derive_over(
         self, hosts: tuple[HostProfile, ...], key: Hashable, fn: Callable[[tuple[HostProfile, ...]], T]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tpu_profile_plugin.columns import XSpace
 
+_SMALL_SHARE = 256
 _SPACE, _METADATA = object(), object()
 
 
@@ -58,6 +59,7 @@ class Shelf:
         self._load = load
         self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._total = 0  # kept, as adding up thousands of entries for each of them takes long
 
     def space(self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str) -> XSpace:
         """The columns of a file, decoded on first use."""
@@ -79,8 +81,11 @@ class Shelf:
         space: XSpace = self.derived(identity, _METADATA, lambda: _named(file, lambda: load_metadata(read())))
         return space
 
-    def derived(self, identity: Hashable, key: Hashable, make: Callable[[], Any]) -> Any:
-        """The value kept under `key` for a file, made by `make` once, even when several threads ask."""
+    def derived(self, identity: Hashable, key: Hashable, make: Callable[[], Any], size: int | None = None) -> Any:
+        """The value kept under `key` for a file, made by `make` once, even when several threads ask.
+
+        `size` in bytes, where it is known: finding it out takes longer than many a small value is worth.
+        """
         entry = self._entry(identity)
         if key in entry.values:
             return entry.values[key]
@@ -88,10 +93,13 @@ class Shelf:
             if key in entry.values:
                 return entry.values[key]
             value = make()
-            size = size_of(value, besides=entry.values.get(_SPACE))
+            if key in entry.values:
+                return entry.values[key]  # `make` has kept it itself
+            if size is None:
+                size = size_of(value, besides=entry.values.get(_SPACE))
             with self._lock:
                 entry.values[key] = value
-                entry.sizes[key] = size
+                self._resize(identity, entry, key, size)
                 shrunk = self._shrink(keep=identity)
             self._dropped(shrunk)
             return value
@@ -105,12 +113,13 @@ class Shelf:
     def bytes(self) -> int:
         """What is kept now, in bytes."""
         with self._lock:
-            return sum(entry.bytes for entry in self._entries.values())
+            return self._total
 
     def clear(self) -> None:
         """Forgets everything."""
         with self._lock:
             self._entries.clear()
+            self._total = 0
 
     def _open(self, identity: Hashable, data: Any, file: str) -> XSpace:
         if self._load is not None:
@@ -126,7 +135,7 @@ class Shelf:
             entry = self._entries.get(identity)
             if entry is None or _SPACE not in entry.values:
                 return
-            entry.sizes[_SPACE] = size_of(entry.values[_SPACE])
+            self._resize(identity, entry, _SPACE, size_of(entry.values[_SPACE]))
             shrunk = self._shrink(keep=identity)
         self._dropped(shrunk)
 
@@ -138,15 +147,26 @@ class Shelf:
             self._entries.move_to_end(identity)
             return entry
 
+    def _resize(self, identity: Hashable, entry: _Entry, key: Hashable, size: int) -> None:
+        """Notes the size of a value; one of an entry that was dropped meanwhile no longer counts."""
+        if self._entries.get(identity) is entry:
+            self._total += size - entry.sizes.get(key, 0)
+        entry.sizes[key] = size
+
     def _shrink(self, keep: Hashable) -> bool:
-        """Drops what was not used for longest until the rest fits; whether anything went."""
-        total = sum(entry.bytes for entry in self._entries.values())
+        """Drops what was not used for longest until the rest fits; whether anything went.
+
+        Small entries (summaries of hosts) go last: a file has to be decoded again for them, and they free little.
+        """
+        if self._total <= self._limit:
+            return False
         before = len(self._entries)
-        for identity in list(self._entries):
-            if total <= self._limit:
-                break
-            if identity != keep:
-                total -= self._entries.pop(identity).bytes
+        for least in (self._limit // _SMALL_SHARE, 0):
+            for identity in list(self._entries):
+                if self._total <= self._limit:
+                    break
+                if identity != keep and self._entries[identity].bytes >= least:
+                    self._total -= self._entries.pop(identity).bytes
         return len(self._entries) < before
 
     def _dropped(self, any_: bool) -> None:

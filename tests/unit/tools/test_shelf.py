@@ -132,3 +132,22 @@ def test_typed_access_to_parameters():
     inputs = Inputs("r", (profile(shelf_of()[0]),), {"a": "x", "b": None, "n": 3, "f": 1.5, "t": True, "z": None})
     assert (inputs.text("a"), inputs.text("b"), inputs.integer("n"), inputs.number("f")) == ("x", "", 3, 1.5)
     assert (inputs.number("n"), inputs.flag("t"), inputs.flag("z"), inputs.host.name) == (3.0, True, False, "h")
+
+
+def test_small_entries_outlive_large_ones():
+    shelf, _ = shelf_of(limit=256 * 100)
+    shelf.derived("summary", "part", lambda: b"x" * 20)
+    for i in range(10):
+        shelf.derived(("columns", i), "c", lambda: np.zeros(4000, np.uint8))
+    assert shelf.has("summary", "part")
+    assert not shelf.has(("columns", 0), "c")
+    assert shelf.bytes() <= 256 * 100
+
+
+def test_the_bytes_kept_are_those_of_the_entries():
+    shelf, _ = shelf_of(limit=10_000)
+    for i in range(30):
+        shelf.derived(("columns", i % 7), i % 3, lambda i=i: np.zeros(100 * i, np.uint8))
+        assert shelf.bytes() == sum(entry.bytes for entry in shelf._entries.values())
+    shelf.clear()
+    assert shelf.bytes() == 0
