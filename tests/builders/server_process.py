@@ -22,8 +22,9 @@ START_SECONDS = 60.0
 class Server:
     """What a running TensorBoard answers below /data/plugin/profile."""
 
-    def __init__(self, origin: str) -> None:
+    def __init__(self, origin: str, pid: int = 0) -> None:
         self.origin = origin
+        self.pid = pid
         self.base = f"{origin}/data/plugin/profile"
 
     def get(self, route: str, **query: str) -> bytes:
@@ -39,13 +40,15 @@ class Server:
 
 
 @contextmanager
-def running_tensorboard(logdir: Path | str, home: Path, python: str = sys.executable) -> Iterator[Server]:
+def running_tensorboard(
+    logdir: Path | str, home: Path, python: str = sys.executable, flags: tuple[str, ...] = ()
+) -> Iterator[Server]:
     """Runs TensorBoard on `logdir` while the context lasts; `home` takes its private cache and its log."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     log = home / "tensorboard.log"
     # Isolated (-I): the package has to come from `python`'s own environment, never from the working directory.
-    command = [python, "-I", "-m", "tensorboard.main", "--logdir", str(logdir), "--host", "127.0.0.1"]
+    command = [python, "-I", "-m", "tensorboard.main", "--logdir", str(logdir), "--host", "127.0.0.1", *flags]
     with log.open("wb") as output:
         process = subprocess.Popen(
             [*command, "--port", str(port)],
@@ -55,7 +58,7 @@ def running_tensorboard(logdir: Path | str, home: Path, python: str = sys.execut
             stderr=subprocess.STDOUT,
         )
         try:
-            server = Server(f"http://127.0.0.1:{port}")
+            server = Server(f"http://127.0.0.1:{port}", process.pid)
             _wait(server, process, log)
             yield server
         finally:

@@ -1,0 +1,242 @@
+"""Many clients at once on several TensorBoards of one cache, while files appear, change and vanish.
+
+`python -m builders.load --clients 64 --seconds 120` prints the figures as JSON; `scripts/soak/load` calls it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from builders.board import PREFIX, Board
+from builders.server_process import Server, running_tensorboard
+
+DEMO = Path(__file__).parents[2] / "demo"
+MLP, SCAN, INPUT = (
+    next((DEMO / name).glob("plugins/profile/*/*.xplane.pb")) for name in ("jax_mlp", "jax_scan", "tf_input")
+)
+KEPT = {"keep/1/a": SCAN, "keep/1/b": MLP, "keep/2/a": INPUT}
+"""Sessions that nobody touches: run/session/host -> profile."""
+LONG_AGO = 1_700_000_000
+FLAGS = ("--profile_columns_mb", "64", "--profile_results_mb", "32")
+# Refusals that a client may get while files come and go; whatever else is refused is a failure.
+PASSING = {"run_not_found", "host_not_found", "no_data", "file_changed", "corrupt_profile", "no_profile"}
+
+Answer = tuple[int, str]
+"""Status, and the digest of the body, or the error's code."""
+
+
+@dataclass
+class Figures:
+    """What happened so far."""
+
+    requests: int = 0
+    seconds: list[float] = field(default_factory=list)
+    refusals: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    resident_mb: list[float] = field(default_factory=list)
+
+
+def place(root: Path, name: str) -> Path:
+    """The file of run/session/host."""
+    run, session, host = name.split("/")
+    return root / run / "plugins/profile" / session / f"{host}.xplane.pb"
+
+
+def replace(root: Path, name: str, profile: Path | None, *, settled: bool = False) -> None:
+    """Puts a profile in its place at once, as a capture does; `settled`: with a time of change long ago."""
+    path = place(root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(".aside")
+    aside.write_bytes(profile.read_bytes() if profile else b"")
+    if settled:
+        os.utime(aside, (LONG_AGO, LONG_AGO))
+    aside.replace(path)
+
+
+def questions(board: Board, run: str) -> Iterator[str]:
+    """Paths of everything a page may ask of a run."""
+    info = board.json("run_info", run=run)
+    for tool in info["tools"]:
+        for host in tool["host_names"] or [""]:
+            query = urllib.parse.urlencode({"run": run, "tag": tool["id"], "host": host})
+            yield f"data?{query}"
+            if tool["id"] in ("framework_op_stats", "hlo_stats", "kernel_stats"):
+                yield f"data_csv?{query}"
+    yield from (f"{route}?{urllib.parse.urlencode({'run': run})}" for route in ("run_info", "run_tools", "module_list"))
+
+
+def judged(status: int, body: bytes) -> Answer:
+    """What counts of an answer."""
+    if status == 200:
+        return status, hashlib.sha256(body).hexdigest()
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        return status, str(json.loads(body)["error"]["code"])
+    return status, body[:200].decode(errors="replace")
+
+
+def expected(work: Path, runs: dict[str, Path | None]) -> dict[str, Answer]:
+    """The right answers of a logdir with these profiles, asked one after the other without any cache."""
+    root = work / "logs"
+    for name, profile in runs.items():
+        replace(root, name, profile, settled=True)
+    board = Board(root, work / "home", "--profile_cache_dir", "off")
+    found = {}
+    for run in sorted({name.rpartition("/")[0] for name in runs}):
+        for path in questions(board, run):
+            answer = board.client.get(f"{PREFIX}/{path}")
+            found[path] = judged(answer.status_code, answer.data)
+    shutil.rmtree(root)
+    return found
+
+
+class Client(threading.Thread):
+    """Asks one thing after the other and compares the answers."""
+
+    def __init__(self, seed: int, servers: list[Server], right: dict[str, set[Answer]], figures: Figures) -> None:
+        super().__init__(daemon=True)
+        self._random, self._servers, self._right, self._figures = random.Random(seed), servers, right, figures
+        self._paths = sorted(right)
+        self.stop = False
+
+    def run(self) -> None:
+        while not self.stop:
+            server, path = self._random.choice(self._servers), self._random.choice(self._paths)
+            begin = time.perf_counter()
+            try:
+                found = judged(*self._ask(server, path))
+            except OSError as error:
+                found = (0, repr(error))
+            self._note(path, found, time.perf_counter() - begin)
+
+    def _ask(self, server: Server, path: str) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection(server.origin.removeprefix("http://"), timeout=60)
+        try:
+            connection.request("GET", f"{PREFIX}/{path}")
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def _note(self, path: str, found: Answer, seconds: float) -> None:
+        figures = self._figures
+        figures.requests += 1
+        figures.seconds.append(seconds)
+        if found in self._right[path]:
+            return
+        kept = path.partition("run=")[2].startswith("keep")
+        facts = "run_info" in path or "run_tools" in path or "module_list" in path
+        if not kept and (found[1] in PASSING or (facts and found[0] == 200)):
+            figures.refusals[found[1] if found[0] != 200 else "listing in between"] += 1
+        else:
+            figures.failures.append(f"{path}: {found[0]} {found[1]}")
+
+
+def unrest(root: Path, cache: Path) -> Callable[[int], None]:
+    """One disturbance per call: a file swapped, a run gone and back, a file that grows, the cache deleted."""
+
+    def disturb(turn: int) -> None:
+        replace(root, "swap/1/a", (MLP, SCAN)[turn % 2])
+        if turn % 4 == 0:
+            shutil.rmtree(root / "come", ignore_errors=True)
+        elif turn % 4 == 2:
+            replace(root, "come/1/a", SCAN)
+        grown = SCAN.read_bytes()
+        place(root, "grow/1/a").write_bytes(grown[: len(grown) * (turn % 3 + 1) // 3])
+        if turn % 8 == 5:
+            shutil.rmtree(cache, ignore_errors=True)
+
+    return disturb
+
+
+def resident_mb(servers: list[Server]) -> float:
+    """Memory of the servers' processes together, in MiB."""
+    kib = 0
+    for server in servers:
+        text = Path(f"/proc/{server.pid}/status").read_text()
+        kib += int(text.split("VmRSS:")[1].split()[0])
+    return kib / 1024
+
+
+def load(work: Path, clients: int, seconds: float, boards: int = 2) -> Figures:
+    """Asks for `seconds` s with `clients` threads on `boards` TensorBoards that share `work`'s logdir and cache."""
+    right: dict[str, set[Answer]] = {}
+    # What is swapped, and what grows: it is empty for a moment, which is a sound profile without anything in it.
+    for turn, (swapped, grown) in enumerate(((MLP, SCAN), (SCAN, None))):
+        runs = {**KEPT, "come/1/a": SCAN, "swap/1/a": swapped, "grow/1/a": grown}
+        for path, answer in expected(work / f"expected{turn}", runs).items():
+            right.setdefault(path, set()).add(answer)
+    root = work / "logs"
+    for name, profile in {**KEPT, **dict.fromkeys(("swap/1/a", "come/1/a", "grow/1/a"), SCAN)}.items():
+        replace(root, name, profile, settled=True)
+    figures = Figures()
+    with contextlib.ExitStack() as stack:
+        servers = []
+        for index in range(boards):
+            home = work / f"home{index}"
+            home.mkdir()
+            flags = (*FLAGS, "--profile_cache_dir", str(work / "cache"))
+            servers.append(stack.enter_context(running_tensorboard(root, home, flags=flags)))
+        threads = [Client(seed, servers, right, figures) for seed in range(clients)]
+        for thread in threads:
+            thread.start()
+        disturb = unrest(root, work / "cache")
+        begin = time.monotonic()
+        for turn in range(10**9):
+            if time.monotonic() - begin > seconds:
+                break
+            disturb(turn)
+            figures.resident_mb.append(resident_mb(servers))
+            time.sleep(0.25)
+        for thread in threads:
+            thread.stop = True
+        for thread in threads:
+            thread.join(90)
+    return figures
+
+
+def main() -> None:
+    """Runs the load and prints what happened."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--boards", type=int, default=2)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        figures = load(Path(work), given.clients, given.seconds, given.boards)
+    taken = sorted(figures.seconds)
+    third = len(figures.resident_mb) // 3
+    facts = {
+        "clients": given.clients,
+        "seconds": given.seconds,
+        "requests": figures.requests,
+        "failures": len(figures.failures),
+        "first_failures": figures.failures[:10],
+        "passing_refusals": dict(figures.refusals),
+        "p50_ms": round(1000 * taken[len(taken) // 2], 1),
+        "p99_ms": round(1000 * taken[len(taken) * 99 // 100], 1),
+        "resident_mb_after_a_third": round(max(figures.resident_mb[: third + 1])),
+        "resident_mb_at_most": round(max(figures.resident_mb)),
+        "resident_mb_at_the_end": round(figures.resident_mb[-1]),
+    }
+    json.dump(facts, sys.stdout, indent=2)
+    sys.exit(bool(figures.failures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""Many clients while files come and go: every answer is right or a plain refusal; the long run is scripts/soak/load."""
+
+from __future__ import annotations
+
+from builders.load import load
+
+
+def test_clients_of_two_boards_get_right_answers_while_files_change(tmp_path):
+    figures = load(tmp_path, clients=24, seconds=6.0)
+    assert figures.failures == []
+    assert figures.requests > 200
+    assert figures.refusals["run_not_found"] > 0, "nothing vanished, so that nothing was tried"
+    assert figures.resident_mb[-1] < 1024
