@@ -5,60 +5,63 @@
 //! thousand bytes at a time, because its checksum is made fastest from longer runs.
 
 use super::checksum;
-use super::huffman::{Bits, Codes, Digits, LONGEST, SHORTEST, codes, distance_symbol};
+use super::huffman::{Codes, LONGEST, SHORTEST, codes};
 use super::pieces::{PAD, Pieces, Writer};
+use super::stream::{Cursor, Place, State};
 use crate::memory::ask_for_huge_pages;
-
-/// How far back a reference may reach.
-const WINDOW: u64 = 1 << 15;
 
 /// Plain text that waits for its checksum.
 const TEXT: usize = 1 << 14;
 
+/// Compressed bytes are collected in pages, which the allocator gives out again and again.
+const PAGE: usize = 1 << 16;
+
 /// Room for what is written without a look at the room: one number, or one reference.
 const SLACK: usize = 64;
 
+/// The most pieces and numbers of an event.
+const EVENT: usize = 16;
+
 /// A part of a stream that ends at a byte, and what its plain text was.
 pub struct Packed {
-    pub bytes: Vec<u8>,
+    pub pages: Vec<Vec<u8>>,
     pub length: u64,
     /// Checksum register from zero.
     pub register: u32,
 }
 
+impl Packed {
+    fn size(&self) -> usize {
+        self.pages.iter().map(Vec::len).sum()
+    }
+}
+
 /// Writes one block.
 pub struct Packer {
     codes: &'static Codes,
-    /// Zeros behind `at`.
-    out: Vec<u8>,
-    at: usize,
-    /// Bits that do not make a byte yet.
-    word: u64,
-    filled: u32,
+    full: Vec<Vec<u8>>,
+    /// Zeros behind what is written.
+    page: Vec<u8>,
     text: Box<[u8; TEXT]>,
-    end: usize,
+    state: State,
     /// Where `text` begins in the plain text.
     position: u64,
     register: u32,
-    /// Where each piece stood last, plus one; 0: nowhere.
-    last: Vec<u64>,
+    last: Vec<Place>,
 }
 
 impl Packer {
-    /// `expected` compressed bytes, about.
-    pub fn new(pieces: &Pieces, expected: usize) -> Self {
+    pub fn new(pieces: &Pieces) -> Self {
         let codes = codes();
         let mut packer = Packer {
             codes,
-            out: vec![0; expected + 1024],
-            at: 0,
-            word: 0,
-            filled: 0,
+            full: Vec::new(),
+            page: vec![0; PAGE],
             text: Box::new([0; TEXT]),
-            end: 0,
+            state: State::default(),
             position: 0,
             register: 0,
-            last: vec![0; pieces.len()],
+            last: vec![Place::default(); pieces.len()],
         };
         for &(bits, count) in &codes.header {
             packer.write(|out| out.push(u64::from(bits), u32::from(count)));
@@ -66,54 +69,85 @@ impl Packer {
         packer
     }
 
+    /// Makes room for `EVENT` short pieces and numbers, to be written by `cursor`.
+    #[inline(always)]
+    pub fn room_for_event(&mut self) {
+        self.room(EVENT * (LONGEST + PAD), EVENT * (SLACK + 2 * LONGEST));
+    }
+
+    /// Where writing goes on; its last state must come back to `resume`.
+    #[inline(always)]
+    pub fn cursor(&mut self) -> Cursor<'_> {
+        Cursor {
+            codes: self.codes,
+            out: &mut self.page,
+            text: &mut self.text[..],
+            last: &mut self.last,
+            position: self.position,
+            state: self.state,
+        }
+    }
+
+    #[inline(always)]
+    pub fn resume(&mut self, state: State) {
+        self.state = state;
+    }
+
     /// Writes with the state in registers; there must be room.
     #[inline(always)]
-    fn write(&mut self, work: impl FnOnce(&mut Cursor)) {
-        let mut cursor = Cursor {
-            codes: self.codes,
-            out: &mut self.out,
-            at: self.at,
-            word: self.word,
-            filled: self.filled,
-            text: &mut self.text[..],
-            end: self.end,
-            position: self.position,
-            last: &mut self.last,
-        };
-        work(&mut cursor);
-        (self.at, self.word, self.filled, self.end) = (cursor.at, cursor.word, cursor.filled, cursor.end);
+    fn write<R>(&mut self, work: impl FnOnce(&mut Cursor) -> R) -> R {
+        let mut cursor = self.cursor();
+        let result = work(&mut cursor);
+        let state = cursor.state;
+        self.resume(state);
+        result
     }
 
     /// Makes room for `length` characters of text and `size` bytes of stream.
     #[inline]
     fn room(&mut self, length: usize, size: usize) {
-        if self.end + length > TEXT {
+        if self.state.end + length > TEXT {
             self.check();
         }
-        if self.at + size > self.out.len() {
-            let more = self.out.len() + size;
-            self.out.resize(self.out.len() + more, 0);
+        if self.state.at + size > self.page.len() {
+            self.turn(size);
         }
     }
 
     #[cold]
     fn check(&mut self) {
-        self.register = checksum::update(self.register, &self.text[..self.end]);
-        self.position += self.end as u64;
-        self.end = 0;
+        self.register = checksum::update(self.register, &self.text[..self.state.end]);
+        self.position += self.state.end as u64;
+        self.state.end = 0;
     }
 
-    /// The text of a long piece goes to the checksum directly.
+    /// Begins another page.
+    #[cold]
+    fn turn(&mut self, size: usize) {
+        let mut page = std::mem::replace(&mut self.page, vec![0; PAGE.max(size)]);
+        page.truncate(self.state.at);
+        self.full.push(page);
+        self.state.at = 0;
+    }
+
+    /// A piece that is longer than a reference may be; its text goes to the checksum directly.
     #[cold]
     fn long(&mut self, pieces: &Pieces, number: u32) {
-        self.check();
         let text = pieces.text(number);
+        self.room(0, SLACK + 2 * text.len());
+        self.check();
+        let here = self.position + 1;
+        let place = Place { at: here, ..Place::default() };
+        let before = std::mem::replace(&mut self.last[number as usize], place);
         self.register = checksum::update(self.register, text);
         self.position += text.len() as u64;
+        match before.distance(here) {
+            Some(distance) => self.references(text.len(), distance),
+            None => self.write(|out| out.code(pieces, number)),
+        }
     }
 
     /// Reference to a piece that is longer than one may be.
-    #[cold]
     fn references(&mut self, mut length: usize, distance: u32) {
         while length > 0 {
             // The rest of a long one must not become too short to be written.
@@ -130,155 +164,31 @@ impl Packer {
         self.room(0, SLACK);
         let (bits, count) = self.codes.end;
         self.write(|out| out.push(u64::from(bits), u32::from(count) + 3));
-        if self.filled > 0 {
-            self.write(|out| out.push(0, 8 - out.filled));
+        if self.state.filled > 0 {
+            self.write(|out| out.push(0, 8 - out.state.filled));
         }
         self.check();
-        self.out.truncate(self.at);
-        self.out.extend_from_slice(&[0, 0, 0xff, 0xff]);
-        Packed { bytes: self.out, length: self.position, register: self.register }
+        self.page.truncate(self.state.at);
+        self.page.extend_from_slice(&[0, 0, 0xff, 0xff]);
+        self.full.push(self.page);
+        Packed { pages: self.full, length: self.position, register: self.register }
     }
-}
-
-/// What is written to next, kept in registers over several writes.
-struct Cursor<'a> {
-    codes: &'static Codes,
-    out: &'a mut [u8],
-    at: usize,
-    word: u64,
-    filled: u32,
-    text: &'a mut [u8],
-    end: usize,
-    position: u64,
-    last: &'a mut [u64],
-}
-
-impl Cursor<'_> {
-    /// Adds at most 56 bits.
-    #[inline(always)]
-    fn push(&mut self, bits: u64, count: u32) {
-        self.word |= bits << self.filled;
-        self.filled += count;
-        self.out[self.at..self.at + 8].copy_from_slice(&self.word.to_le_bytes());
-        self.at += (self.filled / 8) as usize;
-        self.word >>= self.filled & 56;
-        self.filled &= 7;
-    }
-
-    #[inline(always)]
-    fn reference(&mut self, (length, n): Bits, distance: u32) {
-        let (symbol, extra, count) = distance_symbol(distance);
-        let (bits, m) = self.codes.distances[symbol];
-        let distance = u64::from(bits) | u64::from(extra) << m;
-        self.push(u64::from(length) | distance << n, u32::from(n + m + count));
-    }
-
-    /// Writes a piece whose text is not longer than a reference may be.
-    #[inline(always)]
-    fn piece(&mut self, pieces: &Pieces, number: u32) {
-        let piece = pieces.piece(number);
-        let here = self.position + self.end as u64 + 1;
-        let last = std::mem::replace(&mut self.last[number as usize], here);
-        // What a step copies too much is overwritten by what follows.
-        for (to, from) in self.text[self.end..].chunks_exact_mut(PAD).zip(pieces.padded(number)) {
-            to.copy_from_slice(from);
-        }
-        self.end += piece.length();
-        if is_near(last, here) && piece.length() >= SHORTEST {
-            self.reference(piece.reference, (here - last) as u32);
-        } else {
-            self.code(pieces, number);
-        }
-    }
-
-    #[inline(always)]
-    fn code(&mut self, pieces: &Pieces, number: u32) {
-        for &(bits, count) in pieces.code(number) {
-            self.push(bits, u32::from(count));
-        }
-    }
-
-    #[inline(always)]
-    fn digits<const N: usize>(&mut self, digits: [Digits; N]) {
-        let (mut bits, mut count) = (0, 0);
-        for part in digits {
-            self.text[self.end..self.end + 4].copy_from_slice(&part.text);
-            self.end += usize::from(part.length);
-            bits |= u64::from(part.bits) << count;
-            count += u32::from(part.count);
-        }
-        self.push(bits, count);
-    }
-
-    #[inline(always)]
-    fn number(&mut self, value: u64) {
-        if value >= 1_000_000_000 {
-            return self.long_number(value);
-        }
-        let value = value as u32;
-        let (low, middle, high) = (value % 1000, value / 1000 % 1000, value / 1_000_000);
-        let (first, three) = (&self.codes.first, &self.codes.three);
-        if value < 1000 {
-            self.digits([first[low as usize]]);
-        } else if value < 1_000_000 {
-            self.digits([first[middle as usize], three[low as usize]]);
-        } else {
-            self.digits([first[high as usize], three[middle as usize], three[low as usize]]);
-        }
-    }
-
-    #[inline(never)]
-    fn long_number(&mut self, value: u64) {
-        self.number(value / 1_000_000_000);
-        let low = (value % 1_000_000_000) as usize;
-        let three = &self.codes.three;
-        self.digits([three[low / 1_000_000], three[low / 1000 % 1000], three[low % 1000]]);
-    }
-
-    #[inline(always)]
-    fn micro(&mut self, value: i64) {
-        if value < 0 {
-            self.digits([self.codes.minus]);
-        }
-        let magnitude = value.unsigned_abs();
-        self.number(magnitude / 1_000_000);
-        let (rest, three) = ((magnitude % 1_000_000) as usize, &self.codes.three);
-        if rest % 1000 > 0 {
-            self.digits([self.codes.point, three[rest / 1000], three[rest % 1000]]);
-        } else if rest > 0 {
-            self.digits([self.codes.point, three[rest / 1000]]);
-        }
-    }
-}
-
-#[inline(always)]
-fn is_near(last: u64, here: u64) -> bool {
-    last > 0 && here - last <= WINDOW
 }
 
 impl Writer for Packer {
     #[inline]
     fn piece(&mut self, pieces: &Pieces, number: u32) {
-        let length = pieces.piece(number).length();
-        if length <= LONGEST {
-            self.room(LONGEST + PAD, SLACK + 2 * LONGEST);
-            return self.write(|out| out.piece(pieces, number));
+        if pieces.piece(number).length() > LONGEST {
+            return self.long(pieces, number);
         }
-        self.room(0, SLACK + 2 * length);
-        let here = self.position + self.end as u64 + 1;
-        let last = std::mem::replace(&mut self.last[number as usize], here);
-        self.long(pieces, number);
-        if is_near(last, here) {
-            self.references(length, (here - last) as u32);
-        } else {
-            self.write(|out| out.code(pieces, number));
-        }
+        self.room(LONGEST + PAD, SLACK + 2 * LONGEST);
+        self.write(|out| out.piece(pieces, number));
     }
 
     #[inline]
     fn uint(&mut self, value: u64) {
         self.room(SLACK, SLACK);
-        self.write(|out| out.number(value));
+        self.write(|out| out.uint(value));
     }
 
     #[inline]
@@ -288,23 +198,9 @@ impl Writer for Packer {
     }
 
     #[inline]
-    fn interval(&mut self, pieces: &Pieces, [before, name, between]: [u32; 3], begin: i64, duration: i64) {
-        let lengths = [before, name, between].map(|number| pieces.piece(number).length());
-        if lengths.iter().any(|&length| length > LONGEST) {
-            self.piece(pieces, before);
-            self.piece(pieces, name);
-            self.micro(begin);
-            self.piece(pieces, between);
-            return self.micro(duration);
-        }
-        self.room(3 * (LONGEST + PAD) + 2 * SLACK, 3 * (2 * LONGEST + SLACK));
-        self.write(|out| {
-            out.piece(pieces, before);
-            out.piece(pieces, name);
-            out.micro(begin);
-            out.piece(pieces, between);
-            out.micro(duration);
-        });
+    fn quote(&mut self) {
+        self.room(SLACK, SLACK);
+        self.write(|out| out.quote());
     }
 }
 
@@ -326,7 +222,7 @@ const FRAME: usize = 10 + 5 + 8;
 
 /// Size of a gzip file of these parts.
 pub fn file_size(parts: &[Packed]) -> usize {
-    FRAME + parts.iter().map(|part| part.bytes.len()).sum::<usize>()
+    FRAME + parts.iter().map(Packed::size).sum::<usize>()
 }
 
 /// Writes the gzip file into memory of exactly its size; every part is dropped once it is there.
@@ -343,7 +239,7 @@ pub fn write_file(parts: Vec<Packed>, memory: &mut [u8]) {
     };
     put(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
     for part in parts {
-        put(&part.bytes);
+        part.pages.iter().for_each(|page| put(page));
         register = checksum::join(register, part.register, part.length);
         length += part.length;
     }

@@ -22,20 +22,35 @@ pub struct Digits {
     pub text: [u8; 4],
 }
 
+/// Code of some neighbouring distances.
+#[derive(Clone, Copy, Default)]
+pub struct Step {
+    /// The first of them.
+    pub base: u16,
+    /// Bits of the symbol.
+    pub bits: u8,
+    pub count: u8,
+    /// Bits behind them, which say how far from the first.
+    pub extra: u8,
+}
+
 pub struct Codes {
     pub literals: [Bits; 256],
     /// Three digits, by value.
     pub three: Box<[Digits; 1000]>,
     /// The same without leading zeros.
     pub first: Box<[Digits; 1000]>,
-    /// The point and the sign of a number.
+    /// The same, and nothing for zero.
+    pub leading: Box<[Digits; 1000]>,
+    /// What stands around digits.
     pub point: Digits,
     pub minus: Digits,
+    pub quote: Digits,
     /// Length symbols with their extra bits, by length.
     pub lengths: [Bits; LONGEST + 1],
     pub end: Bits,
-    /// Distance symbols without extra bits.
-    pub distances: [Bits; DISTANCES],
+    /// Distances to 256, then every 128th.
+    distances: Box<[Step; 512]>,
     /// What stands before the first symbol of a block.
     pub header: Vec<Bits>,
 }
@@ -113,17 +128,37 @@ impl Codes {
         header.extend((0..19).map(|i| (if i < 3 { 0 } else { 4 }, 3)));
         let plain = canonical(&[4; 16]);
         header.extend(sizes.iter().chain(&distance_sizes).map(|&size| plain[size as usize]));
+        let first: Box<[Digits; 1000]> =
+            Box::new(std::array::from_fn(|value| Digits::new(&literals, &format!("{value}"))));
+        let mut leading = first.clone();
+        leading[0] = Digits::default();
         Codes {
             three: Box::new(std::array::from_fn(|value| Digits::new(&literals, &format!("{value:03}")))),
-            first: Box::new(std::array::from_fn(|value| Digits::new(&literals, &format!("{value}")))),
+            first,
+            leading,
             point: Digits::new(&literals, "."),
             minus: Digits::new(&literals, "-"),
+            quote: Digits::new(&literals, "\""),
             literals,
             lengths,
             end: symbols[END],
-            distances: std::array::from_fn(|i| distances[i]),
+            distances: Box::new(std::array::from_fn(|i| {
+                let distance = if i < 256 { i + 1 } else { ((i - 256) << 7) + 1 } as u32;
+                let (symbol, extra) = distance_symbol(distance);
+                let (bits, count) = distances[symbol];
+                Step { base: (((distance - 1) >> extra << extra) + 1) as u16, bits: bits as u8, count, extra }
+            })),
             header,
         }
+    }
+}
+
+impl Codes {
+    /// How a distance of 1 to 32768 is written.
+    #[inline(always)]
+    pub fn distance(&self, distance: u32) -> &Step {
+        let from_zero = distance as usize - 1;
+        &self.distances[if from_zero < 256 { from_zero } else { 256 + (from_zero >> 7 & 255) }]
     }
 }
 
@@ -133,12 +168,13 @@ fn weights() -> Vec<u32> {
         .map(|symbol| match symbol {
             0x30..=0x39 => 2200,
             0x2e => 1600,
-            0x61..=0x7a | 0x5f | 0x2d | 0x3a | 0x22 => 24,
+            0x22 => 400,
+            0x61..=0x7a | 0x5f | 0x2d | 0x3a => 24,
             0x20..=0x7e => 12,
             END => 8,
-            257..=263 => 500,
-            264..=276 => 700,
-            277..=285 => 60,
+            257..=276 => 300,
+            277..=282 => 900,
+            283..=285 => 60,
             _ => 8,
         })
         .collect()
@@ -182,17 +218,14 @@ fn canonical(sizes: &[u8]) -> Vec<Bits> {
     codes
 }
 
-/// Symbol, extra bits and their number.
-#[inline]
-pub fn distance_symbol(distance: u32) -> (usize, u32, u8) {
+/// Symbol and number of extra bits of a distance.
+fn distance_symbol(distance: u32) -> (usize, u8) {
     let from_zero = distance - 1;
     if from_zero < 4 {
-        return (from_zero as usize, 0, 0);
+        return (from_zero as usize, 0);
     }
     let log = from_zero.ilog2();
-    let extra = log - 1;
-    let half = from_zero >> extra & 1;
-    ((2 * log + half) as usize, from_zero & ((1 << extra) - 1), extra as u8)
+    ((2 * log + (from_zero >> (log - 1) & 1)) as usize, (log - 1) as u8)
 }
 
 #[cfg(test)]
@@ -205,14 +238,20 @@ mod tests {
         assert!(sizes.iter().all(|&size| (1..=15).contains(&size)));
         assert_eq!(sizes.iter().map(|&size| 1u32 << (15 - size)).sum::<u32>(), 1 << 15);
         assert_eq!((0..DISTANCES).map(|d| if d == 13 || d == 14 { 2 } else { 1 }).sum::<u32>(), 32);
-        assert!((b'0'..=b'9').all(|digit| sizes[digit as usize] <= 5), "three fit 16 bits");
+        assert!((b'0'..=b'9').all(|digit| sizes[digit as usize] <= 4), "four groups of three fit a push");
+        assert!([b'.', b'-', b'"'].iter().all(|&byte| sizes[byte as usize] <= 16), "one fits the bits of a group");
     }
 
     #[test]
     fn distance_symbols_of_the_standard() {
         assert_eq!(
             [1, 4, 5, 6, 7, 9, 12, 129, 32768].map(distance_symbol),
-            [(0, 0, 0), (3, 0, 0), (4, 0, 1), (4, 1, 1), (5, 0, 1), (6, 0, 2), (6, 3, 2), (14, 0, 6), (29, 8191, 13)]
+            [(0, 0), (3, 0), (4, 1), (4, 1), (5, 1), (6, 2), (6, 2), (14, 6), (29, 13)]
+        );
+        let base = |distance| codes().distance(distance).base;
+        assert_eq!(
+            [1, 4, 6, 12, 256, 257, 300, 384, 385, 32768].map(base),
+            [1, 4, 5, 9, 193, 257, 257, 257, 385, 24577]
         );
     }
 }

@@ -3,15 +3,12 @@
 use super::deflate::{self, Packed, Packer};
 use super::order::decode_flow;
 use super::pieces::{Pieces, Writer};
-use super::script::{Script, exact, flow_fields, serials, signed};
+use super::script::{Script, Words};
 use super::select::{Run, Selection};
 use super::text::{Meter, Page, Sink};
 use super::{NO_GROUP, Trace};
 use crate::memory::ask_for_huge_pages;
 use crate::parallel;
-
-/// Compressed bytes of an event, when there is much to write.
-const EVENT: usize = 32;
 
 /// What one host contributes to a body.
 pub struct Host<'a> {
@@ -35,6 +32,19 @@ struct Job<'a> {
     runs: Vec<(Run, &'a [u32])>,
     script: usize,
 }
+
+/// What an event says; the name as a piece.
+struct Facts {
+    begin: i64,
+    duration: i64,
+    flow: Option<u64>,
+    group: i64,
+    name: u32,
+    serial: u8,
+}
+
+/// Events fetched at once.
+const BATCH: usize = 64;
 
 impl<'a> Plan<'a> {
     pub fn new(hosts: &[Host<'a>]) -> Self {
@@ -95,7 +105,7 @@ impl<'a> Plan<'a> {
     pub fn pack(&self) -> Vec<Packed> {
         let work = |job: &Job| {
             let script = &self.scripts[job.script];
-            let mut packer = Packer::new(&script.pieces, job.len() * EVENT);
+            let mut packer = Packer::new(&script.pieces);
             job.emit(script, &mut packer);
             Ok(packer.finish())
         };
@@ -106,103 +116,125 @@ impl<'a> Plan<'a> {
 /// A text as a part of a compressed stream, as it is or (`packed`) compressed already, ending at a byte.
 pub fn part(text: &[u8], packed: Option<&[u8]>) -> Packed {
     Packed {
-        bytes: packed.map_or_else(|| deflate::stored(text), <[u8]>::to_vec),
+        pages: vec![packed.map_or_else(|| deflate::stored(text), <[u8]>::to_vec)],
         length: text.len() as u64,
         register: super::checksum::update(0, text),
     }
 }
 
 impl Job<'_> {
-    fn len(&self) -> usize {
-        self.runs.iter().map(|(_, events)| events.len()).sum()
-    }
-
-    fn emit(&self, script: &Script, out: &mut impl Writer) {
+    /// The end of an event is held back: with the beginning of the next one it is a chain that was written before.
+    fn emit(&self, script: &Script, out: &mut impl Events) {
+        let mut held = script.words.nothing;
+        let mut batch = Vec::with_capacity(BATCH);
         for (run, events) in &self.runs {
-            if run.asynchronous {
-                for &event in *events {
-                    self.pair(script, run.track as usize, event as usize, out);
+            let track = run.track as usize;
+            for events in events.chunks(BATCH) {
+                // Fetched before they are written, so that the memory answers to many at once.
+                batch.clear();
+                batch.extend(events.iter().map(|&event| self.facts(script, event as usize)));
+                for facts in &batch {
+                    held = if run.asynchronous {
+                        out.piece(&script.pieces, held);
+                        pair(script, track, facts, out);
+                        script.words.nothing
+                    } else {
+                        out.event(script, [held, script.tracks[track]], facts)
+                    };
                 }
-            } else {
-                self.run(script, run.track as usize, events, out);
             }
         }
+        out.piece(&script.pieces, held);
     }
 
-    /// Events of one track. The end of a plain event is held back: with the beginning of its neighbour it is one piece.
-    fn run(&self, script: &Script, track: usize, events: &[u32], out: &mut impl Writer) {
-        let (pieces, words) = (&script.pieces, &script.words);
-        let mut held: Option<usize> = None;
-        for (i, &event) in events.iter().enumerate() {
-            let before = held.map_or(script.tracks[track], |kind| script.links[track][kind]);
-            held = self.event(script, before, event as usize, out);
-            if let (Some(kind), true) = (held, i + 1 == events.len()) {
-                out.piece(pieces, [words.tail, words.group_tail][kind]);
-            }
+    #[inline(always)]
+    fn facts(&self, script: &Script, event: usize) -> Facts {
+        let trace = self.trace;
+        Facts {
+            begin: trace.begin[event],
+            duration: trace.duration[event],
+            name: script.names[trace.name[event] as usize],
+            flow: trace.flow.get(event),
+            group: trace.group_of(event),
+            serial: self.serial[event],
         }
     }
+}
 
-    /// Writes an event behind the piece `before`; gives the end that is still to be written, if it is a plain one.
-    #[inline]
-    fn event(&self, script: &Script, before: u32, event: usize, out: &mut impl Writer) -> Option<usize> {
-        let (trace, pieces, words) = (self.trace, &script.pieces, &script.words);
-        let texts = [before, script.names[trace.name[event] as usize], words.duration];
-        out.interval(pieces, texts, trace.begin[event], trace.duration[event].max(1));
-        if let Some(value) = trace.flow.get(event) {
-            flow_fields(script, &decode_flow(value), out);
-        }
-        let (group, serial) = (trace.group_of(event), self.serial[event]);
-        match (group == NO_GROUP, serial) {
-            (true, 0) => return Some(0),
-            (true, _) => out.piece(pieces, words.phase),
-            (false, _) => {
-                out.piece(pieces, words.with_group);
-                signed(script, group, out);
-                if serial == 0 {
-                    return Some(1);
-                }
-                out.piece(pieces, words.more);
-            }
-        }
-        serials(script, serial, out);
-        None
+/// Where events go.
+trait Events: Writer + Sized {
+    /// Writes an event behind two pieces; gives the end that is still to be written.
+    fn event(&mut self, script: &Script, before: [u32; 2], event: &Facts) -> u32 {
+        plain(script, before, event, self)
     }
+}
 
-    /// An asynchronous event as a begin and an end.
-    fn pair(&self, script: &Script, track: usize, event: usize, out: &mut impl Writer) {
-        let (trace, pieces, words) = (self.trace, &script.pieces, &script.words);
-        let (group, serial) = (trace.group_of(event), self.serial[event]);
-        let flow = decode_flow(trace.flow.get(event).unwrap_or(0));
-        for (phase, time) in [(words.pair_begin, trace.begin[event]), (words.pair_end, trace.end(event))] {
-            out.piece(pieces, script.processes[track]);
-            out.piece(pieces, script.names[trace.name[event] as usize]);
-            out.micro(time);
-            out.piece(pieces, words.id);
-            exact(script, flow.id, out);
-            out.piece(
-                pieces,
-                words.pair_category.get(flow.category as usize).copied().unwrap_or(words.pair_category[0]),
-            );
-            out.piece(pieces, phase);
-            if group != NO_GROUP {
-                out.piece(pieces, words.group);
-                signed(script, group, out);
-            }
-            if phase == words.pair_begin {
-                if group != NO_GROUP {
-                    out.piece(pieces, words.more);
-                }
-                serials(script, serial, out);
-            } else {
-                out.piece(pieces, words.close);
-                if serial > 0 {
-                    out.piece(pieces, words.more);
-                    out.piece(pieces, words.z);
-                    out.uint(u64::from(serial));
-                }
-                out.piece(pieces, words.close);
-            }
+impl<S: Sink> Events for Plain<'_, S> {}
+
+impl Events for Packer {
+    #[inline(always)]
+    fn event(&mut self, script: &Script, before: [u32; 2], event: &Facts) -> u32 {
+        if script.pieces.are_short() {
+            self.room_for_event();
+            let mut cursor = self.cursor();
+            let tail = plain(script, before, event, &mut cursor);
+            let state = cursor.state;
+            self.resume(state);
+            tail
+        } else {
+            plain(script, before, event, self)
         }
+    }
+}
+
+/// Writes an event behind two pieces; gives the end that is still to be written.
+#[inline(always)]
+fn plain(script: &Script, [before, track]: [u32; 2], event: &Facts, out: &mut impl Writer) -> u32 {
+    let (pieces, words) = (&script.pieces, &script.words);
+    out.chain(pieces, [before, track, event.name]);
+    out.micro(event.begin);
+    out.piece(pieces, words.duration);
+    out.micro(event.duration.max(1));
+    let flow = event.flow.map(decode_flow);
+    if let Some(flow) = &flow {
+        Words::exact(pieces, words.flow, flow.id, out);
+    }
+    let shape = words.shape(flow.as_ref());
+    match (event.group, event.serial) {
+        (NO_GROUP, 0) => shape.tail,
+        (NO_GROUP, serial) => {
+            out.piece(pieces, shape.phase);
+            words.serial(pieces, serial, false, out)
+        }
+        (group, serial) => {
+            words.signed(pieces, shape.with_group, group, out);
+            words.serial(pieces, serial, true, out)
+        }
+    }
+}
+
+/// An asynchronous event as a begin and an end.
+fn pair(script: &Script, track: usize, event: &Facts, out: &mut impl Writer) {
+    let (pieces, words) = (&script.pieces, &script.words);
+    let flow = decode_flow(event.flow.unwrap_or(0));
+    let category = words.pair_category.get(flow.category as usize).copied().unwrap_or(words.pair_category[0]);
+    let end = event.begin.saturating_add(event.duration.max(0));
+    for (phase, time) in [(words.pair_begin, event.begin), (words.pair_end, end)] {
+        out.piece(pieces, script.processes[track]);
+        out.piece(pieces, event.name);
+        out.micro(time);
+        Words::exact(pieces, words.id, flow.id, out);
+        out.piece(pieces, category);
+        out.piece(pieces, phase);
+        if event.group != NO_GROUP {
+            words.signed(pieces, words.group, event.group, out);
+        }
+        let tail = if phase == words.pair_begin {
+            words.serial(pieces, event.serial, event.group != NO_GROUP, out)
+        } else {
+            words.serial_of_end(pieces, event.serial, out)
+        };
+        out.piece(pieces, tail);
     }
 }
 
@@ -222,6 +254,10 @@ impl<S: Sink> Writer for Plain<'_, S> {
 
     fn micro(&mut self, value: i64) {
         self.out.micro(value);
+    }
+
+    fn quote(&mut self) {
+        self.out.put(b"\"");
     }
 }
 

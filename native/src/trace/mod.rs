@@ -22,6 +22,7 @@ pub mod search;
 pub mod select;
 pub mod slice;
 pub mod sparse;
+pub mod stream;
 pub mod text;
 mod track;
 pub mod typed;

@@ -3,7 +3,7 @@
 use super::huffman::{Bits, LONGEST, codes};
 
 /// Texts may be copied in steps of this size.
-pub const PAD: usize = 32;
+pub const PAD: usize = 64;
 
 /// The most bits that a stream takes at once.
 const MOST_BITS: u8 = 56;
@@ -19,7 +19,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    #[inline]
+    #[inline(always)]
     pub fn length(&self) -> usize {
         self.length as usize
     }
@@ -33,6 +33,7 @@ pub struct Pieces {
     list: Vec<Piece>,
     /// The texts as codes: bits in groups, and how many.
     code: Vec<(u64, u8)>,
+    longest: usize,
 }
 
 impl Pieces {
@@ -45,6 +46,7 @@ impl Pieces {
             self.bytes.push(padded);
         }
         self.add_code(text);
+        self.longest = self.longest.max(text.len());
         self.list.push(Piece {
             start,
             length: text.len() as u32,
@@ -78,18 +80,23 @@ impl Pieces {
         self.list.is_empty()
     }
 
-    #[inline]
+    /// Whether every text fits a reference.
+    pub fn are_short(&self) -> bool {
+        self.longest <= LONGEST
+    }
+
+    #[inline(always)]
     pub fn piece(&self, number: u32) -> &Piece {
         &self.list[number as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn text(&self, number: u32) -> &[u8] {
         &self.padded(number).as_flattened()[..self.piece(number).length()]
     }
 
     /// The text with what fills its last step.
-    #[inline]
+    #[inline(always)]
     pub fn padded(&self, number: u32) -> &[[u8; PAD]] {
         let piece = self.piece(number);
         let start = piece.start as usize;
@@ -97,7 +104,7 @@ impl Pieces {
     }
 
     /// The text as groups of bits.
-    #[inline]
+    #[inline(always)]
     pub fn code(&self, number: u32) -> &[(u64, u8)] {
         let piece = self.piece(number);
         let start = piece.code as usize;
@@ -115,13 +122,12 @@ pub trait Writer {
     /// `value` / 10^6 exactly: no, three or six digits behind the point.
     fn micro(&mut self, value: i64);
 
-    /// Pieces before a begin, and one between it and a duration.
-    fn interval(&mut self, pieces: &Pieces, [before, name, between]: [u32; 3], begin: i64, duration: i64) {
-        self.piece(pieces, before);
-        self.piece(pieces, name);
-        self.micro(begin);
-        self.piece(pieces, between);
-        self.micro(duration);
+    /// The sign around a number that is written as a text.
+    fn quote(&mut self);
+
+    /// Three pieces that often follow each other.
+    fn chain(&mut self, pieces: &Pieces, chain: [u32; 3]) {
+        chain.into_iter().for_each(|number| self.piece(pieces, number));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The texts between the numbers of a trace viewer's events, and the fields that are made of them.
 
+use super::Trace;
 use super::json::Host;
 use super::order::{FLOW_IN, FLOW_OUT, Flow};
 use super::pieces::{Pieces, Writer};
@@ -34,27 +35,37 @@ pub fn category(flow: &Flow) -> &'static str {
 /// Largest integer that JavaScript holds exactly; larger ones are quoted.
 const EXACT: u64 = 1 << 53;
 
-/// The texts that all events have in common.
-#[derive(Default)]
-pub struct Words {
-    pub duration: u32,
-    pub z: u32,
-    pub phase: u32,
-    pub tail: u32,
-    pub with_group: u32,
-    pub group: u32,
-    pub group_tail: u32,
-    pub more: u32,
-    pub serial: u32,
-    pub next_serial: u32,
-    pub close: u32,
+/// Serials below this have texts of their own; larger ones are written as numbers.
+const SERIALS: u8 = 8;
+
+/// The texts behind the duration or the flow id of an event.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    /// What it says about its flow besides the id.
     pub flow: u32,
-    pub quote: u32,
-    pub minus: u32,
-    pub flow_in: u32,
-    pub flow_out: u32,
-    pub categories: Vec<u32>,
+    /// The same, up to the first argument.
+    pub phase: u32,
+    /// The same, up to the group.
+    pub with_group: u32,
+    /// The same, up to the end of an event without group and serial.
+    pub tail: u32,
+}
+
+/// The texts that all events have in common.
+pub struct Words {
+    pub nothing: u32,
+    pub duration: u32,
+    pub flow: u32,
+    /// Without a flow, then by category and direction.
+    shapes: Vec<Shape>,
+    /// Serials and the end of an event, behind nothing and behind a group.
+    tails: [Vec<u32>; 2],
+    serial: [u32; 2],
+    next_serial: u32,
+    close: u32,
+    minus: u32,
     pub id: u32,
+    pub group: u32,
     pub pair_begin: u32,
     pub pair_end: u32,
     pub pair_category: Vec<u32>,
@@ -68,13 +79,9 @@ pub struct Script {
     pub tracks: Vec<u32>,
     pub processes: Vec<u32>,
     pub names: Vec<u32>,
-    /// By track: the end of a plain event and the beginning of the next one on the same track, without and with a group.
-    pub links: Vec<[u32; 2]>,
 }
 
 const UNUSED: u32 = u32::MAX;
-const TAIL: &[u8] = b",\"ph\":\"X\",\"args\":{\"uid\":0}}";
-const GROUP_TAIL: &[u8] = b",\"uid\":0}}";
 
 impl Script {
     pub fn new(host: &Host) -> Self {
@@ -87,18 +94,17 @@ impl Script {
             tracks: vec![UNUSED; trace.tracks.len()],
             processes: vec![UNUSED; trace.tracks.len()],
             names: vec![UNUSED; trace.names.len()],
-            links: vec![[UNUSED; 2]; trace.tracks.len()],
         };
         for run in &host.chosen.runs {
             if script.tracks[run.track as usize] == UNUSED {
                 script.add_track(host, run.track as usize);
             }
         }
-        for &event in &host.chosen.events {
-            let name = trace.name[event as usize];
-            if script.names.get(name as usize) == Some(&UNUSED) {
-                script.names[name as usize] = script.pieces.add(&[trace.names.quoted(name), b",\"ts\":"].concat());
-            }
+        // Of many names a few are used; a few are added faster than searched for.
+        if trace.names.len() < host.chosen.events.len() / 16 {
+            (0..trace.names.len() as u32).for_each(|name| script.add_name(trace, name));
+        } else {
+            host.chosen.events.iter().for_each(|&event| script.add_name(trace, trace.name[event as usize]));
         }
         script
     }
@@ -106,91 +112,122 @@ impl Script {
     fn add_track(&mut self, host: &Host, track: usize) {
         let id = host.trace.tracks[track];
         let pid = id.pid.wrapping_add(host.pid_offset);
-        let prefix = format!(",{{\"pid\":{pid},\"tid\":{},\"name\":", id.tid);
-        self.tracks[track] = self.pieces.add(prefix.as_bytes());
+        self.tracks[track] = self.pieces.add(format!(",{{\"pid\":{pid},\"tid\":{},\"name\":", id.tid).as_bytes());
         self.processes[track] = self.pieces.add(format!(",{{\"pid\":{pid},\"name\":").as_bytes());
-        self.links[track] = [TAIL, GROUP_TAIL].map(|tail| self.pieces.add(&[tail, prefix.as_bytes()].concat()));
+    }
+
+    fn add_name(&mut self, trace: &Trace, name: u32) {
+        if self.names.get(name as usize) == Some(&UNUSED) {
+            self.names[name as usize] = self.pieces.add(&[trace.names.quoted(name), b",\"ts\":"].concat());
+        }
     }
 }
 
 impl Words {
     fn new(pieces: &mut Pieces) -> Self {
-        let named = |pieces: &mut Pieces, always: bool| -> Vec<u32> {
-            let text = |name: &&str| {
-                if name.is_empty() && !always { String::new() } else { format!(",\"cat\":\"{name}\"") }
-            };
-            CATEGORIES.iter().map(|name| pieces.add(text(name).as_bytes())).collect()
+        let mut shapes = vec![Shape::new(pieces, "")];
+        for name in CATEGORIES {
+            let category = if name.is_empty() { String::new() } else { format!(",\"cat\":\"{name}\"") };
+            for direction in 0..4 {
+                let into = if direction & FLOW_IN != 0 { ",\"flow_in\":true" } else { "" };
+                let out = if direction & FLOW_OUT != 0 { ",\"flow_out\":true" } else { "" };
+                shapes.push(Shape::new(pieces, &format!("{category}{into}{out}")));
+            }
+        }
+        let tail = |serial: u8| match serial {
+            0 => "\"uid\":0}}".to_string(),
+            _ => format!("\"uid\":{serial}}},\"z\":{serial}}}"),
         };
+        let tails = ["", ","].map(|before| {
+            (0..SERIALS).map(|serial| pieces.add((before.to_string() + &tail(serial)).as_bytes())).collect()
+        });
         Words {
+            nothing: pieces.add(b""),
             duration: pieces.add(b",\"dur\":"),
-            z: pieces.add(b"\"z\":"),
-            phase: pieces.add(b",\"ph\":\"X\",\"args\":{"),
-            tail: pieces.add(TAIL),
-            with_group: pieces.add(b",\"ph\":\"X\",\"args\":{\"group_id\":"),
-            group: pieces.add(b"\"group_id\":"),
-            group_tail: pieces.add(GROUP_TAIL),
-            more: pieces.add(b","),
-            serial: pieces.add(b"\"uid\":"),
+            flow: pieces.add(b",\"bind_id\":"),
+            shapes,
+            tails,
+            serial: [pieces.add(b"\"uid\":"), pieces.add(b",\"uid\":")],
             next_serial: pieces.add(b"},\"z\":"),
             close: pieces.add(b"}"),
-            flow: pieces.add(b",\"bind_id\":"),
-            quote: pieces.add(b"\""),
             minus: pieces.add(b"-"),
-            flow_in: pieces.add(b",\"flow_in\":true"),
-            flow_out: pieces.add(b",\"flow_out\":true"),
-            categories: named(pieces, false),
             id: pieces.add(b",\"id\":"),
+            group: pieces.add(b"\"group_id\":"),
             pair_begin: pieces.add(b",\"ph\":\"b\",\"args\":{"),
             pair_end: pieces.add(b",\"ph\":\"e\",\"args\":{"),
-            pair_category: named(pieces, true),
+            pair_category: CATEGORIES
+                .iter()
+                .map(|name| pieces.add(format!(",\"cat\":\"{name}\"").as_bytes()))
+                .collect(),
+        }
+    }
+
+    /// What stands behind an event's duration.
+    #[inline(always)]
+    pub fn shape(&self, flow: Option<&Flow>) -> &Shape {
+        let number = flow.map_or(0, |flow| {
+            let category = if (flow.category as usize) < CATEGORIES.len() { flow.category as usize } else { 0 };
+            1 + 4 * category + (flow.direction & 3) as usize
+        });
+        &self.shapes[number]
+    }
+
+    /// Writes the serial of an event, behind a group or not, up to the text with which the event ends; gives that.
+    #[inline(always)]
+    pub fn serial(&self, pieces: &Pieces, serial: u8, behind_group: bool, out: &mut impl Writer) -> u32 {
+        if let Some(&tail) = self.tails[usize::from(behind_group)].get(usize::from(serial)) {
+            return tail;
+        }
+        for text in [self.serial[usize::from(behind_group)], self.next_serial] {
+            out.piece(pieces, text);
+            out.uint(u64::from(serial));
+        }
+        self.close
+    }
+
+    /// The same for the end of a pair, which has the serial only outside of its arguments.
+    pub fn serial_of_end(&self, pieces: &Pieces, serial: u8, out: &mut impl Writer) -> u32 {
+        if serial == 0 {
+            out.piece(pieces, self.close);
+        } else {
+            out.piece(pieces, self.next_serial);
+            out.uint(u64::from(serial));
+        }
+        self.close
+    }
+
+    /// Writes a number with its sign behind a text.
+    #[inline(always)]
+    pub fn signed(&self, pieces: &Pieces, text: u32, value: i64, out: &mut impl Writer) {
+        out.piece(pieces, text);
+        if value < 0 {
+            out.piece(pieces, self.minus);
+        }
+        out.uint(value.unsigned_abs());
+    }
+
+    /// Writes a flow id behind a text, quoted where JavaScript would lose digits.
+    #[inline(always)]
+    pub fn exact(pieces: &Pieces, text: u32, value: u64, out: &mut impl Writer) {
+        out.piece(pieces, text);
+        if value > EXACT {
+            out.quote();
+            out.uint(value);
+            out.quote();
+        } else {
+            out.uint(value);
         }
     }
 }
 
-/// What an event says about its flow.
-pub fn flow_fields(script: &Script, flow: &Flow, out: &mut impl Writer) {
-    let (pieces, words) = (&script.pieces, &script.words);
-    out.piece(pieces, words.flow);
-    exact(script, flow.id, out);
-    out.piece(pieces, words.categories.get(flow.category as usize).copied().unwrap_or(words.categories[0]));
-    if flow.direction & FLOW_IN != 0 {
-        out.piece(pieces, words.flow_in);
-    }
-    if flow.direction & FLOW_OUT != 0 {
-        out.piece(pieces, words.flow_out);
-    }
-}
-
-/// The serial as `uid`, the end of the args, and as `z` when there is one.
-pub fn serials(script: &Script, serial: u8, out: &mut impl Writer) {
-    let (pieces, words) = (&script.pieces, &script.words);
-    out.piece(pieces, words.serial);
-    out.uint(u64::from(serial));
-    if serial > 0 {
-        out.piece(pieces, words.next_serial);
-        out.uint(u64::from(serial));
-    } else {
-        out.piece(pieces, words.close);
-    }
-    out.piece(pieces, words.close);
-}
-
-/// A number with its sign.
-pub fn signed(script: &Script, value: i64, out: &mut impl Writer) {
-    if value < 0 {
-        out.piece(&script.pieces, script.words.minus);
-    }
-    out.uint(value.unsigned_abs());
-}
-
-/// An integer, quoted where JavaScript would lose digits.
-pub fn exact(script: &Script, value: u64, out: &mut impl Writer) {
-    let quoted = value > EXACT;
-    if quoted {
-        out.piece(&script.pieces, script.words.quote);
-    }
-    out.uint(value);
-    if quoted {
-        out.piece(&script.pieces, script.words.quote);
+impl Shape {
+    fn new(pieces: &mut Pieces, flow: &str) -> Self {
+        let mut add = |end: &str| pieces.add(format!("{flow}{end}").as_bytes());
+        Shape {
+            flow: add(""),
+            phase: add(",\"ph\":\"X\",\"args\":{"),
+            with_group: add(",\"ph\":\"X\",\"args\":{\"group_id\":"),
+            tail: add(",\"ph\":\"X\",\"args\":{\"uid\":0}}"),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::args::{self, Args};
 use super::json::{Host, Plain};
 use super::order::decode_flow;
-use super::script::{Script, flow_fields};
+use super::script::{Script, Words};
 use super::select::Run;
 use super::text::Sink;
 use crate::parallel;
@@ -23,7 +23,9 @@ pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
             out.put(b",\"dur\":");
             out.micro(trace.duration[event].max(1));
             if let Some(value) = trace.flow.get(event) {
-                flow_fields(&script, &decode_flow(value), &mut Plain { out: &mut out });
+                let flow = decode_flow(value);
+                Words::exact(&script.pieces, script.words.flow, flow.id, &mut Plain { out: &mut out });
+                out.put(script.pieces.text(script.words.shape(Some(&flow)).flow));
             }
             out.put(b",\"ph\":\"X\",");
             args.collect(trace.source[event] as usize, &mut list);
