@@ -60,6 +60,20 @@ def test_the_sdist_can_rebuild_the_frontend(sdist: Path) -> None:
     assert result.stdout.strip() == "True", "the sdist lacks sources of the bundle: compare SOURCES with pyproject.toml"
 
 
+def test_the_sdist_holds_sources_and_nothing_else(sdist: Path) -> None:
+    inside = sorted(path.relative_to(sdist).as_posix() for path in sdist.rglob("*") if path.is_file())
+    assert {name for name in inside if "/" not in name} == {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
+    assert {name.split("/")[0] for name in inside if "/" in name} == {
+        "frontend",
+        "native",
+        "scripts",
+        "tpu_profile_plugin",
+    }
+    assert [name for name in inside if name.startswith("scripts/")] == ["scripts/build_backend.py"]
+    built = re.compile(r"node_modules|native/(target|fuzz)/|\.(so|pyd|pyc)$|\.test\.")
+    assert [name for name in inside if built.search(name)] == []
+
+
 def test_the_wheel_is_complete(wheel: Path) -> None:
     assert re.search(r"-cp310-abi3-\w+\.whl$", wheel.name)
     names = zipfile.ZipFile(wheel).namelist()
