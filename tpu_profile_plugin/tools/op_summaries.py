@@ -44,6 +44,8 @@ def make_cpu_summary(host: HostProfile) -> OpSummary:
     return cpu_summary(host.space, hlo_ops_of(host))
 
 
+DEVICE_OPS = Part(make_op_summary, (False,))
+"""With the default parameters."""
 CPU_SUMMARY = Part(make_cpu_summary)
 
 

@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.sampling import LATENCY_PERCENTILES, at_percent
 from tpu_profile_plugin.analysis.statistics import ratio
 from tpu_profile_plugin.tools import step_texts
 from tpu_profile_plugin.tools.inputs import Inputs
+from tpu_profile_plugin.tools.op_summaries import DEVICE_OPS
 from tpu_profile_plugin.tools.overview_extras import PARAMS, extras
 from tpu_profile_plugin.tools.overview_tips import recommendations
 from tpu_profile_plugin.tools.payload import Json, Raw, encode
@@ -50,7 +51,7 @@ LATENCY_COLUMNS = (
 
 def build(inputs: Inputs) -> Raw:
     """Seven tables; with the parameter `extended` an eighth element holds further readings (see `overview_extras`)."""
-    run = run_summary(inputs)
+    run = run_summary(inputs, along=(DEVICE_OPS,))  # whoever has seen the overview goes on to the ops
     analysis = analyse(run)
     steps = step_table(analysis)
     if analysis.generic is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from tpu_profile_plugin.errors import CorruptProfile, ProfileError
@@ -27,11 +27,12 @@ class Part(Generic[T_co]):
         be pickled, grows with distinct names and steps rather than events, and is changed by nobody.
       args: what else it depends on.
       along: parts that are likely to be asked for next; made on the same visit to a file that is decoded elsewhere.
+        Not what makes one part another.
     """
 
     make: Callable[..., T_co]
     args: tuple[Hashable, ...] = ()
-    along: tuple[Part[Any], ...] = ()
+    along: tuple[Part[Any], ...] = field(default=(), compare=False)
 
     def of(self, host: HostProfile) -> T_co:
         """Computes it, here and now; `HostProfile.part` keeps it."""

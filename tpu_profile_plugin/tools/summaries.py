@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.analysis.host_summary import (
     HostSummary,
@@ -53,10 +53,17 @@ def inference_of(host: HostProfile) -> Inference:
     return host.part(INFERENCE)
 
 
-def run_summary(inputs: Inputs, *, drop_edges: bool = True) -> RunSummary:
-    """The chosen hosts as one; `drop_edges` leaves out the first and last step of CPUs and GPUs, which may be cut."""
+def run_summary(inputs: Inputs, *, drop_edges: bool = True, along: tuple[Part[Any], ...] = ()) -> RunSummary:
+    """The chosen hosts as one.
+
+    Args:
+      inputs: the hosts.
+      drop_edges: leave out the first and last step of CPUs and GPUs, which may be cut.
+      along: other parts of a host to make when its file is decoded elsewhere.
+    """
+    part = replace(SUMMARY, along=(*SUMMARY.along, *along))
     found = inputs.merged(
-        ("run_summary", drop_edges), SUMMARY, lambda parts: reduce_summaries(parts, drop_edges=drop_edges)
+        ("run_summary", drop_edges), part, lambda parts: reduce_summaries(parts, drop_edges=drop_edges)
     )
     return replace(found, warnings=(*found.warnings, *inputs.warnings)) if inputs.left_out else found
 
