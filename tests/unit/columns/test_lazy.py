@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from builders.xspace_text import build
 
-from tests.builders.xspace_text import build
 from tpu_profile_plugin.columns import Pick, Watch, load, load_lazily
 from tpu_profile_plugin.errors import CorruptProfile
 
