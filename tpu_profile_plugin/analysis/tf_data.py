@@ -102,6 +102,12 @@ class TfData:
     left_out: int = 0
     cut_runs: int = 0
 
+    @property
+    def nbytes(self) -> int:
+        """An estimate, for the cache: rows are objects of a few hundred bytes."""
+        rows = sum(len(run.iterators) for pipeline in self.pipelines for run in pipeline.runs)
+        return 1000 + 800 * len(self.pipelines) + 400 * rows
+
 
 @dataclass(frozen=True, eq=False)
 class DataCalls:

@@ -11,7 +11,7 @@ from tpu_profile_plugin.tools.parts import Part
 if TYPE_CHECKING:
     from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
 
-MAX_ROWS = 10_000
+MAX_ROWS = 3_000
 """About so many rows the table of iterators has; the longest call of every pipeline is in it."""
 
 

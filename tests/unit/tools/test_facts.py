@@ -37,6 +37,14 @@ def test_counters_and_megascale():
     assert not facts(SMALL).megascale
 
 
+def test_iterators_of_tf_data():
+    profile = 'plane 1 "/host:CPU"\n line 1 "c"\n 0us +1us "Iterator::Root" {id=1}'
+    assert facts(profile).tf_data
+    assert united([facts(""), facts(profile)]).tf_data
+    assert not facts(profile.replace("/host:CPU", "/device:GPU:0")).tf_data
+    assert not facts(profile.replace("Iterator::", "Iterate::")).tf_data
+
+
 def test_modules_are_united_over_hosts_and_sorted():
     def host(*modules):
         lines = [f'metadata "{name}({number})" id={number} {{"Hlo Proto"=0x0a00}}' for name, number in modules]

@@ -1,0 +1,250 @@
+"""The tf.data tool: three tables, advice, several hosts, and one run in detail."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from builders.asked import ask, rows
+from builders.tf_data import PREFETCH, SYNCHRONOUS, one_run
+
+from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.tools.facts import RunFacts
+from tpu_profile_plugin.tools.tf_data_advice import advice_for
+from tpu_profile_plugin.tools.tf_data_bottleneck_analysis import NONE, QUICK, SLOW, TOOL
+
+GRAPH = ("host", "input_pipeline", "rank", "name", "parent", "type")
+SUMMARY = ("host", "input_pipeline", "min", "mean", "max", "num_calls", "num_slow_calls")
+LINES = ("host", "input_pipeline", "max_latency", "iterator", "latency_us", "advice")
+
+
+def test_asynchronous_example():
+    graph, summary, lines = ask(TOOL, PREFETCH)
+    assert rows(graph, *GRAPH) == [
+        ("vm", "Host:0", 0, "123", "", 1),
+        ("vm", "Host:0", 0, "456", "123", 2),
+        ("vm", "Host:0", 1, "123", "", 2),
+        ("vm", "Host:0", 1, "456", "123", 0),
+    ]
+    assert [row["c"][3]["f"] for row in graph["rows"][1:3]] == [
+        "<div><b>Range</b><br/>Start Time: 0 us<br/>Total Duration: 80 us<br/>Self Duration: 80 us<br/>"
+        "# Calls: 1</div>",
+        "<div><b>Prefetch</b><br/>Start Time: 200 us<br/>Total Duration: 20 us<br/>Self Duration: 20 us<br/>"
+        "# Calls: 1</div>",
+    ]
+    assert rows(graph, "iterator", "long_name", "start_ps", "duration_ps", "self_ps", "num_calls")[1] == (
+        "Range",
+        "Iterator::Prefetch::Range",
+        0,
+        80_000_000,
+        80_000_000,
+        1,
+    )
+    assert rows(summary, *SUMMARY) == [("vm", "Host:0", 20, 60, 100, 2, 1)]
+    assert rows(summary, "kind", "long_name", "name", "request_host") == [
+        ("host", "Iterator::Prefetch", "PrefetchDataset:4", "h0")
+    ]
+    assert rows(lines, *LINES) == [("vm", "Host:0", 100, "Range", 80, "other")]
+    assert lines["p"] == {"is_input_bound": "true", "summary_message": SLOW}
+
+
+def test_synchronous_example():
+    graph, summary, lines = ask(TOOL, SYNCHRONOUS)
+    assert rows(graph, *GRAPH) == [
+        ("vm", "Host:0", 0, "9001", "", 1),
+        ("vm", "Host:0", 0, "9002", "9001", 2),
+        ("vm", "Host:0", 0, "9003", "9002", 1),
+    ]
+    assert rows(summary, *SUMMARY) == [("vm", "Host:0", 500, 500, 500, 1, 1)]
+    assert rows(lines, *LINES) == [("vm", "Host:0", 500, "Map", 280, "parallel_version")]
+    assert rows(lines, "bottleneck") == [
+        ("<div>Iterator Type: <b>Map</b><br/>Long Name: Iterator::Batch::Map<br/>Latency: 280 us</div>",)
+    ]
+
+
+def test_columns_that_other_clients_know_come_first():
+    graph, summary, lines = ask(TOOL, "")
+    assert [column["id"] for column in graph["cols"]][:6] == list(GRAPH)
+    assert [column["id"] for column in summary["cols"]][:7] == list(SUMMARY)
+    known = [("host", "string"), ("input_pipeline", "string"), ("max_latency", "number"), ("bottleneck", "string"),
+             ("suggestion", "string")]  # fmt: skip
+    assert [(column["id"], column["type"]) for column in lines["cols"]][:5] == known
+    assert [column["label"] for column in summary["cols"]][2:7] == [
+        "Min (us)", "Avg (us)", "Max (us)", "# calls", "# slow calls"]  # fmt: skip
+
+
+def test_no_activity():
+    for text in ("", 'plane "/host:CPU"\nline 1 a\n0us +9us work', SYNCHRONOUS.replace("id=9001}", "x=1}")):
+        tables = ask(TOOL, text)
+        assert [table["rows"] for table in tables] == [[], [], []]
+        assert tables[2]["p"] == {"is_input_bound": "false", "summary_message": NONE}
+
+
+@pytest.mark.parametrize(
+    ("duration", "bound", "message"), [(50, "false", QUICK), (51, "true", SLOW), (0, "false", QUICK)]
+)
+def test_the_verdict_depends_on_the_slowest_call(duration: int, bound: str, message: str):
+    assert ask(TOOL, one_run(duration))[2]["p"] == {"is_input_bound": bound, "summary_message": message}
+
+
+def test_a_device_pipeline_is_listed_but_not_blamed():
+    text = one_run(90, '10us +60us "Iterator::Prefetch::Generator" {id=3, parent_id=1}', name="Prefetch")
+    graph, summary, lines = ask(TOOL, text)
+    assert len(graph["rows"]) == 2
+    assert rows(summary, "input_pipeline", "max", "kind") == [("Device:0", 90, "device")]
+    assert lines["rows"] == []
+    assert lines["p"]["summary_message"] == NONE
+
+
+def test_the_slowest_pipeline_of_all_hosts_comes_first():
+    _, summary, lines = ask(TOOL, one_run(70, host="a"), one_run(900, host="b"), one_run(80, host="c"))
+    assert rows(summary, "host", "input_pipeline", "max") == [
+        ("a", "Host:0", 70),
+        ("b", "Host:0", 900),
+        ("c", "Host:0", 80),
+    ]
+    assert rows(lines, "host", "max_latency") == [("b", 900), ("c", 80), ("a", 70)]
+
+
+def test_hosts_that_call_themselves_the_same_are_told_apart():
+    _, summary, _ = ask(TOOL, one_run(70, host="x"), one_run(90, host="x"), one_run(80).replace("host vm", ""))
+    assert rows(summary, "host", "request_host") == [("h0", "h0"), ("h1", "h1"), ("h2", "h2")]
+
+
+def test_times_are_cut_off_not_rounded_and_latencies_are_grouped():
+    text = one_run(2_000_000, '0us +1234567999999ps "Iterator::Root::Map" {id=2, parent_id=1}')
+    _, _, lines = ask(TOOL, text)
+    assert rows(lines, "max_latency", "latency_us") == [(2_000_000, 1_234_567)]
+    assert "<br/>Latency: 1,234,567 us</div>" in rows(lines, "bottleneck")[0][0]
+
+
+def test_names_from_the_profile_are_no_html():
+    text = one_run(100, '0us +80us "Iterator::Root::<img src=x>" {id=2, parent_id=1}')
+    graph, _, lines = ask(TOOL, text)
+    assert "<div><b>&lt;img src=x&gt;</b>" in graph["rows"][1]["c"][3]["f"]
+    assert "<img" not in rows(lines, "bottleneck")[0][0]
+    assert rows(lines, "iterator") == [("<img src=x>",)]
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (
+            "TFRecord TFRecordV2 FixedLengthRecordV2 FixedLengthRecord TensorSlice Generator LMDB TextLine",
+            "slow_source",
+        ),
+        ("DataService DataServiceV4", "data_service"),
+        ("ReverbDataset Courier", "remote_source"),
+        ("Map Interleave MapV2", "parallel_version"),
+        ("ParallelMap ParallelMapV2 MapAndBatch ParallelInterleaveV4 ParallelBatch", "parallel"),
+        ("Batch BatchV2 Filter Unbatch PaddedBatchV2", "sequential"),
+        ("Prefetch Range Root V2 MapV map", "other"),
+    ],
+)
+def test_versions_of_a_transformation_get_the_same_advice(names: str, kind: str):
+    assert [advice_for(name).kind for name in names.split()] == [kind] * len(names.split())
+
+
+def test_advice_says_what_to_do_and_where_to_read_on():
+    _, _, lines = ask(TOOL, SYNCHRONOUS)
+    html, text, links = rows(lines, "suggestion", "advice_text", "advice_links")[0]
+    assert html.startswith("<ol><li>")
+    assert html.count("<li>") == len(text.splitlines()) == 3
+    assert "num_parallel_calls=tf.data.AUTOTUNE" in text.splitlines()[0]
+    for line in links.splitlines():
+        title, address = line.split("\t")
+        assert address.startswith("https://www.tensorflow.org/")
+        assert f'<a href="{address}" target="_blank">{title}</a>' in html
+    assert set(re.findall(r"</?(\w+)", html)) == {"ol", "li", "a"}
+
+
+def test_the_tool_is_offered_where_iterators_were_seen():
+    assert TOOL.available(RunFacts(tf_data=True)) is None
+    assert TOOL.available(RunFacts()) == "The profile holds no tf.data activity."
+
+
+def test_one_run_in_detail():
+    detail = ask(TOOL, PREFETCH, part="run", rank="1")
+    boxes, iterators = detail.pop("boxes"), detail.pop("iterators")
+    assert detail == {
+        "host": "h0",
+        "pipeline": "Host:0",
+        "kind": "host",
+        "rank": 1,
+        "ranks": 2,
+        "begin_ps": 200_000_000,
+        "duration_ps": 20_000_000,
+        "window_ps": [100_000_000, 220_000_000],
+        "bottleneck": "123",
+        "tracks": [
+            {"pid": 701, "tid": 1, "name": "main"},
+            {"pid": 701, "tid": 77, "name": "tf_data_prefetch"},
+        ],
+        "executions": 2,
+        "resolution": 2000,
+        "truncated": False,
+        "problems": [],
+    }
+    assert boxes == {
+        "iterator": [0, 1],
+        "track": [0, 1],
+        "begin_ps": [200_000_000, 100_000_000],
+        "duration_ps": [20_000_000, 80_000_000],
+        "blocking": [1, 0],
+        "count": [1, 1],
+    }
+    assert iterators[1] == {
+        "id": "456",
+        "parent": "123",
+        "iterator": "Range",
+        "long_name": "Iterator::Prefetch::Range",
+        "name": "",
+        "start_ps": 100_000_000,
+        "duration_ps": 80_000_000,
+        "self_ps": 80_000_000,
+        "calls": 1,
+        "type": 0,
+    }
+
+
+def test_one_run_of_the_host_that_has_the_pipeline():
+    second = one_run(70).replace("{id=1}", '{id=1}\n    90us +5us "Iterator::Root" {id=2}')
+    detail = ask(TOOL, PREFETCH, second, part="run", pipeline="Host:1")
+    assert (detail["host"], detail["duration_ps"]) == ("h1", 5_000_000)
+
+
+@pytest.mark.parametrize(
+    ("params", "parameter", "message"),
+    [
+        ({"pipeline": "Host:1"}, "pipeline", "There is no pipeline 'Host:1' on this host."),
+        ({"pipeline": "Device:0"}, "pipeline", "There is no pipeline 'Device:0' on this host."),
+        ({"rank": "2"}, "rank", "Pipeline Host:0 was called 2 times; ranks go from 0 to 1."),
+        ({"rank": "-1"}, "rank", "Parameter 'rank' must be at least 0, not '-1'."),
+    ],
+)
+def test_runs_that_are_not_there_are_refused(params: dict[str, str], parameter: str, message: str):
+    with pytest.raises(BadRequest, match=re.escape(message)) as caught:
+        ask(TOOL, PREFETCH, part="run", **params)
+    assert caught.value.details["parameter"] == parameter
+
+
+def test_a_profile_that_links_calls_in_too_many_ways_says_so():
+    """Two calls on each of 60 levels consume the element that the next level makes: 2^60 ways."""
+    lines = []
+    for level in range(60):
+        name = "Iterator::Root" + "::Map" * (level > 0)
+        lines += [
+            f"line {level + 1} t{level}",
+            f"0us +100us PrefetchProduce {{element_id={level}}}",
+            f'0us +100us "{name}" {{id={2 * level + 1}, parent_id={2 * level}}}',
+        ]
+        for begin in (10, 50):
+            lines += [
+                f'{begin}us +40us "Iterator::Root::Zip" {{id={2 * level + 2}, parent_id={2 * level + 1}}}',
+                f"{begin + 10}us +30us PrefetchConsume {{element_id={level + 1}}}",
+            ]
+    text = 'plane "/host:CPU"\n' + "\n".join(lines)
+    _, summary, lines_table = ask(TOOL, text)
+    assert rows(summary, "max", "num_calls") == [(100, 1)]
+    assert lines_table["p"]["problems"].startswith("1 run reaches the same iterator calls in very many ways")
+    assert len(ask(TOOL, text, part="run")["problems"]) == 1
