@@ -101,6 +101,24 @@ def test_the_core_that_waits_longest_is_named():
     assert rows(table) == [["Step number", "0", "1"], ["Core name", "tpuhost:7", "unknown"]]
 
 
+def test_arrays_of_the_pod_viewer_say_what_its_objects_say():
+    hosts = (cpu(6, wait=100), cpu(6))
+    long, short = answer(pod_viewer.TOOL, *hosts), answer(pod_viewer.TOOL, *hosts, compact="true")
+    assert "podStatsSequence" not in short
+    assert {**long, "steps": 0, "podStatsSequence": 0} == {**short, "steps": 0, "podStatsSequence": 0}
+    arrays = short["steps"]
+    assert (arrays["cores"], len(arrays["hosts"])) == ([1, 1001], 2)
+    for at, step in enumerate(long["podStatsSequence"]["podStatsMap"]):
+        assert arrays["numbers"][at] == step["stepNum"]
+        for column, core in enumerate(arrays["cores"]):
+            one = step["podStatsPerCore"][str(core)]
+            assert arrays["hosts"][column] == one["hostName"]
+            assert arrays["total_ns"][at][column] == round(one["totalDurationUs"] * 1e3)
+            for part, microseconds in one["stepBreakdownUs"].items():
+                found = arrays["parts_ns"].get(part)
+                assert (found[at][column] if found else 0) == round(microseconds * 1e3)
+
+
 def test_workers_side_by_side_in_the_pod_viewer():
     found = answer(pod_viewer.TOOL, cpu(6, wait=100), cpu(6))
     steps = found["podStatsSequence"]["podStatsMap"]

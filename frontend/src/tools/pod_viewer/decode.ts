@@ -29,6 +29,8 @@ export interface WorkerStep {
 
 export interface PodStep {
   number: number;
+  /** Time of each worker that took part, in no order. */
+  totalsUs: readonly number[];
   /** Missing where a worker took no part. */
   byCore: ReadonlyMap<number, WorkerStep>;
 }
@@ -56,7 +58,65 @@ function readStep(value: unknown, parts: readonly Part[], workers: Map<number, O
       bottleneck: typeof stats["bottleneck"] === "string" ? stats["bottleneck"] : "",
     });
   }
-  return { number: asNumber(step["stepNum"] ?? 0, "the number of a step"), byCore };
+  return { number: asNumber(step["stepNum"] ?? 0, "the number of a step"), byCore, totalsUs: [...byCore.values()].map(({ totalUs }) => totalUs) };
+}
+
+const NS_PER_US = 1000;
+
+/** One step of the arrays; what is known of a worker is put together when somebody looks at the step. */
+class ArrayStep implements PodStep {
+  #byCore: ReadonlyMap<number, WorkerStep> | null = null;
+
+  constructor(
+    readonly number: number,
+    private readonly cores: readonly number[],
+    private readonly totalNs: readonly number[],
+    /** By part, then by column; null where the part took no time anywhere. */
+    private readonly partsNs: readonly (readonly number[] | null)[],
+    private readonly parts: readonly Part[],
+  ) {}
+
+  get totalsUs(): number[] {
+    return this.totalNs.map((ns) => ns / NS_PER_US);
+  }
+
+  get byCore(): ReadonlyMap<number, WorkerStep> {
+    this.#byCore ??= new Map(this.cores.map((core, column) => {
+      const partsUs = this.partsNs.map((one) => (one?.[column] ?? 0) / NS_PER_US);
+      return [core, { totalUs: (this.totalNs[column] ?? 0) / NS_PER_US, partsUs, bottleneck: this.largest(partsUs) }];
+    }));
+    return this.#byCore;
+  }
+
+  /** The name of the longest part; of equal ones the last by name. */
+  private largest(partsUs: readonly number[]): string {
+    const best = this.parts.reduce((old, part, i) => {
+      const gap = (partsUs[i] ?? 0) - old.time;
+      return gap > 0 || (gap === 0 && part.name > old.name) ? { time: partsUs[i] ?? 0, name: part.name } : old;
+    }, { time: -1, name: "" });
+    return best.name;
+  }
+}
+
+function numbersOf(value: unknown, count: number, what: string): number[] {
+  const list = asList(value, what);
+  if (list.length !== count) throw badAnswer(`${what} have another length than expected`);
+  return list.map((one) => asNumber(one, what));
+}
+
+/** Reads the form with arrays over steps and cores. */
+function readArrays(value: unknown, parts: readonly Part[], workers: Map<number, Omit<Worker, "label">>): PodStep[] {
+  const arrays = asDict(value, "the steps");
+  const hosts = asList(arrays["hosts"], "the hosts").map((host) => asText(host, "a host"));
+  const cores = numbersOf(arrays["cores"], hosts.length, "the cores");
+  cores.forEach((core, i) => workers.set(core, { core, host: hosts[i] ?? "", chip: 0, node: 0 }));
+  const totals = asList(arrays["total_ns"], "the times of steps");
+  const split = asDict(arrays["parts_ns"], "the parts of steps");
+  const columns = parts.map(({ id }) => (split[id] === undefined ? null : asList(split[id], "a part of steps")));
+  return numbersOf(arrays["numbers"], totals.length, "the numbers of steps").map((number, at) => {
+    const partsNs = columns.map((column) => (column === null ? null : numbersOf(column[at], cores.length, "the times of a part")));
+    return new ArrayStep(number, cores, numbersOf(totals[at], cores.length, "the times of a step"), partsNs, parts);
+  });
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -95,6 +155,6 @@ export function readPod(value: unknown): Pod {
   if (parts.length === 0) throw badAnswer("the parts of a step have no names");
   const device = typeof pod["deviceType"] === "string" ? pod["deviceType"] : "";
   const found = new Map<number, Omit<Worker, "label">>();
-  const steps = asList(sequence["podStatsMap"] ?? [], "the steps").map((step) => readStep(step, parts, found));
+  const steps = pod["steps"] === undefined ? asList(sequence["podStatsMap"] ?? [], "the steps").map((step) => readStep(step, parts, found)) : readArrays(pod["steps"], parts, found);
   return { device, parts, workers: labelled(found.values(), /tpu/i.test(device)), steps, messages: readMessages(pod["diagnostics"]) };
 }

@@ -43,7 +43,7 @@ export function workersChart(pod: Pod, step: PodStep): StackChart {
 
 /** Step time of all workers by step: mean, least and most. */
 export function stepsChart(pod: Pod): BandChart {
-  const totals = pod.steps.map(({ byCore }) => [...byCore.values()].map(({ totalUs }) => totalUs));
+  const totals = pod.steps.map(({ totalsUs }) => totalsUs);
   const fold = (of: (values: readonly number[]) => number): (number | null)[] => totals.map((values) => (values.length ? of(values) : null));
   return {
     kind: "band",

@@ -22,7 +22,7 @@ import "./page.css";
 const SETTLE_MS = 200;
 
 function PodPage({ run, tool, host, hosts, client, state }: PageProps) {
-  const params = { run, tag: tool.id, host: host ?? undefined };
+  const params = { run, tag: tool.id, host: host ?? undefined, compact: "true" };
   const answer = useLoad(JSON.stringify(params), async (signal) => readPod(await client.json<unknown>("data", params, { signal })));
   if (answer.error !== null) {
     return (

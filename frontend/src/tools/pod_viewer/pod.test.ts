@@ -55,6 +55,34 @@ describe("pod viewer", () => {
     expect(workerCard(pod, step(0), 7)).toBeNull();
   });
 
+  it("reads arrays as it reads objects", () => {
+    const rest = { ...PAYLOAD, podStatsSequence: {} };
+    const arrays = readPod({
+      ...rest,
+      steps: {
+        numbers: [3, 4], cores: [1002, 2, 10], hosts: ["b", "a", "a"],
+        total_ns: [[150_000, 100_000, 100_000], [104_000, 100_000, 100_000]],
+        parts_ns: { "1": [[50_000, 90_000, 80_000], [94_000, 90_000, 80_000]], "6": [[100_000, 10_000, 20_000], [10_000, 10_000, 20_000]] },
+      },
+    });
+    expect(arrays.workers).toEqual(pod.workers);
+    arrays.steps.forEach((one, at) => {
+      expect([...one.byCore].sort(([a], [b]) => a - b)).toEqual([...step(at).byCore].sort(([a], [b]) => a - b));
+      expect(one.number).toBe(step(at).number);
+    });
+    expect(stepsChart(arrays)).toEqual(stepsChart(pod));
+    expect(podHeadline(arrays, arrays.steps[0] ?? step(0))).toEqual(podHeadline(pod, step(0)));
+  });
+
+  it("refuses arrays of different lengths, and takes parts without time", () => {
+    const steps = { numbers: [3], cores: [1], hosts: ["a"], total_ns: [[5000]], parts_ns: {} };
+    const rest = { ...PAYLOAD, podStatsSequence: {} };
+    expect(readPod({ ...rest, steps }).steps[0]?.byCore.get(1)).toEqual({ totalUs: 5, partsUs: [0, 0], bottleneck: "Input" });
+    for (const bad of [{ cores: [1, 2] }, { total_ns: [[5000, 1]] }, { numbers: [] }, { parts_ns: { "1": [[1, 2]] } }, { parts_ns: { "1": [] } }, { total_ns: [["x"]] }]) {
+      expect(() => readPod({ ...rest, steps: { ...steps, ...bad } }), JSON.stringify(bad)).toThrow();
+    }
+  });
+
   it("finds the step of the address", () => {
     expect([chooseStep(pod, "4"), chooseStep(pod, null), chooseStep(pod, "9")]).toEqual([1, 0, 0]);
     expect(stepLabel(-2)).toBe("2 (incomplete)");
