@@ -37,6 +37,8 @@ def many(tmp_path_factory) -> Path:
             **{f"tpu/{SESSION}/t{i}.xplane.pb": TPU for i in range(3)},
             **{f"serve/{SESSION}/s{i}.xplane.pb": serving() for i in range(2)},
             **{f"real/{SESSION}/r{i}.xplane.pb": real for i in range(2)},
+            f"halves/{SESSION}/a.xplane.pb": b"\x0a\xff" * 9,
+            f"halves/{SESSION}/b.xplane.pb": TPU,
             f"torn/{SESSION}/a.xplane.pb": worker("a"),
             f"torn/{SESSION}/b.xplane.pb": b"\x0a\xff" * 9,
             f"torn/{SESSION}/c.xplane.pb": worker("c"),
@@ -153,6 +155,19 @@ def test_a_torn_host_is_left_out_visibly(many, tmp_path, executor):
         again = board.get("data", run="torn/s", tag="overview_page", headers={"If-None-Match": answer.headers["ETag"]})
         assert again.status_code == 304, "the file is at fault, so that the answer may be kept"
         assert "X-Profile-Left-Out" not in board.get("data", run="train/s", tag="overview_page").headers
+
+
+@pytest.mark.parametrize("tool", ["memory_viewer", "graph_viewer"])
+def test_programs_are_those_of_the_hosts_that_can_be_read(many, tmp_path, tool):
+    query = {"run": "halves/s", "tag": tool, "module_name": "jit_f(7)", "node_name": "fusion.1", "type": "long_txt"}
+    with board_on(many, tmp_path) as board:
+        whole, alone = board.get("data", **query), board.get("data", host="b", **query)
+        assert (whole.status_code, alone.status_code) == (200, 200)
+        assert json.loads(whole.headers["X-Profile-Left-Out"])["hosts"][0]["host"] == "a"
+        if tool == "graph_viewer":
+            assert whole.data == alone.data
+        else:
+            assert {**whole.json, "left_out": 0} == {**alone.json, "left_out": 0}
 
 
 def test_an_answer_without_a_host_that_may_come_back_is_kept_by_nobody(many, tmp_path, monkeypatch):

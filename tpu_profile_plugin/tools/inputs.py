@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tpu_profile_plugin.tools.parts import Failure, Here, LeftOut, Part, Place, spread
+from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.tools.parts import Failure, Here, LeftOut, Part, Place, left_out, spread
 from tpu_profile_plugin.tools.shelf import Shelf
 from tpu_profile_plugin.tools.tool import ParamValue
 
@@ -169,6 +170,27 @@ class Inputs:
             raise next(iter(failed.values())).error
         self.left_out.update((at, failure.about) for at, failure in failed.items())
         return [found for found in outcomes if not isinstance(found, Failure)]
+
+    def lazily(self, fn: Callable[[HostProfile], T]) -> Iterator[tuple[HostProfile, T]]:
+        """The sound hosts with `fn(host)`, one after the other in this process, as far as somebody looks.
+
+        For what is quick, and large to hand over. Hosts that fail are left out as by `each`.
+        """
+        first: ProfileError | None = None
+        for at, host in enumerate(self.hosts):
+            if at in self.left_out:
+                continue
+            try:
+                found = fn(host)
+            except ProfileError as error:
+                if len(self.hosts) == 1:
+                    raise
+                first = first or error
+                self.left_out[at] = left_out(host, error)
+                continue
+            yield host, found
+        if first is not None and not self.sound:
+            raise first
 
     def derive(self, key: Hashable, fn: Callable[[tuple[HostProfile, ...]], T]) -> T:
         """`fn(hosts)` over the sound hosts, computed once per process for this set of hosts and kept.

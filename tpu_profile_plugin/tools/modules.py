@@ -57,8 +57,7 @@ def program_with(inputs: Inputs, node: str) -> Program:
     Raises:
       NotFound: none has (code node_not_found).
     """
-    for host in inputs.hosts:
-        programs = programs_of(host)
+    for _, programs in inputs.lazily(programs_of):
         for program_id in programs.modules:
             # Most programs need not be decoded: a name that is not among their bytes is not in them.
             if node.encode("utf-8", "replace") in programs.blob(program_id):
@@ -87,8 +86,7 @@ def _find(inputs: Inputs) -> tuple[HostProfile, int]:
         return _first(inputs, lambda programs: programs.id_of(name), name)
     sizes = [
         (programs.size(program_id), -at, -position, host, program_id)
-        for at, host in enumerate(inputs.hosts)
-        for programs in (programs_of(host),)
+        for at, (host, programs) in enumerate(inputs.lazily(programs_of))
         for position, program_id in enumerate(programs.modules)
     ]
     if not sizes:
@@ -106,11 +104,11 @@ def _program_id(text: str) -> int:
 
 
 def _first(inputs: Inputs, find: Callable[[HloPrograms], int | None], asked: str) -> tuple[HostProfile, int]:
-    for host in inputs.hosts:
-        found = find(programs_of(host))
+    for host, programs in inputs.lazily(programs_of):
+        found = find(programs)
         if found is not None:
             return host, found
-    modules = sorted({name for host in inputs.hosts for name in programs_of(host).names.values()})
+    modules = sorted({name for _, programs in inputs.lazily(programs_of) for name in programs.names.values()})
     raise errors.NotFound(
         f"There is no HLO module {asked[:200]!r} in this profile.", code="module_not_found", modules=modules[:_LISTED]
     )

@@ -100,7 +100,7 @@ class Failure:
     about: LeftOut
 
 
-def _left_out(host: HostProfile, error: Exception) -> LeftOut:
+def left_out(host: HostProfile, error: Exception) -> LeftOut:
     """What to say of a host whose part failed; an error that nobody foresaw goes into the log."""
     if not isinstance(error, ProfileError):
         _LOG.error("host %s failed", host.name, exc_info=error)
@@ -141,5 +141,5 @@ def _outcome(host: HostProfile, future: Future[T]) -> T | Failure:
     if error is None:
         return future.result()
     if isinstance(error, Exception):
-        return Failure(error, _left_out(host, error))
+        return Failure(error, left_out(host, error))
     raise error
