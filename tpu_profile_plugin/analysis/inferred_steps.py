@@ -100,7 +100,7 @@ def named_steps(space: XSpace, name: str) -> InferredSteps | None:
     span = _recorded_span(space)
     best: _Candidate | None = None
     for plane in space.planes:
-        metadata = plane.event_metadata
+        metadata = plane.declared.event_metadata
         rows = [i for i, text in enumerate(metadata.names) if name in (text, metadata.display_names[i])]
         for row in rows:
             for candidate in _lines_with(plane, row):

@@ -50,8 +50,9 @@ def build(inputs: Inputs) -> Table:
 
 def make_rows(host: HostProfile) -> list[KernelRow]:
     """The kernels of one host."""
-    space = host.space
+    space = host.lazy
     planes = [plane for plane in space.planes if plane.name.startswith(_GPU)]
+    space.need(planes)
     return kernel_rows(space, planes, hlo_ops_of(host)) if planes else []
 
 

@@ -20,7 +20,6 @@ Verdict, statements and spans are of the merged steps where there are any.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import median
@@ -41,6 +40,7 @@ from tpu_profile_plugin.analysis.step_table import StepTable, host_of
 from tpu_profile_plugin.analysis.tf_functions import expensive_functions
 from tpu_profile_plugin.tools import parts, step_texts
 from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+from tpu_profile_plugin.tools.payload import Json, encode
 from tpu_profile_plugin.tools.step_tables import StepAnalysis, analyse, step_table
 from tpu_profile_plugin.tools.table import Column, Table
 from tpu_profile_plugin.tools.tool import Param
@@ -69,11 +69,11 @@ INFERRED_COLUMNS = (
 
 
 def extras(inputs: Inputs, run: RunSummary, analysis: StepAnalysis, serving: Inference) -> dict[str, Any]:
-    """The object described above."""
+    """The object described above, with its tables as they are."""
     merged = _merged_steps(run)
     told = analysis if merged is None else merged
     return {
-        "steps": None if merged is None else _as_json(step_table(merged)),
+        "steps": None if merged is None else step_table(merged),
         "inferred_steps": _inferred(inputs, analysis),
         "efficiency": asdict(efficiency(run.steps, run.device, run.peaks)),
         "session": _session(serving),
@@ -88,8 +88,11 @@ def extras(inputs: Inputs, run: RunSummary, analysis: StepAnalysis, serving: Inf
     }
 
 
-def _as_json(table: Table) -> Any:
-    return json.loads(table.to_json())
+def written(value: Any) -> bytes:
+    """The object as JSON; the tables in it are written as everywhere."""
+    if isinstance(value, dict):
+        return b"{" + b",".join(written(key) + b":" + written(member) for key, member in value.items()) + b"}"
+    return encode(value if isinstance(value, Table) else Json(value)).body
 
 
 def _merged_steps(run: RunSummary) -> StepAnalysis | None:
@@ -110,7 +113,7 @@ def _inferred(inputs: Inputs, analysis: StepAnalysis) -> dict[str, Any] | None:
             return {
                 "host": host.name,
                 "evidence": asdict(found.evidence),
-                "table": _as_json(inferred_table(found)),
+                "table": inferred_table(found),
                 "statistics": asdict(times),
             }
     return None
@@ -118,7 +121,7 @@ def _inferred(inputs: Inputs, analysis: StepAnalysis) -> dict[str, Any] | None:
 
 def make_inferred(host: HostProfile, name: str) -> InferredSteps | None:
     """The steps of one host that are named, or guessed when `name` is empty."""
-    return named_steps(host.space, name) if name else infer_steps(host.space)
+    return named_steps(host.lazy, name) if name else infer_steps(host.lazy)
 
 
 def inferred_table(found: InferredSteps) -> Table:

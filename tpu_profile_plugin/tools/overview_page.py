@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.statistics import ratio
 from tpu_profile_plugin.tools import step_texts
 from tpu_profile_plugin.tools.inputs import Inputs
 from tpu_profile_plugin.tools.op_summaries import DEVICE_OPS
-from tpu_profile_plugin.tools.overview_extras import PARAMS, extras
+from tpu_profile_plugin.tools.overview_extras import PARAMS, extras, written
 from tpu_profile_plugin.tools.overview_tips import recommendations
 from tpu_profile_plugin.tools.payload import Json, Raw, encode
 from tpu_profile_plugin.tools.step_tables import StepAnalysis, analyse, step_table
@@ -74,7 +74,7 @@ def build(inputs: Inputs) -> Raw:
         encode(step_texts.diagnostics_table(messages.rows())),
     ]
     if inputs.flag("extended"):
-        parts.append(encode(Json(extras(inputs, run, analysis, serving))))
+        parts.append(Raw(written(extras(inputs, run, analysis, serving))))
     return Raw(b"[" + b",".join(part.body for part in parts) + b"]")
 
 

@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.host_summary import may_have_groups
 from tpu_profile_plugin.analysis.op_rates import Rates, Resource, peak_gib
 from tpu_profile_plugin.analysis.op_summary import OpSummary, supported_peaks
 from tpu_profile_plugin.analysis.op_words import source_cell
+from tpu_profile_plugin.analysis.planes import device_planes
 from tpu_profile_plugin.analysis.roofline import Half, Ops, Programs, half
 from tpu_profile_plugin.analysis.step_ops import StepWork, merged_step_work, step_ops
 from tpu_profile_plugin.analysis.step_table import StepTable
@@ -43,7 +44,9 @@ def build(inputs: Inputs) -> tuple[Table, Table]:
 
 def make_step_ops(host: HostProfile) -> StepTable:
     """The steps of one host with their ops."""
-    if not may_have_groups(host.space):
+    space = host.lazy
+    space.need(device_planes(space))
+    if not may_have_groups(space):
         return StepTable()
     steps = summary_of(host).steps
     return step_ops(host.space, groups_of(host), steps) if len(steps) else steps
