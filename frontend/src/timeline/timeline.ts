@@ -282,6 +282,7 @@ export class Timeline {
     const most = Math.max(MIN_LABELS, this.elements.root.clientWidth * 0.6 || 600);
     this.labelWidth = Math.min(Math.max(width, MIN_LABELS), most);
     this.elements.root.style.setProperty("--tl-labels", `${this.labelWidth}px`);
+    this.elements.splitter.setAttribute("aria-valuenow", String(Math.round(this.labelWidth)));
   }
 
   private setScale(scale: TimeScale): void {

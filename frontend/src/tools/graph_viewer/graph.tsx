@@ -68,13 +68,13 @@ export function Graph({ hlo, around, centre, label, fileName, onGo }: Props) {
             return (
               <a
                 key={node} href="#" class={`graph-node op-${group}${node === centre ? " centre" : ""}${around.open.has(node) ? " open" : ""}`}
-                aria-label={`${one.name}, ${one.opcode}, ${one.shape}`} data-tip={`${one.name}\n${one.opcode}${one.root ? ", result of its computation" : ""}\n${one.shape}${around.open.has(node) ? "\nDashed: has neighbours that are not shown." : ""}`}
+                aria-description={`${one.name}, ${one.opcode}, ${one.shape}`} data-tip={`${one.name}\n${one.opcode}${one.root ? ", result of its computation" : ""}\n${one.shape}${around.open.has(node) ? "\nDashed: has neighbours that are not shown." : ""}`}
                 onClick={(event) => { event.preventDefault(); onGo(one.name); }}
               >
                 <rect x={x} y={y} width={NODE_WIDTH} height={NODE_HEIGHT} rx="4" />
                 <rect class="graph-stripe" x={x} y={y} width="5" height={NODE_HEIGHT} />
-                <text class="graph-name" x={x + 11} y={y + 15}>{cutMiddle(one.name, CHARS)}</text>
-                <text x={x + 11} y={y + 30}>{cutMiddle(one.opcode + (one.root ? " (root)" : ""), CHARS)}</text>
+                <text class="graph-name" x={x + 11} y={y + 15}>{cutMiddle(one.name, CHARS)} </text>
+                <text x={x + 11} y={y + 30}>{cutMiddle(one.opcode + (one.root ? " (root)" : ""), CHARS)} </text>
                 <text class="dim-text" x={x + 11} y={y + 44}>{cutMiddle(one.shape, CHARS)}</text>
               </a>
             );

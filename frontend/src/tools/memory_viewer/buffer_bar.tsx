@@ -52,11 +52,12 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
     else return;
     event.preventDefault();
   };
+  const option = `${order}-buffer-${place}`; // another name at every place, so that it is read out anew
   return (
     <div class="buffer-bar">
       <h3>{title}</h3>
       <div
-        ref={box} class="buffer-segments" tabIndex={0} role="listbox" aria-label={`${title}: ${list.length} buffers. Arrow keys choose one, Enter keeps it.`} aria-activedescendant={focused && chosen ? `${order}-said` : undefined}
+        ref={box} class="buffer-segments" tabIndex={0} role="listbox" aria-label={`${title}: ${list.length} buffers. Arrow keys choose one, Enter keeps it.`} aria-activedescendant={focused && chosen ? option : undefined}
         onPointerMove={(event) => onPoint(hit(event))} onPointerLeave={() => onPoint(null)} onClick={(event) => { const buffer = hit(event); if (buffer) onPick(buffer); }}
         onKeyDown={onKey} onFocus={() => setFocused(true)} onBlur={() => { setFocused(false); onPoint(null); }}
       >
@@ -77,9 +78,11 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
           })}
           {place >= 0 ? <rect class="segment-mark" x={(at[place] ?? 0) * width + 1} width={Math.max(2, ((at[place + 1] ?? 0) - (at[place] ?? 0)) * width - 2)} y={1} height={HEIGHT - 2} /> : null}
         </svg>
-        <p id={`${order}-said`} role="option" aria-selected="true" class="off-screen" aria-live="polite">
-          {focused && chosen ? `${chosen.name}, ${bytes(weight(chosen, order))}, ${formatPercent(100 * ((at[place + 1] ?? 0) - (at[place] ?? 0)))}` : ""}
-        </p>
+        {focused && chosen ? (
+          <span id={option} role="option" aria-selected="true" class="off-screen">
+            {`${chosen.name}, ${bytes(weight(chosen, order))}, ${formatPercent(100 * ((at[place + 1] ?? 0) - (at[place] ?? 0)))}`}
+          </span>
+        ) : null}
       </div>
     </div>
   );

@@ -1,0 +1,101 @@
+// Every page by axe-core: roles, names, labels, contrast, order of headings; in light and dark, and at 200 % zoom.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import * as h from "./harness.js";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const WORST = ["serious", "critical"];
+const SESSION = "2026_11_20_10_00_00";
+const demo = (run) => `${run}/${readdirSync(path.join(h.DEMO, run, "plugins", "profile"))[0]}`;
+
+// Page -> run with much to show, and a text that stands on it when it is complete.
+const BUILT = {
+  overview_page: ["pod", "Performance summary"],
+  input_pipeline_analyzer: ["pod", "Device step time"],
+  pod_viewer: ["pod", "Selected step"],
+  framework_op_stats: ["gpu", "Include IDLE"],
+  inference_profile: ["serving", "Request level analysis"],
+};
+const DEMOS = {
+  "trace_viewer@": "jax_mlp",
+  op_profile: "jax_mlp",
+  hlo_stats: "jax_mlp",
+  roofline_model: "jax_mlp",
+  graph_viewer: "jax_mlp",
+  memory_viewer: "jax_mlp",
+  memory_profile: "tf_input",
+  profile_contents: "jax_mlp",
+  tf_data_bottleneck_analysis: "tf_input",
+};
+
+let built;
+let server;
+let demos;
+before(async () => {
+  built = h.temporaryDirectory();
+  const own = path.join(h.ROOT, ".venv/bin/python");
+  const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
+  execFileSync(existsSync(own) ? own : "python3", ["-m", "builders.step_profiles", built.directory], options);
+  [server, demos] = await Promise.all([h.startTensorBoard(built.directory), h.startTensorBoard(h.DEMO)]);
+});
+after(async () => {
+  await server?.stop();
+  await demos?.stop();
+  built?.remove();
+});
+
+/** The findings that keep somebody from using the page, one line each. */
+async function findings(tab) {
+  const frame = tab.frame();
+  await frame.evaluate(AXE);
+  const { violations } = await frame.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return violations
+    .filter(({ impact }) => WORST.includes(impact))
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.all[0]?.message ?? ""})`));
+}
+
+async function open(browser, at, run, tool) {
+  const query = `run=${encodeURIComponent(run)}&tool=${encodeURIComponent(tool)}`;
+  const tab = await h.openProfile(browser, at, { query });
+  await h.until(`${tool} to be drawn`, () => tab.frame().evaluate(() => document.querySelector("main") !== null && document.querySelector(".loading") === null));
+  return tab;
+}
+
+const pages = [
+  ...Object.entries(BUILT).map(([tool, [run, wanted]]) => [tool, () => server, `${run}/${SESSION}`, wanted]),
+  ...Object.entries(DEMOS).map(([tool, run]) => [tool, () => demos, demo(run), null]),
+];
+const [chromium] = h.BROWSERS; // axe-core reads a page alike in every browser
+
+describe("accessibility", { skip: chromium.skip }, () => {
+  let browser;
+  before(async () => {
+    browser = await h.launch(chromium);
+  });
+  after(() => browser?.close());
+
+  for (const [tool, at, run, wanted] of pages) {
+    test(`${tool} has no serious finding, light or dark, and none at 200 %`, async () => {
+      const tab = await open(browser, at(), run, tool);
+      if (wanted) await h.shows(tab, wanted);
+      await h.pause(300);
+      const found = {};
+      for (const theme of ["light", "dark"]) {
+        await tab.frame().evaluate((value) => (document.documentElement.dataset.theme = value), theme);
+        await h.pause(300);
+        found[theme] = await findings(tab);
+      }
+      // 200 % of a window 1280 wide is a window of 640.
+      await tab.page.setViewport({ width: 640, height: 360 });
+      await h.pause(300);
+      found.zoomed = await findings(tab);
+      assert.deepEqual(found, { light: [], dark: [], zoomed: [] });
+      h.assertClean(tab);
+      await tab.page.close();
+    });
+  }
+});
