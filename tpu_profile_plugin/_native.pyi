@@ -16,6 +16,17 @@ _F64: TypeAlias = NDArray[np.float64]
 class DecodeError(ValueError):
     """The bytes of a profile do not decode; args are (message, byte offset)."""
 
+# ---- sigbus.rs
+
+@final
+class MappingGuard: ...
+
+def guard_mapping(address: int, length: int) -> MappingGuard | None:
+    """Keeps a mapping readable when its file shrinks, as long as the result lives; None where that is not possible."""
+
+def torn_mappings() -> int:
+    """How often a guarded mapping had lost pages, since the process began."""
+
 # ---- decode.rs
 
 @final

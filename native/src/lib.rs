@@ -1,7 +1,7 @@
 //! XSpace profiles from the wire into columns, and the sequential kernels behind the analyses.
 //!
-//! Pure functions on slices: no files, no globals, no I/O, no panic on any input. Only the `python`
-//! module knows that Python exists.
+//! Pure functions on slices: no files, no globals (but for `sigbus`), no I/O, no panic on any input. Only the
+//! `python` module knows that Python exists.
 
 /// Profiles over 4 GiB are ordinary here; positions are `usize`.
 const _: () = assert!(usize::BITS >= 64);
@@ -28,6 +28,8 @@ pub mod pick;
 mod python;
 pub mod rows;
 pub mod self_time;
+#[cfg(unix)]
+pub mod sigbus;
 pub mod stats;
 pub mod sweep;
 pub mod text;

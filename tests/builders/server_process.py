@@ -41,14 +41,21 @@ class Server:
 
 @contextmanager
 def running_tensorboard(
-    logdir: Path | str, home: Path, python: str = sys.executable, flags: tuple[str, ...] = ()
+    logdir: Path | str,
+    home: Path,
+    python: str = sys.executable,
+    flags: tuple[str, ...] = (),
+    prefix: tuple[str, ...] = (),
 ) -> Iterator[Server]:
-    """Runs TensorBoard on `logdir` while the context lasts; `home` takes its private cache and its log."""
+    """Runs TensorBoard on `logdir` while the context lasts; `home` takes its private cache and its log.
+
+    `prefix` is a command that runs TensorBoard under other conditions, e.g. with fewer rights.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     log = home / "tensorboard.log"
     # Isolated (-I): the package has to come from `python`'s own environment, never from the working directory.
-    command = [python, "-I", "-m", "tensorboard.main", "--logdir", str(logdir), "--host", "127.0.0.1", *flags]
+    command = [*prefix, python, "-I", "-m", "tensorboard.main", "--logdir", str(logdir), "--host", "127.0.0.1", *flags]
     with log.open("wb") as output:
         process = subprocess.Popen(
             [*command, "--port", str(port)],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import tpu_profile_plugin
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.logdir import ContentCache, HostFile
+from tpu_profile_plugin.logdir.files import changed, torn
 from tpu_profile_plugin.tools.inputs import HostProfile
 from tpu_profile_plugin.tools.parts import Part
 from tpu_profile_plugin.tools.shelf import Shelf
@@ -77,6 +78,7 @@ def perform(data: bytes) -> bytes:
         message = f"The worker has version {tpu_profile_plugin.__version__} of the plugin, the server {task.version}."
         return pickle.dumps(Reply(error=ProfileError(message)), 5)
     values: list[Any] = []
+    before = torn()
     try:
         host = _host(task.origin)
         for part in task.parts:
@@ -84,6 +86,9 @@ def perform(data: bytes) -> bytes:
         reply = Reply(tuple(values))
     except Exception as error:
         reply = _failed(values, error)
+    if torn() != before:
+        _shelf().clear()
+        reply = Reply(error=changed(task.origin.file.name))
     return pickle.dumps(reply, 5)
 
 

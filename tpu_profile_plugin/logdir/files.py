@@ -128,10 +128,10 @@ class LocalFiles:
         return contents
 
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
-        """The bytes, mapped from the file when that is safe and worth it.
+        """The bytes, mapped from the file when that is worth it.
 
-        A mapped file that is cut off under us ends the process, so files that were written a moment ago (a capture
-        or a copy may still be going on) are read into memory instead.
+        Files that were written a moment ago are read into memory: a capture or a copy may still be going on, and what
+        was made of them so far can be shown. Should a mapped file change, `torn` and its identity tell.
         """
         try:
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -145,9 +145,9 @@ class LocalFiles:
                 raise unreadable(Path(path).name)
             if (facts.st_size, facts.st_mtime_ns) != (size, mtime_ns):
                 raise changed(Path(path).name)
-            settled = abs(time.time_ns() - mtime_ns) > _SETTLED_S * 1e9
-            data = _bytes_of(file, size, may_map=settled)
-        if data is None:
+            data = _bytes_of(file, size, may_map=_settled(mtime_ns))
+            after = os.fstat(handle)
+        if data is None or (after.st_size, after.st_mtime_ns) != (size, mtime_ns):
             raise changed(Path(path).name)
         return data
 
@@ -166,10 +166,38 @@ def _bytes_of(file: FileIO, size: int, *, may_map: bool) -> Bytes | None:
     """An open file's bytes, mapped when that is worth it; None when it does not have that many."""
     import numpy as np
 
+    from tpu_profile_plugin._native import guard_mapping
+
     if may_map and size >= _SMALL:
-        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+        mapping = _Mapping(file.fileno(), size, access=mmap.ACCESS_READ)
+        array = np.frombuffer(mapping, dtype=np.uint8)
+        mapping.guard = guard_mapping(array.__array_interface__["data"][0], size)
+        if mapping.guard is not None or os.name != "posix":
+            return array
     data = file.readall() or b""
     return np.frombuffer(data, dtype=np.uint8) if len(data) == size else None
+
+
+class _Mapping(mmap.mmap):
+    """A mapped file that may shrink: the guard goes with the mapping, and before it is unmapped."""
+
+    guard: object = None
+
+
+def may_be_mapped(size: int, mtime_ns: int) -> bool:
+    """Whether a local file is mapped rather than read, so that later changes of it may show in what was read."""
+    return size >= _SMALL and _settled(mtime_ns)
+
+
+def _settled(mtime_ns: int) -> bool:
+    return abs(time.time_ns() - mtime_ns) > _SETTLED_S * 1e9
+
+
+def torn() -> int:
+    """A number that grows when a mapped file has lost pages: what was made of it meanwhile is to be thrown away."""
+    from tpu_profile_plugin._native import torn_mappings
+
+    return torn_mappings()
 
 
 def _leads_to_directory(entry: os.DirEntry[str]) -> bool:

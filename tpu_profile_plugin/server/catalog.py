@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound, ProfileError
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, Run
-from tpu_profile_plugin.logdir.files import Files
+from tpu_profile_plugin.logdir.files import Files, changed, torn
 from tpu_profile_plugin.logdir.remote import address_of
 from tpu_profile_plugin.server.query import Query
 
@@ -114,7 +114,9 @@ class Catalog:
         sound = []
         problems = {file.name: file.problem for file in located.run.hosts if file.problem is not None}
         readable = [file for file in located.run.hosts if file.problem is None or file.problem.code == "empty_file"]
-        for file, facts in zip(readable, self._facts_of_all(located, readable), strict=True):
+        before = torn()
+        looked = self._facts_of_all(located, readable)
+        for file, facts in zip(readable, self._kept(located, readable, looked, before), strict=True):
             if isinstance(facts, Problem):
                 problems[file.name] = facts
             else:
@@ -140,13 +142,33 @@ class Catalog:
             facts: Any = look(file.host, located.read(file))
         except ProfileError as error:
             facts = Problem(error.code, error.message, file.name, error.details.get("offset"))
-            if not isinstance(error, CorruptProfile):
-                return facts  # may be gone the next time, though the file is the same
+        return facts
+
+    def _kept(self, located: Located, files: Sequence[HostFile], looked: Sequence[Any], before: int) -> list[Any]:
+        """Remembers facts of files that stayed as they were; a broken one that did not has only changed meanwhile."""
         with self._lock:
-            self._looked[file.identity] = facts
+            new = [file for file in files if file.identity not in self._looked]
+        if not new:
+            return list(looked)
+        try:
+            now = {file.identity for file in located.again().hosts} if torn() == before else set()
+        except (ProfileError, OSError):
+            now = set()
+        kept = []
+        with self._lock:
+            for file, facts in zip(files, looked, strict=True):
+                broken = isinstance(facts, Problem) and facts.code == CorruptProfile.code
+                if file.identity in self._looked or (isinstance(facts, Problem) and not broken):
+                    kept.append(facts)  # another problem may be gone the next time, though the file is the same
+                elif file.identity in now:
+                    self._looked[file.identity] = facts
+                    kept.append(facts)
+                else:
+                    unsettled = changed(file.name)
+                    kept.append(Problem(unsettled.code, unsettled.message, file.name) if broken else facts)
             while len(self._looked) > _FACTS_KEPT:
                 self._looked.popitem(last=False)
-        return facts
+        return kept
 
 
 def _reader(files: Files) -> Reader:

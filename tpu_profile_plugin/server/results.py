@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tpu_profile_plugin
-from tpu_profile_plugin.errors import BadRequest, NoData, ProfileError
+from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, ProfileError
 from tpu_profile_plugin.logdir import HostFile
+from tpu_profile_plugin.logdir.files import changed, may_be_mapped, torn
 from tpu_profile_plugin.server.answer import Body
 from tpu_profile_plugin.server.catalog import Located
 from tpu_profile_plugin.server.flight import Flights
@@ -90,14 +91,31 @@ class Results:
                     self._memory.put(order.key, body)
             if body is not None:
                 return body
-        body, durable = self._csv(order, fresh) if order.csv else self._build(order)
-        body.stable = _unchanged(order)
+        before = torn()
+        try:
+            body, durable = self._csv(order, fresh) if order.csv else self._build(order)
+        except Exception as error:
+            of_content = not isinstance(error, ProfileError) or isinstance(error, (CorruptProfile, NoData))
+            if of_content and not self._held(order, before):
+                raise changed(order.hosts[0].name) from error  # the error is about bytes that are no more
+            raise
+        body.stable = self._held(order, before)
+        if not body.stable and (torn() != before or _was_mapped(order)):
+            raise changed(order.hosts[0].name)
         if body.stable:  # else the key may name other bytes than those that were read
             if body.kept:
                 self._memory.put(order.key, body)
             if durable and self._disk is not None:
                 self._disk.put(order.key, body)
         return body
+
+    def _held(self, order: Order, before: int) -> bool:
+        """Whether the files stayed as they were while something was made of them; if not, that is forgotten."""
+        if torn() == before and _unchanged(order):
+            return True
+        for file in order.hosts:
+            self._shelf.forget(file.identity)
+        return False
 
     def _build(self, order: Order) -> tuple[Body, bool]:
         from tpu_profile_plugin.tools.incomplete import header, marked
@@ -156,6 +174,12 @@ def _first_table(body: Body) -> Mapping[str, Any]:
     if not isinstance(value, dict) or "cols" not in value:
         raise BadRequest("This tool's answer is not a table, so there is no CSV of it.", parameter="tag")
     return value
+
+
+def _was_mapped(order: Order) -> bool:
+    """Whether bytes of a file that changed may be among those that were read before it did."""
+    local = order.located.address == ""
+    return local and any(may_be_mapped(file.size, file.mtime_ns) for file in order.hosts)
 
 
 def _unchanged(order: Order) -> bool:

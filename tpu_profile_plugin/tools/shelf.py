@@ -110,6 +110,11 @@ class Shelf:
             entry = self._entries.get(identity)
         return entry is not None and key in entry.values
 
+    def forget(self, identity: Hashable) -> None:
+        """Drops what is kept of a file."""
+        with self._lock:
+            self._entries.pop(identity, None)
+
     def bytes(self) -> int:
         """What is kept now, in bytes."""
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import mmap
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -53,7 +54,7 @@ def _array_size(array: Any, seen: set[int]) -> int:
 
 def _is_mapping(owner: Any) -> bool:
     base = getattr(owner, "obj", owner)  # a memoryview over an mmap
-    return type(base).__name__ == "mmap"
+    return isinstance(base, mmap.mmap)
 
 
 def _members(members: list[Any], seen: set[int]) -> int:

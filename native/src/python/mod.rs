@@ -4,6 +4,7 @@ mod buffers;
 mod data_forest;
 mod decode;
 mod groups;
+mod sigbus;
 mod steps;
 mod trace;
 
@@ -48,6 +49,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     data_forest::register(module)?;
     decode::register(module)?;
     groups::register(module)?;
+    sigbus::register(module)?;
     steps::register(module)?;
     trace::register(module)?;
     // PyO3 collects `__all__`; a private module needs none, and the stub would have to repeat it.

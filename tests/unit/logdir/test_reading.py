@@ -2,6 +2,8 @@
 
 import mmap
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -78,3 +80,40 @@ def test_a_pipe_in_its_place_does_not_block(tmp_path):
     with pytest.raises(Forbidden):
         logdir.read(file)
     assert time.monotonic() - began < 5
+
+
+CUT = """
+import faulthandler, os, sys
+if sys.argv[2] == "before":
+    faulthandler.enable()
+from tpu_profile_plugin.logdir import Logdir
+from tpu_profile_plugin.logdir.files import torn
+logdir = Logdir(sys.argv[1])
+data = logdir.read(logdir.run("s").hosts[0])
+assert (int(data.sum()), torn()) == (7 * len(data), 0)
+os.truncate(sys.argv[1] + "/plugins/profile/s/h.xplane.pb", 5000)
+assert int(data.sum()) == 7 * 5000, data.sum()
+assert torn() == 1
+again = logdir.read(logdir.run("s").hosts[0])
+assert (int(again.sum()), len(again), torn()) == (7 * 5000, 5000, 1)
+del data
+if sys.argv[2] != "never":
+    import mmap
+    with open(sys.argv[1] + "/other", "w+b") as file:
+        file.truncate(1 << 20)
+        other = mmap.mmap(file.fileno(), 0)
+        file.truncate(0)
+        print("goes down", flush=True)
+        other[5000]
+"""
+
+
+@pytest.mark.parametrize(("faulthandler", "ends"), [("never", 0), ("off", -7), ("before", -7)])
+def test_a_mapped_file_that_is_cut_off_reads_zeros_and_is_noticed(tmp_path, faulthandler, ends):
+    """A fault of anybody else's mapping goes where it would have gone."""
+    opened(tmp_path, b"\7" * (1 << 21))
+    command = [sys.executable, "-c", CUT, str(tmp_path), faulthandler]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == ends, done.stderr
+    assert done.stdout == ("goes down\n" if ends else "")
+    assert ("Fatal Python error: Bus error" in done.stderr) == (faulthandler == "before")
