@@ -1,5 +1,6 @@
 // Small readers and writers of the address bar that pages share.
 import type { UrlState } from "./page";
+import type { ToolInfo } from "./types";
 import { ALL_HOSTS } from "./types";
 
 export interface KeyStore {
@@ -27,4 +28,10 @@ export function toolPatch(tool: string, host: string | null, own: readonly strin
 /** A file name that every system takes. */
 export function fileNameOf(...parts: (string | null)[]): string {
   return parts.filter(Boolean).join("_").replace(/[^\w-]+/g, "_");
+}
+
+/** How many hosts stand behind a choice, all of them counted. */
+export function hostCount(tool: ToolInfo, host: string | null, hosts: readonly string[]): number {
+  if (host !== ALL_HOSTS && !hosts.includes(ALL_HOSTS)) return Math.max(1, hosts.length);
+  return Math.max(1, tool.host_names.filter((name) => name !== ALL_HOSTS).length);
 }

@@ -1,7 +1,7 @@
 // Shows the page of the chosen tool: loads its chunk, guards it, and explains when it cannot be shown.
 import type { PageModule, PageProps } from "../api/page";
 import { explain } from "../api/explain";
-import { ALL_HOSTS } from "../api/types";
+import { hostCount } from "../api/page_state";
 import { Boundary } from "../widgets/boundary";
 import { HowFar, Loading } from "../widgets/loading";
 import { Panel } from "../widgets/panel";
@@ -50,7 +50,7 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
 
 /** The page, with what is known of its requests while they run and after. */
 function Watching({ Page, ...props }: PageProps & Pick<PageModule, "Page">) {
-  const count = hostCount(props);
+  const count = hostCount(props.tool, props.host, props.hosts);
   const { client, far, leftOut } = useWatched(props.client, count);
   return (
     <HowFar.Provider value={far}>
@@ -58,10 +58,4 @@ function Watching({ Page, ...props }: PageProps & Pick<PageModule, "Page">) {
       <Page {...props} client={client} />
     </HowFar.Provider>
   );
-}
-
-/** How many hosts stand behind the choice. */
-function hostCount({ tool, host, hosts }: PageProps): number {
-  if (host !== ALL_HOSTS) return Math.max(1, hosts.length);
-  return Math.max(2, tool.host_names.filter((name) => name !== ALL_HOSTS).length);
 }

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { explain } from "../../api/explain";
 import type { PageModule, PageProps } from "../../api/page";
-import { fileNameOf, storeAt } from "../../api/page_state";
+import { fileNameOf, hostCount, storeAt } from "../../api/page_state";
 import { useKey } from "../../api/use_key";
 import { formatPercent, plural } from "../../base/format";
 import { Card } from "../../widgets/card";
@@ -33,7 +33,7 @@ function OpsPage({ run, tool, host, hosts, client, state }: PageProps) {
       </Panel>
     );
   }
-  if (answer.data === null) return <Loading what={`Adding up the ops of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data === null) return <Loading what={`Adding up the ops of ${plural(hostCount(tool, host, hosts), "host")}`} rows={20} />;
   if (answer.data.withoutIdle.ops.length === 0) {
     return <Panel tone="empty" title="No framework op was recorded" why="Neither the devices nor the hosts of this profile ran an op of TensorFlow or JAX that the profiler knows." todo={["Choose another host or session on the left.", "Profile while the program is running, for longer."]} />;
   }

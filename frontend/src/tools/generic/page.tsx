@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { explain } from "../../api/explain";
 import type { PageModule, PageProps, UrlState } from "../../api/page";
+import { hostCount } from "../../api/page_state";
 import { readTable, tablesOf } from "../../api/table";
 import type { DataTable } from "../../api/types";
 import { plural } from "../../base/format";
@@ -44,7 +45,7 @@ function GenericPage(props: PageProps) {
       </Panel>
     );
   }
-  if (answer.data === null) return <Loading what={`Computing ${tool.title} from ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data === null) return <Loading what={`Computing ${tool.title} from ${plural(hostCount(tool, host, hosts), "host")}`} rows={20} />;
   if (tables === null) return <NotATable {...props} href={client.url("data", params)} />;
   return <Tables {...props} tables={tables} />;
 }

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { explain } from "../../api/explain";
 import { opRequest } from "../../api/op_request";
 import type { PageModule, PageProps } from "../../api/page";
-import { fileNameOf } from "../../api/page_state";
+import { fileNameOf, hostCount } from "../../api/page_state";
 import { useKey } from "../../api/use_key";
 import { formatPercent, plural } from "../../base/format";
 import { firstColumns, hiding } from "../../base/table_rows";
@@ -33,7 +33,7 @@ function HloPage(page: PageProps) {
       </Panel>
     );
   }
-  if (answer.data === null) return <Loading what={`Computing the HLO ops of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data === null) return <Loading what={`Computing the HLO ops of ${plural(hostCount(tool, host, hosts), "host")}`} rows={20} />;
   if (answer.data.table.rowCount === 0) {
     const nameless = !answer.data.notes.onCpu && all === null && tool.params.some(({ name }) => name === "unattributed");
     return (

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { explain } from "../../api/explain";
 import type { PageModule, PageProps } from "../../api/page";
-import { fileNameOf, storeAt, toolPatch } from "../../api/page_state";
+import { fileNameOf, hostCount, storeAt, toolPatch } from "../../api/page_state";
 import type { RunInfo } from "../../api/types";
 import { plural } from "../../base/format";
 import { stepChart } from "../../base/steps";
@@ -35,7 +35,7 @@ function InputPage({ run, tool, host, hosts, client, state }: PageProps) {
       </Panel>
     );
   }
-  if (answer.data === null) return <Loading what={`Analysing the input of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data === null) return <Loading what={`Analysing the input of ${plural(hostCount(tool, host, hosts), "host")}`} rows={20} />;
   const file = fileNameOf("input", run, host);
   const parts = { data: answer.data, file, state };
   const openTfData = known ? (): void => state.set(toolPatch(TF_DATA, host, []), "push") : null;

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { explain } from "../../api/explain";
 import { opRequest } from "../../api/op_request";
 import type { PageModule, PageProps } from "../../api/page";
-import { fileNameOf } from "../../api/page_state";
+import { fileNameOf, hostCount } from "../../api/page_state";
 import { useKey } from "../../api/use_key";
 import { plural } from "../../base/format";
 import { topSlices } from "../../base/slices";
@@ -30,7 +30,7 @@ function KernelPage(page: PageProps) {
       </Panel>
     );
   }
-  if (answer.data === null) return <Loading what={`Reading the kernels of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data === null) return <Loading what={`Reading the kernels of ${plural(hostCount(tool, host, hosts), "host")}`} rows={20} />;
   if (answer.data.table.rowCount === 0) {
     return (
       <Panel

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { explain } from "../../api/explain";
 import { opRequest } from "../../api/op_request";
 import type { PageModule, PageProps } from "../../api/page";
-import { fileNameOf } from "../../api/page_state";
+import { fileNameOf, hostCount } from "../../api/page_state";
 import { formatPercent, plural } from "../../base/format";
 import { Loading } from "../../widgets/loading";
 import { Panel } from "../../widgets/panel";
@@ -35,7 +35,7 @@ function OpProfilePage(page: PageProps) {
       </Panel>
     );
   }
-  if (answer.data === null) return <Loading what={`Computing the op profile of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data === null) return <Loading what={`Computing the op profile of ${plural(hostCount(tool, host, hosts), "host")}`} rows={20} />;
   if (answer.data.busy.timePs <= 0) return <NoOps profile={answer.data} onAll={() => change({ unattributed: true })} asked={view.unattributed} />;
   return <Profile profile={answer.data} view={view} change={change} fileName={fileNameOf("op_profile", run, host)} />;
 }

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { explain } from "../../api/explain";
 import type { PageModule, PageProps } from "../../api/page";
-import { fileNameOf, toolPatch } from "../../api/page_state";
+import { fileNameOf, hostCount, toolPatch } from "../../api/page_state";
 import type { RunInfo } from "../../api/types";
 import { useKey } from "../../api/use_key";
 import { plural } from "../../base/format";
@@ -52,7 +52,7 @@ function OverviewPage(page: PageProps) {
       </Panel>
     );
   }
-  if (answer.data === null) return <Loading what={`Computing the overview of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data === null) return <Loading what={`Computing the overview of ${plural(hostCount(tool, host, hosts), "host")}`} rows={20} />;
   const fileName = fileNameOf("overview", run, host);
   const open: PartProps["open"] = (id, more = {}) => state.set(toolPatch(id, host, OWN_KEYS, more), "push");
   return <Sheet page={page} overview={answer.data} tools={tools} open={open} fileName={fileName} />;

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { explain } from "../../api/explain";
 import type { PageModule, PageProps } from "../../api/page";
-import { fileNameOf } from "../../api/page_state";
+import { fileNameOf, hostCount } from "../../api/page_state";
 import { useKey } from "../../api/use_key";
 import { plural } from "../../base/format";
 import { Callouts } from "../../widgets/callouts";
@@ -31,7 +31,7 @@ function PodPage({ run, tool, host, hosts, client, state }: PageProps) {
       </Panel>
     );
   }
-  if (answer.data === null) return <Loading what={`Comparing the workers of ${plural(Math.max(1, hosts.length), "host")}`} rows={16} />;
+  if (answer.data === null) return <Loading what={`Comparing the workers of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />;
   if (answer.data.steps.length === 0) {
     return (
       <div class="sheet"><div class="sheet-body">

@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { explain } from "../../api/explain";
 import { opRequest } from "../../api/op_request";
 import type { PageModule, PageProps } from "../../api/page";
-import { fileNameOf } from "../../api/page_state";
+import { fileNameOf, hostCount } from "../../api/page_state";
 import { useKey } from "../../api/use_key";
 import { formatQuantity, plural } from "../../base/format";
 import { firstColumns, hiding, pickRows } from "../../base/table_rows";
@@ -36,7 +36,7 @@ function RooflinePage(page: PageProps) {
       </Panel>
     );
   }
-  if (answer.data === null) return <Loading what={`Computing the roofline of ${plural(Math.max(1, hosts.length), "host")}`} rows={20} />;
+  if (answer.data === null) return <Loading what={`Computing the roofline of ${plural(hostCount(tool, host, hosts), "host")}`} rows={20} />;
   if (answer.data.points.length === 0) {
     return (
       <Panel
