@@ -1,0 +1,79 @@
+// Takes the pictures of docs/ and the README: `npm run screenshots [name ...]` after `scripts/setup`.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import path from "node:path";
+import * as h from "./harness.js";
+
+const PICTURES = path.join(h.ROOT, "docs", "images");
+const BUILT = "2026_11_20_10_00_00";
+const first = (...parts) => readdirSync(path.join(...parts, "plugins", "profile"))[0];
+const demo = (run) => ["demo", `${run}/${first(h.DEMO, run)}`];
+const steps = (run) => ["steps", `${run}/${BUILT}`];
+const ops = (run) => ["ops", `${run}/1`];
+
+/** The timeline with one step found and selected. */
+async function findStep(tab) {
+  await h.until("drawn boxes", () => tab.frame().evaluate(() => window.__timeline?.boxesDrawn > 20));
+  await h.click(tab, 'input[placeholder^="Find events"]');
+  await tab.page.keyboard.type("train 4");
+  await h.shows(tab, "1 match");
+  await tab.page.keyboard.press("Enter");
+  await h.until("a selection", () => tab.frame().evaluate(() => window.__timeline.selection[0]?.name?.startsWith("train")));
+}
+
+const opened = (text) => (tab) => h.shows(tab, text);
+
+// name -> [which logdir, run], tool, what to wait for or do.
+const WANTED = {
+  overview_page: [steps("pod"), "overview_page", opened("Performance summary")],
+  input_pipeline_analyzer: [steps("pod"), "input_pipeline_analyzer", opened("Device step time")],
+  pod_viewer: [steps("pod"), "pod_viewer", opened("Selected step")],
+  inference_profile: [steps("serving"), "inference_profile", opened("Request level analysis")],
+  framework_op_stats: [steps("gpu"), "framework_op_stats", opened("Include IDLE")],
+  op_profile: [demo("jax_mlp"), "op_profile", opened("Order by")],
+  hlo_stats: [demo("jax_mlp"), "hlo_stats", opened("CSV")],
+  roofline_model: [ops("tpu"), "roofline_model", opened("CSV")],
+  kernel_stats: [ops("gpu"), "kernel_stats", opened("CSV")],
+  trace_viewer: [demo("jax_mlp"), "trace_viewer@", findStep],
+  memory_profile: [demo("tf_input"), "memory_profile", opened("Peak")],
+  memory_viewer: [demo("jax_mlp"), "memory_viewer", opened("Peak")],
+  graph_viewer: [demo("jax_mlp"), "graph_viewer", opened("DOT")],
+  tf_data_bottleneck_analysis: [["tf_data", null], "tf_data_bottleneck_analysis", opened(/[Bb]ottleneck/)],
+};
+
+/** The logdirs the pictures are of; those typed in are built anew. */
+async function servers(work) {
+  const own = path.join(h.ROOT, ".venv/bin/python");
+  const python = existsSync(own) ? own : "python3";
+  const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
+  const places = { demo: h.DEMO, tf_data: path.join(h.ROOT, "tests", "profiles", "tf_data_221") };
+  for (const [name, builder] of [["steps", "builders.step_profiles"], ["ops", "builders.op_profiles"]]) {
+    places[name] = path.join(work.directory, name);
+    execFileSync(python, ["-m", builder, places[name]], options);
+  }
+  const running = {};
+  for (const [name, place] of Object.entries(places)) running[name] = await h.startTensorBoard(place);
+  return running;
+}
+
+const only = process.argv.slice(2);
+const work = h.temporaryDirectory();
+const running = await servers(work);
+const browser = await h.launch(h.BROWSERS[0]);
+mkdirSync(PICTURES, { recursive: true });
+try {
+  for (const [name, [[where, known], tool, ready]] of Object.entries(WANTED)) {
+    if (only.length > 0 && !only.includes(name)) continue;
+    const run = known ?? (await (await fetch(`${running[where].url}data/plugin/profile/runs`)).json())[0];
+    const query = `run=${encodeURIComponent(run)}&tool=${encodeURIComponent(tool)}`;
+    const tab = await h.openProfile(browser, running[where], { query });
+    await ready(tab);
+    await h.pause(2000); // what glides, fades or loads later
+    await tab.page.screenshot({ path: path.join(PICTURES, `${name}.webp`), type: "webp", quality: 75 });
+    await tab.page.close();
+  }
+} finally {
+  await browser.close();
+  for (const server of Object.values(running)) await server.stop();
+  work.remove();
+}
