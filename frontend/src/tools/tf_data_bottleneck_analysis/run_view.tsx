@@ -17,8 +17,9 @@ import { IteratorFacts } from "./iterator_facts";
 import { Legend } from "./legend";
 import { iteratorsTable } from "./model";
 import { RunPickers, chooseRank } from "./pickers";
-import { Strip, wholeWindow } from "./strip";
-import type { Window } from "./strip";
+import { Strip } from "./strip";
+import { wholeWindow } from "./strip_rows";
+import type { Window } from "./strip_rows";
 import { drawnNodes } from "./tree";
 import type { Analysis, Pipeline, Run } from "./types";
 
@@ -66,10 +67,10 @@ function useLast(data: Run | null, key: string): Run | null {
   return data ?? (held?.key === key ? held.data : null);
 }
 
-/** "from,to" in picoseconds. */
-function readRange(text: string | null): Window | null {
+/** "from,to" in picoseconds; null for what lies outside of the run. */
+function readRange(text: string | null, [begin, end]: Window): Window | null {
   const [from, to] = (text ?? "").split(",").map(Number);
-  return from !== undefined && to !== undefined && Number.isFinite(from) && to > from ? [from, to] : null;
+  return from !== undefined && to !== undefined && Number.isFinite(from) && to > from && from < end && to > begin ? [from, to] : null;
 }
 
 interface ShownProps {
@@ -85,13 +86,13 @@ function Shown({ page, pipeline, data, traceHost }: ShownProps) {
   const [asTable, setAsTable] = useState(false);
   const iterator = useKey(state, "iterator");
   const range = useKey(state, "range");
-  const zoom = useMemo(() => readRange(range), [range]);
+  const zoom = useMemo(() => readRange(range, wholeWindow(data)), [range, data]);
   const drawn = useMemo(() => drawnNodes(data.nodes, opened), [data, opened]);
-  const selected = iterator === null ? -1 : drawn.findIndex((node) => node.folded === 0 && node.id === iterator);
+  const selected = iterator === null ? -1 : drawn.findIndex(({ id }) => id === iterator);
   const store = useMemo(() => storeAt(state, "t2"), [state]);
   const table = useMemo(() => iteratorsTable(data), [data]);
   const file = fileNameOf("tf_data", run, pipeline.host, pipeline.name, `rank_${data.rank}`);
-  const select = (at: number): void => state.set({ iterator: drawn[at]?.folded === 0 ? (drawn[at]?.id ?? null) : null }, "replace");
+  const select = (at: number): void => state.set({ iterator: drawn[at]?.id ?? null }, "replace");
   const worst = drawn.findIndex(({ role }) => role === 2);
   const openTrace = ([begin, end]: Window): void => {
     const threads = [...new Set(data.threads.map(({ pid, tid }) => `${pid}.${tid}`))].slice(0, MOST_PINNED);

@@ -47,6 +47,20 @@ export function extent(run: { beginPs: number; durationPs: number; spans: Spans 
   return { begin, end };
 }
 
+/** First and last moment that is shown. */
+export type Window = readonly [number, number];
+
+/** Room beside what ran, as a share of it, so that its ends are seen. */
+const ROOM = 0.02;
+const LEAST_ROOM_PS = 1000;
+
+/** All of the run with some room. */
+export function wholeWindow(run: Parameters<typeof extent>[0]): Window {
+  const { begin, end } = extent(run);
+  const room = Math.max(LEAST_ROOM_PS, (end - begin) * ROOM);
+  return [Math.max(0, begin - room), end + room];
+}
+
 /** SVG path data of a row's bars that are in sight and wanted; `top` is the upper edge of the row. */
 export function barsPath(row: StripRow, { beginPs, durationPs }: Spans, scale: TimeScale, top: number, wanted: (span: number) => boolean = () => true): string {
   const height = (ROW_PX - 4) / row.laneCount;

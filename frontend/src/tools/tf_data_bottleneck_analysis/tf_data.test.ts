@@ -5,8 +5,8 @@ import { NODE_HEIGHT, NODE_WIDTH, edgePath, layOut, treeOf } from "./layout";
 import { advices, choosePipeline, headline, iteratorsTable, nameParts, nodeLines, nodeWords, pipelinesTable, sinceBegin, slowest } from "./model";
 import { neighbour } from "./moves";
 import { chooseRank } from "./pickers";
-import { wholeWindow } from "./strip";
-import { barsPath, extent, spanAt, stripRows } from "./strip_rows";
+import { EVERYTHING, tiles, within } from "./sight";
+import { barsPath, extent, spanAt, stripRows, wholeWindow } from "./strip_rows";
 import { answer, runAnswer } from "./testing";
 import { drawnNodes } from "./tree";
 import type { IteratorNode } from "./types";
@@ -139,6 +139,14 @@ describe("the tree", () => {
     const to = (key: string, at: number): string | null => { const next = neighbour(key, at, drawn, layout); return next === null ? null : (drawn[next]?.id ?? ""); };
     expect([to("ArrowDown", -1), to("ArrowDown", 0), to("ArrowRight", 1), to("ArrowLeft", 2), to("ArrowUp", 3), to("ArrowUp", 0), to("b", 3), to("Home", 3), to("End", 0), to("x", 0)])
       .toEqual(["a", "a", "b", "a", "b", null, "a", "r", "c", null]);
+  });
+});
+
+describe("what is in sight", () => {
+  it("is rounded outwards, a tile more on every side", () => {
+    const sight = tiles(310, 0, 500, 299);
+    expect(sight).toEqual({ left: 0, top: -300, right: 1200, bottom: 600 });
+    expect([within(sight, -100, 0, 0, 10), within(sight, -100, 0, 1, 10), within(sight, 1200, 0, 1300, 10), within(EVERYTHING, 1e9, 1e9, 2e9, 2e9)]).toEqual([false, true, false, true]);
   });
 });
 

@@ -87,6 +87,8 @@ it("writes cells for people", () => {
 
 it("starts wide enough for the label, never too wide", () => {
   expect(startWidth(column("name", "string", ["x".repeat(400)]))).toBe(360);
+  // "demo-host" is shown whole: nine characters of 7 px, an eighth wider, and the padding.
+  expect(startWidth(column("h", "string", ["demo-host"]))).toBe(93);
   expect(startWidth(column("n", "number", [1]))).toBe(64);
 });
 

@@ -7,7 +7,7 @@ import { storeReactivityBindings } from "@tanstack/table-core/store-reactivity-b
 import { formatQuantity } from "../../base/format";
 import { ranks } from "../../base/table_data";
 import type { Cell, TableColumn, TableData } from "../../base/table_data";
-import { charWidth } from "./char_width";
+import { WIDEST, charWidth } from "./char_width";
 import { headerText } from "./csv";
 import { compileFilter, countMatches } from "./filter";
 import type { RowTest } from "./filter";
@@ -64,7 +64,9 @@ export function startWidth(column: TableColumn): number {
   for (let row = 0; row < column.values.length; row += step) {
     longest = Math.max(longest, cellText(column, column.values[row]).length);
   }
-  return Math.round(Math.min(MAX_START_WIDTH, Math.max(64, Math.min(label, MAX_LABEL_WIDTH), longest * charWidth() + 22)));
+  // A text that fits when it is as wide as texts get need not be cut.
+  const widest = column.kind === "string" ? WIDEST : 1;
+  return Math.round(Math.min(MAX_START_WIDTH, Math.max(64, Math.min(label, MAX_LABEL_WIDTH), longest * charWidth() * widest + 22)));
 }
 
 /** What the core holds per row: the index into the columns. */

@@ -2,13 +2,11 @@
 import { Component } from "preact";
 import { cutMiddle, formatExact } from "../../base/format";
 import type { TableColumn } from "../../base/table_data";
-import { charWidth } from "./char_width";
+import { WIDEST, charWidth } from "./char_width";
 import { cellText } from "./model";
 import { ROW_PX } from "./use_rows";
 
 const PADDING_PX = 16;
-/** Texts full of digits or capitals are wider than the mean. */
-const WIDEST = 1.12;
 
 interface Props {
   id: string;
