@@ -239,6 +239,15 @@ def hlo_program(data: NDArray[np.uint8], proto: int) -> dict[str, Any]:
 def hlo_buffers(data: NDArray[np.uint8], proto: int) -> dict[str, Any]:
     """The buffer assignment of the HloProto at a text value; names of the columns as in analysis/buffers.py."""
 
+def heap_replay(
+    buffers: int, kind: NDArray[np.uint8], buffer: NDArray[np.int64], canonical: NDArray[np.int64]
+) -> tuple[_U32, NDArray[np.int8], list[_U32], list[_U32]]:
+    """Replays heap events about buffers numbered from 0: (storage, change) per event, held storage, spans of buffers.
+
+    `change` times the storage's size moves at an event. Held storage is (buffer shown, first event, event that frees
+    it), in the order in which it came into use; a span is (buffer, first event, last event).
+    """
+
 # ---- groups.rs
 
 @final
@@ -464,6 +473,11 @@ def core_ops(
     NDArray[np.int64],
 ]:
     """One op line: sums per row (occurrences, time, own, least), spans on both clocks, begins and ends of work."""
+
+def line_contents(
+    start: NDArray[np.int64], begin: NDArray[np.int64], duration: NDArray[np.int64], row: NDArray[np.uint32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Per line (start has one more): first begin, last end, time covered, number of different rows; 0 if empty."""
 
 def covered(begin: NDArray[np.int64], duration: NDArray[np.int64]) -> int:
     """Time covered by at least one interval."""

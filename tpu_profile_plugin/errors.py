@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -53,6 +55,16 @@ class CorruptProfile(ProfileError):
 
     code = "corrupt_profile"
     status = 422
+
+
+@contextmanager
+def in_file(name: str) -> Iterator[None]:
+    """Within it, a CorruptProfile that does not say which file is damaged says `name`."""
+    try:
+        yield
+    except CorruptProfile as error:
+        error.details.setdefault("file", name)
+        raise
 
 
 class NoData(ProfileError):

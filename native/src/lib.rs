@@ -8,6 +8,7 @@ const _: () = assert!(usize::BITS >= 64);
 
 pub mod buffers;
 pub mod columns;
+pub mod contents;
 pub mod core_ops;
 pub mod cover;
 pub mod data_forest;
@@ -15,6 +16,7 @@ pub mod error;
 pub mod expand;
 pub mod forest;
 pub mod gather;
+pub mod heap;
 pub mod hlo;
 mod ids;
 pub mod memory;

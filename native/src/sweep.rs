@@ -10,7 +10,7 @@ pub fn covered(begin: &[i64], duration: &[i64]) -> i64 {
     let (mut total, mut reach) = (0i64, i64::MIN);
     for (b, e) in spans {
         if e > reach {
-            total = total.saturating_add(e.saturating_sub(b.max(reach)));
+            total = total.saturating_add(e.saturating_sub(b.max(reach)).max(0));
             reach = e;
         }
     }
@@ -43,11 +43,11 @@ pub fn own_by_priority(group: &Group, all: &mut [i64], inside: &mut [i64]) {
     let mut active = vec![0u32; all.len()];
     let (mut highest, mut since) = (0usize, points.first().map_or(0, |p| p.0));
     for (time, is_begin, priority) in points {
-        all[highest] += time - since;
+        all[highest] = all[highest].saturating_add(time.saturating_sub(since));
         let part = time.min(to).saturating_sub(since.max(from)).max(0);
         if highest != 0 {
-            inside[highest] += part;
-            left -= part;
+            inside[highest] = inside[highest].saturating_add(part);
+            left = left.saturating_sub(part);
         }
         since = time;
         let p = priority as usize;
@@ -61,7 +61,7 @@ pub fn own_by_priority(group: &Group, all: &mut [i64], inside: &mut [i64]) {
             }
         }
     }
-    inside[0] += left;
+    inside[0] = inside[0].saturating_add(left.max(0));
 }
 
 #[cfg(test)]
@@ -72,6 +72,8 @@ mod tests {
     fn covers_overlapping_nested_and_unsorted_spans_once() {
         assert_eq!(covered(&[20, 0, 5, 6], &[5, 10, 10, 1]), 20);
         assert_eq!(covered(&[], &[]), 0);
+        assert_eq!(covered(&[10, 3], &[-5, -9]), 0);
+        assert_eq!(covered(&[i64::MIN, 0], &[i64::MAX, i64::MAX]), i64::MAX);
     }
 
     fn sweep(spans: &[(i64, i64, u8)], window: (i64, i64)) -> (Vec<i64>, Vec<i64>) {
@@ -93,6 +95,13 @@ mod tests {
     #[test]
     fn an_empty_group_is_unknown_time() {
         assert_eq!(sweep(&[], (5, 25)), (vec![0; 4], vec![20, 0, 0, 0]));
+    }
+
+    #[test]
+    fn spans_longer_than_time_do_not_wrap() {
+        let (all, inside) = sweep(&[(i64::MIN, i64::MAX, 1), (0, 5, 2)], (i64::MIN, i64::MAX));
+        assert_eq!((all[1], all[2]), (i64::MAX, 5));
+        assert!(inside.iter().all(|&time| time >= 0));
     }
 
     #[test]

@@ -325,7 +325,7 @@ impl Json<'_> {
                     self.at += 1;
                     return Ok(());
                 }
-                Some(b'\\') => self.at += 2,
+                Some(b'\\') => self.at = (self.at + 2).min(self.text.len()),
                 Some(_) => self.at += 1,
                 None => return Err(self.error()),
             }
@@ -518,6 +518,8 @@ mod tests {
             ("{\"traceEvents\":[{\"ts\":}]}", Problem::Syntax, 22),
             ("{\"traceEvents\":[{\"name\":\"abc", Problem::Truncated, 28),
             ("[}", Problem::Syntax, 1),
+            ("[\"\\", Problem::Syntax, 1),
+            ("[{\"\\", Problem::Truncated, 4),
         ] {
             let error = to_space(text.as_bytes()).expect_err(text);
             assert_eq!((error.problem, error.offset), (problem, offset), "{text}");

@@ -74,6 +74,27 @@ class Buffers:
         """Row of the logical buffer with an id."""
         return dict(zip(self.columns["id"].tolist(), range(len(self.columns["id"])), strict=True))
 
+    def rows(self, ids: Ints) -> Ints:
+        """Row of the logical buffer with each id, of several the last; -1 where there is none."""
+        order, own = self._by_id
+        if not len(own):
+            return np.full(len(ids), -1)
+        place = np.maximum(np.searchsorted(own, ids, side="right") - 1, 0)
+        return np.where(own[place] == ids, order[place], -1)
+
+    @cached_property
+    def _by_id(self) -> tuple[Ints, Ints]:
+        ids = self.columns["id"]
+        order = np.argsort(ids, kind="stable")
+        return order, ids[order]
+
+    def unpadded(self, rows: Ints) -> Ints:
+        """Bytes without padding by row; 0 for rows that are not among `rows`."""
+        found = np.zeros(max(1, len(self.columns["id"])), dtype=np.int64)
+        for row in rows.tolist():
+            found[row] = self.shape(row).unpadded
+        return found
+
     def _flag(self, bits: int) -> Marks:
         marks: Marks = (self.columns["allocation_flags"] & bits) != 0
         return marks

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tpu_profile_plugin import _native
+
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
 
@@ -43,39 +45,8 @@ def contents(space: XSpace) -> tuple[PlaneContents, ...]:
 def plane_contents(plane: Plane) -> PlaneContents:
     """The contents of one plane."""
     start = np.asarray(plane.lines.event_start, dtype=np.int64)
-    count = len(start) - 1
     stat_start = np.asarray(plane.events.stats.start, dtype=np.int64)
-    begin, end, busy, names = (np.zeros(count, dtype=np.int64) for _ in range(4))
-    for line in range(count):
-        first, last = int(start[line]), int(start[line + 1])
-        if first == last:
-            continue
-        begins = plane.events.begin_ps[first:last]
-        ends = begins + plane.events.duration_ps[first:last]
-        begin[line] = begins.min()
-        end[line] = ends.max()
-        busy[line] = covered_ps(begins, ends)
-        names[line] = distinct(plane.events.metadata[first:last])
+    events = plane.events
+    begin, end, busy, names = _native.line_contents(start, events.begin_ps, events.duration_ps, events.metadata)
     shown = tuple(d or n for d, n in zip(plane.lines.display_name, plane.lines.name, strict=True))
     return PlaneContents(plane.name, shown, np.diff(start), names, np.diff(stat_start[start]), begin, end, busy)
-
-
-def covered_ps(begins: Ints, ends: Ints) -> int:
-    """Length of the union of the intervals [begin, end), in any order, in ps."""
-    if len(begins) == 0:
-        return 0
-    if not bool(np.all(begins[:-1] <= begins[1:])):
-        order = np.argsort(begins, kind="stable")
-        begins, ends = begins[order], ends[order]
-    reach = np.maximum.accumulate(ends)
-    # What an interval adds is its part beyond everything that began before it.
-    added = ends[1:] - np.maximum(begins[1:], reach[:-1])
-    return int(ends[0] - begins[0]) + int(np.maximum(added, 0).sum())
-
-
-def distinct(values: np.ndarray[Any, Any]) -> int:
-    """How many different small non-negative numbers there are."""
-    top = int(values.max()) + 1
-    if top > 8 * len(values):
-        return len(np.unique(values))
-    return int(np.count_nonzero(np.bincount(values, minlength=top)))

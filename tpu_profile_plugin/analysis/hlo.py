@@ -24,13 +24,13 @@ class Program:
     of operands and of called computations), message and shape (text values of the whole instruction and of its shape);
     per computation: computation_id, computation_root, computation_is_fusion, computation_start; per stack frame:
     frame_line, frame_column, frame_parent. Texts are properties. `problem` says why a program that does not decode is
-    empty.
+    empty, and at which byte of the file.
     """
 
     space: XSpace
     module: HloModule
     columns: Mapping[str, Any]
-    problem: str | None = None
+    problem: tuple[str, int] | None = None
 
     @property
     def program_id(self) -> int:
@@ -168,4 +168,5 @@ def _decode(space: XSpace, module: HloModule) -> Program:
         return Program(space, module, _native.hlo_program(space.data, module.proto))
     except _native.DecodeError as error:
         empty = _native.hlo_program(np.zeros(1, dtype=np.uint8), 0)
-        return Program(space, module, empty, problem=str(error.args[0]))
+        message, offset = error.args
+        return Program(space, module, empty, problem=(message, offset))

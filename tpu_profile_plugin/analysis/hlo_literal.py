@@ -36,7 +36,9 @@ def literal_text(literal: bytes) -> str:
 
 def _floats(number: int, value: bytes) -> list[str]:
     """Texts of the numbers in raw bytes, each as short as it can be at its precision."""
-    raw = np.frombuffer(value, _RAW[number])
+    # What is behind the last whole number of a damaged constant is not one.
+    whole = len(value) - len(value) % np.dtype(_RAW[number]).itemsize
+    raw = np.frombuffer(value[:whole], _RAW[number])
     if number == _BF16:
         raw = (raw.astype(np.uint32) << 16).view(np.float32)
     return [str(x).removesuffix(".0") for x in raw]

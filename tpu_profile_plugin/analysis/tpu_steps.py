@@ -99,7 +99,8 @@ def group_lines(plane: Plane, line: int, group: Ints, steps: Steps | None) -> No
             continue
         at = _native.overlapping(begin, duration, events.begin_ps[rows], events.duration_ps[rows])
         if other == line:
-            own = _handed_on(own, at.astype(np.int64))
+            alone = at == _NONE  # a run that ends before it begins overlaps not even itself
+            own = _handed_on(own, np.where(alone, np.arange(len(own)), at.astype(np.int64)))
         with_none = np.append(own, ABSENT)
         found = with_none[np.where(at == _NONE, len(own), at)]
         np.copyto(group[rows], found, where=found >= 0)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.analysis.hlo_source import source_of
 from tpu_profile_plugin.analysis.memory_layout import VECTOR_SPACE, Block, MemoryLayout, PeakBuffer, by_size
+from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.tools.block_drawing import drawing
-from tpu_profile_plugin.tools.modules import PARAMS, chosen_program, no_modules
+from tpu_profile_plugin.tools.modules import PARAMS, chosen, no_modules
 from tpu_profile_plugin.tools.payload import Json, Payload, Raw
 from tpu_profile_plugin.tools.tool import HostChoice, Param, Tool
 
@@ -27,8 +28,9 @@ _PALETTE = (
 
 def build(inputs: Inputs) -> Payload:
     """The original's JSON; fields that are zero or empty are left out, as there. `module` is ours: the full name."""
-    program = chosen_program(inputs)
-    layout = MemoryLayout(program, inputs.integer("memory_space"))
+    host, program = chosen(inputs)
+    with in_file(host.file):
+        layout = MemoryLayout(program, inputs.integer("memory_space"))
     names = {
         "module": program.module.name,
         "moduleName": program.module.name.rpartition("(")[0],

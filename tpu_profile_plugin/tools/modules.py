@@ -48,7 +48,13 @@ def chosen_program(inputs: Inputs) -> Program:
       NoData: no chosen host has any module.
       CorruptProfile: the module does not decode.
     """
-    return _decoded(*_find(inputs))
+    return chosen(inputs)[1]
+
+
+def chosen(inputs: Inputs) -> tuple[HostProfile, Program]:
+    """The same, with the host whose file holds it."""
+    host, program_id = _find(inputs)
+    return host, _decoded(host, program_id)
 
 
 def program_with(inputs: Inputs, node: str) -> Program:
@@ -71,8 +77,9 @@ def _decoded(host: HostProfile, program_id: int) -> Program:
     program = programs_of(host).program(program_id)
     assert program is not None
     if program.problem is not None:
+        message, offset = program.problem
         raise errors.CorruptProfile(
-            f"The HLO module {program.module.name} does not decode: {program.problem}", file=host.file
+            f"The HLO module {program.module.name} does not decode: {message}", file=host.file, offset=offset
         )
     return program
 

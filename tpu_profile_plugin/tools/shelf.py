@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.tools.sizes import size_of
 
 if TYPE_CHECKING:
@@ -22,11 +22,8 @@ _SPACE, _METADATA = object(), object()
 
 def _named(file: str, decode: Callable[[], XSpace]) -> XSpace:
     """What `decode` gives; its error says which file is broken."""
-    try:
+    with in_file(file):
         return decode()
-    except CorruptProfile as error:
-        error.details.setdefault("file", file)
-        raise
 
 
 class _Entry:

@@ -8,8 +8,14 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let options = Options { threads: 1, keep: None, events: true, picks: &[] };
     let first = decode(data, 0, options);
-    assert_eq!(first, decode(data, 0, Options { threads: 2, ..options }));
-    let Ok(space) = first else { return };
+    // Threads cost more than the decoding of small inputs; some are enough.
+    if data.len() % 16 == 0 {
+        assert_eq!(first, decode(data, 0, Options { threads: 2, ..options }));
+    }
+    let space = match first {
+        Ok(space) => space,
+        Err(error) => return assert!(error.offset <= data.len() as u64),
+    };
     for plane in &space.planes {
         assert!(plane.events.metadata.iter().all(|&row| (row as usize) < plane.event_metadata.id.len()));
         for stats in [&plane.events.stats, &plane.event_metadata.stats, &plane.stats] {

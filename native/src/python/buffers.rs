@@ -1,10 +1,12 @@
-//! The buffer assignment of an HLO program, handed over as columns.
+//! The buffer assignment of an HLO program, handed over as columns, and the replay of its heap.
 
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::buffers::{self, Assignment};
+use crate::error::Error;
+use crate::heap;
 
 use super::without_gil;
 
@@ -30,6 +32,38 @@ fn hlo_buffers<'py>(py: Python<'py>, data: PyReadonlyArray1<'py, u8>, proto: u64
     Ok(out)
 }
 
+type Column<'py, T> = Bound<'py, PyArray1<T>>;
+
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "columns of three tables")]
+fn heap_replay<'py>(
+    py: Python<'py>,
+    buffers: usize,
+    kind: PyReadonlyArray1<'py, u8>,
+    buffer: PyReadonlyArray1<'py, i64>,
+    canonical: PyReadonlyArray1<'py, i64>,
+) -> PyResult<(Column<'py, u32>, Column<'py, i8>, [Column<'py, u32>; 3], [Column<'py, u32>; 3])> {
+    let (kind, buffer, canonical) = (kind.as_slice()?, buffer.as_slice()?, canonical.as_slice()?);
+    let heap::Replay { storage, change, held, spans } = without_gil(py, || {
+        if buffer.len() != kind.len() || canonical.len() != kind.len() {
+            return Err(Error::argument("columns of different length"));
+        }
+        if buffers.max(kind.len()) >= u32::MAX as usize {
+            return Err(Error::argument("too many buffers"));
+        }
+        Ok(heap::replay(buffers, kind, buffer, canonical))
+    })?;
+    macro_rules! column {
+        ($list:ident, $field:ident) => {
+            $list.iter().map(|one| one.$field).collect::<Vec<u32>>().into_pyarray(py)
+        };
+    }
+    let held = [column!(held, shown), column!(held, begin), column!(held, end)];
+    let spans = [column!(spans, buffer), column!(spans, first), column!(spans, last)];
+    Ok((storage.into_pyarray(py), change.into_pyarray(py), held, spans))
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(hlo_buffers, module)?)
+    module.add_function(wrap_pyfunction!(hlo_buffers, module)?)?;
+    module.add_function(wrap_pyfunction!(heap_replay, module)?)
 }

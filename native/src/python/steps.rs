@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::core_ops::{ClockStats, OpLine};
 use crate::error::{Error, Result};
-use crate::{self_time, sweep};
+use crate::{contents, self_time, sweep};
 
 use super::without_gil;
 
@@ -127,6 +127,25 @@ fn core_ops<'py>(
 }
 
 #[pyfunction]
+#[expect(clippy::type_complexity, reason = "four columns")]
+fn line_contents<'py>(
+    py: Python<'py>,
+    start: Ints<'py>,
+    begin: Ints<'py>,
+    duration: Ints<'py>,
+    row: PyReadonlyArray1<'py, u32>,
+) -> PyResult<(OutInts<'py>, OutInts<'py>, OutInts<'py>, OutInts<'py>)> {
+    let (start, begin, duration, row) = (start.as_slice()?, begin.as_slice()?, duration.as_slice()?, row.as_slice()?);
+    let found = without_gil(py, || {
+        same_length(&[begin.len(), duration.len(), row.len()])?;
+        ranges(start, begin.len())?;
+        Ok(contents::contents(start, begin, duration, row))
+    })?;
+    let (begin, end) = (found.begin.into_pyarray(py), found.end.into_pyarray(py));
+    Ok((begin, end, found.busy.into_pyarray(py), found.names.into_pyarray(py)))
+}
+
+#[pyfunction]
 fn covered(py: Python<'_>, begin: Ints<'_>, duration: Ints<'_>) -> PyResult<i64> {
     let (begin, duration) = (begin.as_slice()?, duration.as_slice()?);
     without_gil(py, || {
@@ -171,6 +190,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(activity_self_times, module)?)?;
     module.add_function(wrap_pyfunction!(totals_by_key, module)?)?;
     module.add_function(wrap_pyfunction!(core_ops, module)?)?;
+    module.add_function(wrap_pyfunction!(line_contents, module)?)?;
     module.add_function(wrap_pyfunction!(covered, module)?)?;
     module.add_function(wrap_pyfunction!(priority_times, module)?)
 }

@@ -75,8 +75,8 @@ impl Visibility {
         let resolution = self.resolution;
         let lane = &mut self.lanes[event.track];
         let depth = lane.depth(event.begin);
-        let mut shown =
-            event.duration() >= resolution || lane.ends.get(depth).is_none_or(|&end| event.begin - end >= resolution);
+        let mut shown = event.duration() >= resolution
+            || lane.ends.get(depth).is_none_or(|&end| event.begin.saturating_sub(end) >= resolution);
         if let Some(flow) = event.flow {
             let known = &mut self.flows[flow.key as usize];
             if *known == Answer::Unknown {

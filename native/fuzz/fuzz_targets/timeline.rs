@@ -1,0 +1,124 @@
+//! Any events as a timeline: built, ordered, cut to a window, searched and written; what is measured is what is written.
+#![no_main]
+
+use _native::trace::args::{Args, Extra, Sheet, Stats, Values};
+use _native::trace::build::{Piece, Table, build};
+use _native::trace::payload::{Container, Strings, columns};
+use _native::trace::select::{Query, select};
+use _native::trace::{HIDDEN, Names, TrackId, deflate, json, legacy, lod, search, typed};
+use libfuzzer_sys::fuzz_target;
+
+/// The input read from its front; zeros behind its end.
+struct Feed<'a>(&'a [u8]);
+
+impl Feed<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        first
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::from(self.byte()) % bound.max(1)
+    }
+
+    /// Mostly small, sometimes an extreme.
+    fn time(&mut self) -> i64 {
+        match self.byte() {
+            0xff => i64::MAX,
+            0xfe => i64::MIN,
+            0xfd => i64::MAX / 2,
+            0xfc => -1,
+            0xfb => (i64::from(self.byte()) << 40) | i64::from(self.byte()),
+            small => i64::from(small) * 100,
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut feed = Feed(data);
+    let n = 1 + feed.below(40);
+    let mut events: Vec<(i64, i64, u32)> = (0..n).map(|_| (feed.time(), feed.time(), feed.byte() as u32 % 7)).collect();
+    let split = feed.below(n + 1);
+    // Lines of a profile are mostly in order.
+    if feed.byte() & 1 == 0 {
+        events[..split].sort_unstable_by_key(|e| e.0);
+        events[split..].sort_unstable_by_key(|e| e.0);
+    }
+    let begin: Vec<i64> = events.iter().map(|e| e.0).collect();
+    let duration: Vec<i64> = events.iter().map(|e| e.1).collect();
+    let metadata: Vec<u32> = events.iter().map(|e| e.2).collect();
+    let removed: Vec<u8> = if feed.byte() & 1 == 0 { Vec::new() } else { (0..n).map(|_| feed.byte() & 1).collect() };
+    let group: Vec<i64> = if feed.byte() & 1 == 0 { Vec::new() } else { (0..n).map(|_| feed.time()).collect() };
+    let names = [0, 1, 2, HIDDEN, 3];
+    let at = [feed.below(n) as u32];
+    let flow = [(u64::from(feed.byte()) << 58) | u64::from(feed.byte())];
+    let table = Table {
+        begin: &begin,
+        duration: &duration,
+        metadata: &metadata,
+        names: &names,
+        removed: &removed,
+        group: &group,
+        renamed: (&at, &[2]),
+        flow: (&at, &flow),
+        asynchronous: if feed.byte() & 1 == 0 { &[] } else { &at },
+    };
+    let tracks = vec![TrackId { pid: 1, tid: 0 }, TrackId { pid: 1, tid: 9 }, TrackId { pid: u32::MAX, tid: u32::MAX }];
+    let pieces = [
+        Piece { table: 0, first: 0, last: split, track: 0 },
+        Piece { table: 0, first: split, last: n + 3, track: feed.below(4) },
+    ];
+    let texts = ["a", "b\"\\\u{1}", "é\u{2028}", "z"];
+    let trace = build(&[table], &pieces, tracks, texts.into_iter(), 1);
+    let (from, to) = (feed.time(), feed.time());
+    let width = u32::from(feed.byte());
+    let boxes = lod::boxes(&trace, from, to, width, 20);
+    assert!(boxes.count.iter().map(|&c| c as usize).sum::<usize>() <= trace.len());
+    columns(&[&trace], vec![boxes], b"", Strings::default(), Container::default());
+    let query = Query { begin: from, end: to, resolution: feed.time(), asynchronous: feed.byte() & 1 == 0, threads: 1 };
+    let chosen = select(&trace, &query);
+    let host = json::Host { trace: &trace, chosen: &chosen, pid_offset: 1000, threads: 1 };
+    let plan = json::Plan::new(std::slice::from_ref(&host));
+    let sizes = plan.measure();
+    let mut memory = vec![b'~'; sizes.iter().sum::<usize>()];
+    plan.write(&sizes, &mut memory, b"", b"");
+    assert!(std::str::from_utf8(&memory).is_ok_and(|text| !text.contains('~')));
+    let packed = plan.pack();
+    assert_eq!(packed.iter().map(|part| part.length).sum::<u64>(), memory.len() as u64);
+    let mut file = vec![0; deflate::file_size(&packed)];
+    deflate::write_file(packed, &mut file);
+    search::search(&trace, &[1, 0, 1], &removed, 1 + width as usize);
+    for track in 0..4 {
+        trace.ancestors(track, 0);
+        trace.is_async(track);
+    }
+    trace.flow_ends(flow[0] >> 2, 9, 1);
+    let (keys, known) = (Names::new(["k", "l"].into_iter()), Names::new(["v"].into_iter()));
+    let value: Vec<u64> = (0..4).map(|_| feed.time() as u64).collect();
+    let kind: Vec<u8> = (0..4).map(|_| feed.byte() % 10).collect();
+    let stats = Stats { start: &[0, 2, 3, 9], key: &[0, 1, 0, 7], kind: &kind, value: &value };
+    let sheet = Sheet {
+        metadata: &metadata,
+        long_name: &[0, HIDDEN, 5],
+        metadata_stats: stats,
+        event_stats: stats,
+        keys: &[0, 1, HIDDEN],
+        refs: &[0],
+        extras: vec![Extra { key: 1, events: &at, values: Values::Ints(&group) }],
+        ..Sheet::default()
+    };
+    let args = Args {
+        data,
+        sheets: vec![sheet],
+        keys: &keys,
+        texts: &known,
+        long_name: 0,
+        group_id: 1,
+        flow: 9,
+        base: vec![0],
+    };
+    typed::typed(&host, &args, &[0, 1]);
+    legacy::events(&trace, &args, 0, 10, 1);
+    search::in_args(&trace, &args, "k: ", width & 1 == 0);
+});

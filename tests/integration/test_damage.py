@@ -1,0 +1,67 @@
+"""A quick run of the corpus of damaged profiles through every tool over HTTP; `scripts/soak/damage` is the long one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from builders.damage import bytes_of, profiles, programs, sizes, trace_files, values
+from builders.damage.ask import Asker
+from builders.damage.wire import Case
+
+from tpu_profile_plugin.columns import load
+from tpu_profile_plugin.errors import CorruptProfile
+
+SEED = 20261120
+ROOM = 192 << 20
+"""Memory that asking everything may take whatever the size of the file: answers and columns that are kept."""
+PER_BYTE = 60
+
+
+@pytest.fixture(scope="module")
+def asker(tmp_path_factory: pytest.TempPathFactory) -> Asker:
+    return Asker(tmp_path_factory.mktemp("damage"))
+
+
+def _quick() -> Iterator[Case]:
+    rng, rich = random.Random(SEED), profiles.rich()
+    yield from bytes_of.trivial()
+    yield from bytes_of.cut(rich, every=150)
+    yield from bytes_of.absurd_lengths(rich, rng, 8)
+    yield from bytes_of.flipped(rich, rng, 6)
+    yield from list(values.cases())[::2]
+    yield from list(programs.cases(300))[::3]
+    yield from list(sizes.cases(300))[::3]
+    yield from list(trace_files.cases(300))[::9]
+    for seed in range(10):
+        yield Case(f"mutated {seed}", bytes_of.mutated(rich, random.Random(seed), 8))
+
+
+@pytest.mark.timeout(600)
+def test_every_tool_answers_or_refuses_every_damaged_profile(asker: Asker) -> None:
+    reports = [asker.ask(case) for case in _quick()]
+    complaints = [f"{report.case}: {complaint}" for report in reports for complaint in report.complaints]
+    assert not complaints, "\n".join(complaints[:20])
+    assert len(reports) > 120
+    hungry = [(r.case, r.size, r.peak_bytes) for r in reports if r.peak_bytes > ROOM + PER_BYTE * r.size]
+    assert not hungry
+
+
+def test_the_undamaged_profile_answers(asker: Asker) -> None:
+    report = asker.ask(Case("rich", profiles.rich()))
+    assert (report.complaints, report.codes["ok"] > 40, "corrupt_profile" in report.codes) == ([], True, False)
+
+
+@pytest.mark.parametrize(("name", "data"), profiles.real(), ids=lambda value: value if isinstance(value, str) else "")
+def test_real_profiles_cut_anywhere_decode_or_say_where(name: str, data: bytes) -> None:
+    decoded, offsets = 0, []
+    for case in bytes_of.cut(data, every=97, shift=random.Random(name).randrange(97)):
+        try:
+            load(case.data, threads=1)
+            decoded += 1
+        except CorruptProfile as error:
+            offsets.append((error.details["offset"], len(case.data)))
+    assert all(0 <= offset <= size for offset, size in offsets)
+    # Only between planes is a cut file sound.
+    assert decoded < 40
