@@ -18,6 +18,15 @@ const BROKEN = {
   truncated: { bytes: sound.subarray(0, Math.floor(sound.length / 2)), says: /The profile file ends too early/ },
 };
 
+/** The sound profile with one program that does not decode: the opcode of an instruction has a wire type that is none. */
+function withDamagedProgram() {
+  const at = sound.indexOf(Buffer.concat([Buffer.from([0x12, 9]), Buffer.from("parameter")]));
+  assert.ok(at > 0, "the demo has no parameter");
+  const out = Buffer.from(sound);
+  out[at] = 0x17;
+  return out;
+}
+
 /** A name that does not give the answer away. */
 const runOf = (kind) => `run${Object.keys(BROKEN).indexOf(kind)}`;
 
@@ -32,6 +41,9 @@ before(async () => {
     mkdirSync(session, { recursive: true });
     writeFileSync(path.join(session, "some-host.xplane.pb"), bytes);
   }
+  const session = path.join(logdir.directory, "program", "plugins", "profile", "2026_01_01_00_00_00");
+  mkdirSync(session, { recursive: true });
+  writeFileSync(path.join(session, "some-host.xplane.pb"), withDamagedProgram());
   nothing = h.temporaryDirectory();
   server = await h.startTensorBoard(logdir.directory);
   bare = await h.startTensorBoard(nothing.directory);
@@ -56,6 +68,17 @@ h.inEveryBrowser("nothing to show", ({ name, browser }) => {
       await tab.page.close();
     });
   }
+
+  test("a damaged program is said above what can be shown", async () => {
+    const query = "run=program/2026_01_01_00_00_00&tool=profile_contents";
+    const tab = await h.openProfile(browser(), server, { query });
+    const seen = await h.shows(tab, /HLO module .* does not decode: invalid wire type in HloInstructionProto/);
+    assert.match(seen, /What else the file holds is shown/);
+    await h.shows(tab, "/host:CPU");
+    await h.screenshot(tab, `damaged-program-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
 
   test("a logdir without profiles says what was looked for and where", async () => {
     const page = await h.openProfile(browser(), bare);

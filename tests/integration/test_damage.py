@@ -7,16 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 from builders.damage import bytes_of, profiles, programs, sizes, trace_files, values
-from builders.damage.ask import Asker
+from builders.damage.ask import PER_BYTE, ROOM, Asker
 from builders.damage.wire import Case
 
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.errors import CorruptProfile
 
 SEED = 20261120
-ROOM = 192 << 20
-"""Memory that asking everything may take whatever the size of the file: answers and columns that are kept."""
-PER_BYTE = 60
 
 
 @pytest.fixture(scope="module")

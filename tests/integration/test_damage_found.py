@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from builders import buffers, hlo_parts
+import gzip
+
+from builders import buffers, hlo_parts, step_profiles
 from builders.board import Board
 from builders.damage.wire import event, line, named, plane
 from builders.logdirs import write
@@ -68,3 +70,28 @@ def test_events_longer_than_time_are_counted(board, logdir):
     data = plane("/host:CPU", [line("main", events)], [(1, named(1, "a"))])
     rows = ask(board, logdir, data, "profile_contents").json["rows"]
     assert [cell["v"] for cell in rows[0]["c"]][3:9] == [2.0, 1.0, 0.0, 0.0, float(LARGEST - 10), float(LARGEST - 10)]
+
+
+def test_times_that_cannot_be_true_are_said_on_the_overview(board, logdir):
+    host = f"{step_profiles.worker('w')}\n50000us +-3us strange"
+    assert "/host:CPU: 1 events end before they begin" in ask(board, logdir, host, "overview_page").text
+    device = 'plane 1 "/device:TPU:0" {device_type_string="TPU v4"}\nline 3 "XLA Ops"\n9us +9223372036854775807 fusion.1'
+    assert "/device:TPU:0: 1 events last longer than ten days" in ask(board, logdir, device, "overview_page").text
+
+
+def test_a_damaged_program_is_said_beside_what_can_be_shown(board, logdir):
+    profile = build(buffers.profile(jit_f=one_instruction()))
+    at = profile.index(b"\x12\x08constant")
+    damaged = profile[:at] + b"\x12\x7f" + profile[at + 2 :] + build('plane 2 "/host:CPU"\nline 1 a\n0us +1us b')
+    assert ask(board, logdir, damaged, "profile_contents").status_code == 200
+    (problem,) = board.json("run_info", run="damage/d")["problems"]
+    assert (problem["code"], problem["file"], problem["offset"]) == ("damaged_module", "h.xplane.pb", at + 1)
+    assert problem["message"].startswith("HLO module jit_f(1) does not decode: ")
+
+
+def test_a_small_file_that_unpacks_to_very_much_is_refused(board, logdir):
+    bomb = gzip.compress(b"[" + b" " * (40 << 20), 9)
+    write(logdir, {"damage/plugins/profile/d/h.trace.json.gz": bomb})
+    status, code, message, details = board.refused("data", run="damage/d", tag="trace_viewer@")
+    assert (status, code, details["file"]) == (422, "corrupt_profile", "h.trace.json.gz")
+    assert f"{len(bomb)} bytes unpacks to more than 19 MiB" in message

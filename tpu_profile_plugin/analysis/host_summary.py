@@ -35,6 +35,7 @@ from tpu_profile_plugin.analysis.planes import (
     is_tensor_core,
     is_tpu,
 )
+from tpu_profile_plugin.analysis.soundness import odd_times
 from tpu_profile_plugin.analysis.step_breakdown import idle_to_infeed
 from tpu_profile_plugin.analysis.step_markers import host_events
 from tpu_profile_plugin.analysis.step_merge import merge_steps
@@ -134,7 +135,7 @@ def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
         mxu_percent=mxu,
         hbm_percent=hbm,
         errors=tuple(space.errors),
-        warnings=tuple(space.warnings),
+        warnings=(*space.warnings, *odd_times([*planes, *([] if host is None else [host])])),
     )
 
 

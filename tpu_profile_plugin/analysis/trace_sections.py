@@ -55,24 +55,23 @@ class LinePlace:
 
 def sections(space: XSpace) -> tuple[Section, ...]:
     """The planes that a timeline shows, ascending by process id; GPU planes win over TPU planes."""
-    named = [(plane.name, plane) for plane in space.planes]
+    named = [(plane.name, at, plane) for at, plane in enumerate(space.planes)]
     found: list[Section] = []
-    hosts = sorted((plane for name, plane in named if name.startswith(_HOST)), key=lambda plane: plane.name)
-    found += [_section(HOST_PID + i, plane, space) for i, plane in enumerate(hosts)]
-    devices = [plane for name, plane in named if name.startswith(_GPU)]
-    devices = devices or [plane for name, plane in named if name.startswith(_TPU)]
-    for plane in devices:
+    hosts = sorted((one for one in named if one[0].startswith(_HOST)), key=lambda one: one[0])
+    found += [_section(HOST_PID + i, at, plane) for i, (_, at, plane) in enumerate(hosts)]
+    devices = [one for one in named if one[0].startswith(_GPU)]
+    devices = devices or [one for one in named if one[0].startswith(_TPU)]
+    for _, at, plane in devices:
         pid = FIRST_DEVICE_PID + plane.id
-        found.append(_section(pid if 0 <= pid <= LAST_DEVICE_PID else FIRST_DEVICE_PID, plane, space))
-    for name, plane in named:
+        found.append(_section(pid if 0 <= pid <= LAST_DEVICE_PID else FIRST_DEVICE_PID, at, plane))
+    for name, at, plane in named:
         if name.startswith(_CUSTOM):
-            found.append(_section((FIRST_CUSTOM_PID + plane.id) & 0xFFFFFFFF, plane, space))
+            found.append(_section((FIRST_CUSTOM_PID + plane.id) & 0xFFFFFFFF, at, plane))
     return tuple(sorted(found, key=lambda section: section.pid))
 
 
-def _section(pid: int, plane: Plane, space: XSpace) -> Section:
-    index = next(i for i, other in enumerate(space.planes) if other is plane)
-    return Section(pid, plane.name, index, len(plane.lines) > 0)
+def _section(pid: int, at: int, plane: Plane) -> Section:
+    return Section(pid, plane.name, at, len(plane.lines) > 0)
 
 
 def is_counter_line(name: str) -> bool:

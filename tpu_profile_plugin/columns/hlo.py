@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns import stats
 from tpu_profile_plugin.columns.space import NO_TEXT, Kind, Plane, XSpace
+
+LOOKED_INTO = 16 << 20
+"""Bytes of programs that are checked before anybody asks for them."""
 
 _PLANE = "/host:metadata"
 _PROTO_STATS = ("Hlo Proto", "HLO Proto")  # now, and in old files
@@ -36,6 +39,20 @@ def hlo_modules(space: XSpace) -> tuple[HloModule, ...]:
             for module in _modules(space, plane):
                 found.setdefault(module.program_id, module)
     return tuple(found.values())
+
+
+def broken_modules(space: XSpace, modules: Iterable[HloModule]) -> Iterator[tuple[str, str, int]]:
+    """(name, message, byte) of the modules that do not decode, as far as `LOOKED_INTO` bytes of modules reach."""
+    left = LOOKED_INTO
+    for module in modules:
+        left -= len(space.blob(module.proto))
+        if left < 0:
+            return
+        try:
+            _native.hlo_program(space.data, module.proto)
+        except _native.DecodeError as error:
+            message, offset = error.args
+            yield module.name, message, offset
 
 
 def _modules(space: XSpace, plane: Plane) -> Iterator[HloModule]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.columns.hlo import HloModule, hlo_modules, is_metadata_plane
+from tpu_profile_plugin.columns.hlo import HloModule, broken_modules, hlo_modules, is_metadata_plane
 from tpu_profile_plugin.columns.lazy import Source, Watch, decoding
 from tpu_profile_plugin.columns.space import (
     EventMetadata,
@@ -52,6 +52,8 @@ class SpaceSummary:
     warnings: tuple[str, ...]
     hostnames: tuple[str, ...]
     hlo_modules: tuple[HloModule, ...]
+    broken_modules: tuple[tuple[str, str, int], ...] = ()
+    """(name, message, byte) of modules that do not decode."""
 
 
 def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: bool = True) -> XSpace:
@@ -114,7 +116,9 @@ def peek(data: Bytes) -> SpaceSummary:
         summaries = tuple(
             PlaneSummary(name, plane.id, index, plane.lines, plane.bytes) for index, (name, plane) in enumerate(outline)
         )
-        return SpaceSummary(summaries, space.errors, space.warnings, space.hostnames, hlo_modules(space))
+        modules = hlo_modules(space)
+        broken = tuple(broken_modules(space, modules))
+        return SpaceSummary(summaries, space.errors, space.warnings, space.hostnames, modules, broken)
 
 
 def _as_array(data: Bytes) -> NDArray[np.uint8]:

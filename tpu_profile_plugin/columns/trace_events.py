@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zlib
 
+import numpy as np
+
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.errors import CorruptProfile
 
@@ -12,6 +14,9 @@ GZIP = b"\x1f\x8b"
 
 LARGEST = 4 << 30
 """Files that unpack to more bytes are refused."""
+
+ROOM, RATIO = 16 << 20, 100
+"""So are files that unpack to more than so many bytes plus so many times their size; traces pack 10 to 40 times."""
 
 _STEP = 1 << 20
 
@@ -23,25 +28,26 @@ def space_bytes(data: bytes | memoryview) -> bytes:
       CorruptProfile: the file is damaged, too large, or holds something else; `details["offset"]` counts in the text.
     """
     try:
-        return _native.space_of_trace_events(_unpacked(data))
+        return _native.space_of_trace_events(np.frombuffer(_unpacked(data), np.uint8))
     except _native.DecodeError as error:
         message, offset = error.args
         raise CorruptProfile(message, offset=offset) from None
 
 
-def _unpacked(data: bytes | memoryview) -> bytes:
+def _unpacked(data: bytes | memoryview) -> bytearray:
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    parts, size, rest = [], 0, bytes(data)
+    most = min(LARGEST, ROOM + RATIO * len(data))
+    text, rest = bytearray(), bytes(data)
     try:
         while rest and not unpacker.eof:
-            part = unpacker.decompress(rest, _STEP)
+            text += unpacker.decompress(rest, _STEP)
             rest = unpacker.unconsumed_tail
-            size += len(part)
-            if size > LARGEST:
-                raise CorruptProfile(f"the compressed trace unpacks to more than {LARGEST >> 30} GiB", offset=0)
-            parts.append(part)
+            if len(text) > most:
+                raise CorruptProfile(
+                    f"the compressed trace of {len(data)} bytes unpacks to more than {most >> 20} MiB", offset=most
+                )
     except zlib.error as error:
-        raise CorruptProfile(f"the compressed trace is damaged: {error}", offset=size) from None
+        raise CorruptProfile(f"the compressed trace is damaged: {error}", offset=len(text)) from None
     if not unpacker.eof:
-        raise CorruptProfile("the compressed trace is cut off", offset=size)
-    return b"".join(parts)
+        raise CorruptProfile("the compressed trace is cut off", offset=len(text))
+    return text

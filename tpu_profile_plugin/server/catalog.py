@@ -47,10 +47,14 @@ class Located:
 
 @dataclass(frozen=True)
 class Known:
-    """What opening a run's files told: facts over the sound ones, problems by file name for the others."""
+    """What opening a run's files told: facts over the sound ones, problems by file name for the others.
+
+    `damages` are about files that are shown all the same.
+    """
 
     facts: RunFacts
     problems: dict[str, Problem]
+    damages: tuple[Problem, ...] = ()
 
 
 class Catalog:
@@ -111,7 +115,7 @@ class Catalog:
         """Looks into every file of the run, each once as long as it does not change."""
         from tpu_profile_plugin.tools.facts import united
 
-        sound = []
+        sound, damages = [], []
         problems = {file.name: file.problem for file in located.run.hosts if file.problem is not None}
         readable = [file for file in located.run.hosts if file.problem is None or file.problem.code == "empty_file"]
         before = torn()
@@ -121,7 +125,8 @@ class Catalog:
                 problems[file.name] = facts
             else:
                 sound.append(facts)
-        return Known(united(sound), problems)
+                damages += [Problem(odd.code, odd.message, file.name, odd.offset) for odd in facts.oddities]
+        return Known(united(sound), problems, tuple(damages))
 
     def _facts_of_all(self, located: Located, files: Sequence[HostFile]) -> list[Any]:
         """The facts of each file; several at a time where reading means waiting for a network."""

@@ -109,7 +109,7 @@ class Routes:
             for file in run.hosts
         ]
         about_run = [p for p in run.problems if p.file is None or p.file not in known.problems]
-        problems = [problem.describe() for problem in (*about_run, *known.problems.values())]
+        problems = [problem.describe() for problem in (*about_run, *known.problems.values(), *known.damages)]
         return json_answer(
             {
                 "run": run.name,

@@ -27,6 +27,15 @@ class PlaneFact:
 
 
 @dataclass(frozen=True, slots=True)
+class Oddity:
+    """Something damaged: a stable code, a sentence, and the byte."""
+
+    code: str
+    message: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """The planes and HLO modules of a run, over all its readable hosts.
 
@@ -40,6 +49,7 @@ class RunFacts:
       megascale: whether the host plane declares an event named `MegaScale:...`.
       requests: whether the host plane declares an event that begins a request or a batch of a model server.
       tf_data: whether the host plane declares an iterator of tf.data.
+      oddities: what is damaged in a host's file of which the rest can be shown; empty for a run.
     """
 
     hosts: tuple[str, ...] = ()
@@ -50,6 +60,7 @@ class RunFacts:
     megascale: bool = False
     requests: bool = False
     tf_data: bool = False
+    oddities: tuple[Oddity, ...] = ()
 
     def has_plane(self, prefix: str) -> bool:
         """Whether some host has a plane whose name starts with `prefix`, e.g. "/device:GPU:"."""
@@ -84,7 +95,18 @@ def look(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
         ),
         requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
+        oddities=_oddities(summary.broken_modules),
     )
+
+
+def _oddities(broken: Sequence[tuple[str, str, int]]) -> tuple[Oddity, ...]:
+    """What is to be said about HLO modules that do not decode."""
+    if not broken:
+        return ()
+    _, message, offset = broken[0]
+    names = ", ".join(name for name, _, _ in broken[:3]) + (", ..." if len(broken) > 3 else "")
+    what = f"HLO module {names} does" if len(broken) == 1 else f"{len(broken)} HLO modules ({names}) do"
+    return (Oddity("damaged_module", f"{what} not decode: {message}. What else the file holds is shown.", offset),)
 
 
 def events_in(data: bytes | memoryview) -> int:

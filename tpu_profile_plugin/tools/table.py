@@ -5,10 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring as _quoted
 from typing import Any, Literal
+
+import numpy as np
+
+_ROWS = 4096
+"""Rows that are spelled at a time."""
 
 ColumnType = Literal["string", "number", "boolean", "bool"]
 
@@ -85,18 +90,23 @@ class Table:
 
     def to_json(self) -> bytes:
         """DataTable JSON in UTF-8; numbers are doubles, numbers that are not finite are null."""
-        cells = [_cells(column, values) for column, values in zip(self.columns, self.data, strict=True)]
-        rows: list[dict[str, Any]] = [{"c": row} for row in zip(*cells, strict=True)]
+        head = _json({"cols": [column.declaration() for column in self.columns]})
+        parts = [head[:-1] + ',"rows":[']
+        # A part of the rows at a time: their texts take more room than the table.
+        for first in range(0, len(self), _ROWS):
+            parts += ["," if first else "", ",".join(self._rows(slice(first, first + _ROWS)))]
+        parts.append(f'],"p":{_json(dict(self.properties))}}}' if self.properties else "]}")
+        return "".join(parts).encode("utf-8", errors="replace")
+
+    def _rows(self, part: slice) -> Iterator[str]:
+        """Some rows as JSON."""
+        texts = [_cells(column, values[part]) for column, values in zip(self.columns, self.data, strict=True)]
+        row = '{"c":[' + ",".join(['{"v":%s}'] * len(texts)) + "]"
         if self.row_properties is not None:
-            for row, properties in zip(rows, self.row_properties, strict=True):
-                if properties:
-                    row["p"] = dict(properties)
-        table: dict[str, Any] = {"cols": [column.declaration() for column in self.columns], "rows": rows}
-        if self.properties:
-            table["p"] = dict(self.properties)
-        return json.dumps(table, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode(
-            "utf-8", errors="replace"
-        )
+            texts.append([f',"p":{_json(dict(p))}' if p else "" for p in self.row_properties[part]])
+            row += "%s"
+        row += "}"
+        return map(row.__mod__, zip(*texts, strict=True))
 
     def to_csv(self) -> str:
         """The table as CSV, by the same rules as `csv_of`."""
@@ -142,18 +152,26 @@ def markdown_of(columns: Sequence[Column]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cells(column: Column, values: Any) -> list[dict[str, Any]]:
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _cells(column: Column, values: Any) -> Sequence[str]:
+    """What stands behind `"v":` in a column's cells."""
     if column.type == "number":
-        numbers = [_double(value) for value in _plain(values)]
+        numbers = _doubles(values)
+        texts = _json(numbers)[1:-1].split(",")
         if column.shown == "plain":
-            return [{"v": number} for number in numbers]
-        text = bytes_text if column.shown == "bytes" else _hex_text
-        return [{"v": n} if n is None else {"v": n, "f": text(n)} for n in numbers]
+            return texts
+        shown = bytes_text if column.shown == "bytes" else _hex_text
+        whole = (t if n is None else f'{t},"f":{_json(shown(n))}' for n, t in zip(numbers, texts, strict=True))
+        return list(whole)
     if column.shown == "given":
-        return [{"v": value, "f": text} for value, text in values]
+        return [f'{_json(value)},"f":{_json(text)}' for value, text in values]
+    plain = _plain(values)
     if column.type == "string":
-        return [{"v": None if value is None else str(value)} for value in _plain(values)]
-    return [{"v": None if value is None else bool(value)} for value in _plain(values)]
+        return ["null" if value is None else _quoted(str(value)) for value in plain]
+    return ["null" if value is None else "true" if value else "false" for value in plain]
 
 
 def _plain(values: Any) -> Iterable[Any]:
@@ -162,11 +180,13 @@ def _plain(values: Any) -> Iterable[Any]:
     return values if tolist is None else tolist()  # type: ignore[no-any-return]
 
 
-def _double(value: Any) -> float | None:
-    if value is None:
-        return None
-    number = float(value)
-    return number if math.isfinite(number) else None
+def _doubles(values: Any) -> list[float | None]:
+    """Numbers as doubles; None for empty cells and for what is not finite."""
+    found = np.array(values, np.float64)  # None becomes NaN
+    numbers: list[float | None] = found.tolist()
+    for row in np.flatnonzero(~np.isfinite(found)).tolist():
+        numbers[row] = None
+    return numbers
 
 
 def _hex_text(number: float) -> str:

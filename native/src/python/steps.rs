@@ -127,7 +127,6 @@ fn core_ops<'py>(
 }
 
 #[pyfunction]
-#[expect(clippy::type_complexity, reason = "four columns")]
 fn line_contents<'py>(
     py: Python<'py>,
     start: Ints<'py>,

@@ -549,7 +549,8 @@ fn trace_args_matching<'py>(
 
 /// Bytes of an XSpace with the events of trace-event JSON.
 #[pyfunction]
-fn space_of_trace_events<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+fn space_of_trace_events<'py>(py: Python<'py>, text: Read<'py, u8>) -> PyResult<Bound<'py, PyBytes>> {
+    let text = text.as_slice()?;
     let bytes = without_gil(py, || trace_events::to_space(text))?;
     Ok(PyBytes::new(py, &bytes))
 }

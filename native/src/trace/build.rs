@@ -1,7 +1,7 @@
 //! Event tables into tracks: picks what is shown, sorts it, nests it into rows.
 
 use super::sparse::Sparse;
-use super::track::{Inputs, Target, fill_track, shown};
+use super::track::{Inputs, Target, everything_shown, fill_track, shown};
 use super::{Names, Row, Trace, TrackId, WIDE};
 use crate::memory::zeros;
 use crate::parallel;
@@ -94,10 +94,12 @@ fn by_position<T: Copy + Default>(trace: &Trace, of_source: &Sparse<T>) -> Spars
 
 fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize) -> Trace {
     let pieces: Vec<Piece> = pieces.iter().filter_map(|p| cut(p, inputs, tracks.len())).collect();
+    // Asked once per table: a table may have as many pieces as names.
+    let everything: Vec<bool> = inputs.tables.iter().map(everything_shown).collect();
     let mut counts = vec![0usize; tracks.len()];
     let mut piece_range = vec![0..0; tracks.len()];
     for (i, piece) in pieces.iter().enumerate() {
-        counts[piece.track] += shown(&inputs.tables[piece.table], piece);
+        counts[piece.track] += shown(&inputs.tables[piece.table], everything[piece.table], piece);
         let range = &mut piece_range[piece.track];
         *range = if range.start == range.end { i..i + 1 } else { range.start..i + 1 };
     }

@@ -50,10 +50,9 @@ pub(super) fn everything_shown(table: &Table) -> bool {
     table.removed.is_empty() && !table.names.contains(&HIDDEN)
 }
 
-pub(super) fn shown(table: &Table, piece: &Piece) -> usize {
-    if everything_shown(table)
-        && table.metadata[piece.first..piece.last].iter().all(|&m| (m as usize) < table.names.len())
-    {
+/// How many events of a piece are shown; `everything`: what `everything_shown` says of its table.
+pub(super) fn shown(table: &Table, everything: bool, piece: &Piece) -> usize {
+    if everything && table.metadata[piece.first..piece.last].iter().all(|&m| (m as usize) < table.names.len()) {
         return piece.last - piece.first;
     }
     (piece.first..piece.last).filter(|&e| is_shown(table, e)).count()

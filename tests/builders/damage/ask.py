@@ -16,6 +16,10 @@ from builders.logdirs import settle
 from tpu_profile_plugin.tools.registry import TOOLS
 
 LIMIT_S = 10.0
+ROOM = 256 << 20
+"""Memory that asking everything about one file may take whatever its size: columns and answers that are kept."""
+PER_BYTE = 60
+"""And per byte of the file."""
 REFUSALS = {
     (404, "no_data"),
     (404, "module_not_found"),
