@@ -75,7 +75,7 @@ def test_events_longer_than_time_are_counted(board, logdir):
 def test_times_that_cannot_be_true_are_said_on_the_overview(board, logdir):
     host = f"{step_profiles.worker('w')}\n50000us +-3us strange"
     assert "/host:CPU: 1 events end before they begin" in ask(board, logdir, host, "overview_page").text
-    device = 'plane 1 "/device:TPU:0" {device_type_string="TPU v4"}\nline 3 "XLA Ops"\n9us +9223372036854775807 fusion.1'
+    device = 'plane 1 "/device:TPU:0" {device_type_string="TPU v4"}\nline 3 Steps\n9us +9223372036854775807 fusion.1'
     assert "/device:TPU:0: 1 events last longer than ten days" in ask(board, logdir, device, "overview_page").text
 
 
