@@ -147,13 +147,13 @@ class DataForest:
         """Per call of the program, in the order of the file: call number, iterator, begin, duration."""
 
     def sum(
-        self, runs: _U32, least: int, rows: int
-    ) -> tuple[_I64, _U32, _I64, _I64, _I64, _I64, NDArray[np.bool_], _U32]:
-        """Adds up runs (calls) per iterator, until `least` are done and there are `rows` rows.
+        self, runs: _U32, least: int, rows: int, most: int
+    ) -> tuple[_I64, _U32, _I64, _I64, _I64, _I64, NDArray[np.bool_], _I64, _U32]:
+        """Adds up runs (calls) per iterator, until `least` are done and there are `rows` rows, or many more.
 
-        Gives the first row of each run that was done and the end, per row (ascending by iterator id within a run) the
-        iterator, first begin, duration, own time, number of calls and whether it held the program up, and the runs
-        that were not followed to their end.
+        Gives the first row of each run that was done and the end; per row (ascending by iterator id within a run) the
+        iterator, first begin, duration, own time, number of calls and whether it held the program up; per run how many
+        iterators it has beyond the `most` that are kept; and the runs that were not followed to their end.
         """
 
     def calls(self, root: int) -> tuple[_U32, _U32, NDArray[np.bool_], bool]:

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 SLOW_CALL_PS = 50_000_000
 """A call that takes longer than this held the program up; a quicker one found its element ready."""
 
-MAX_PIPELINES = 10_000
+MAX_PIPELINES = 2_000
 """So many pipelines are told apart; of more, those with the longest calls."""
 MAX_FOLLOWED = 1_000
 """In so many pipelines the longest call is followed into its iterators, however many rows that takes."""
+MAX_ITERATORS = 2_000
+"""So many iterators of a run are told apart; of more, the longest."""
 
 _PREFIX = "Iterator::"
 _ASYNC = ("Prefetch", "ParallelInterleave", "ParallelMap", "MapAndBatch", "ParseExample", "ParallelBatch")
@@ -64,11 +66,18 @@ class IteratorTimes:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of a pipeline by the program; iterators ascending by id, `bottleneck` the place of one of them."""
+    """One call of a pipeline by the program.
+
+    Attributes:
+      begin_ps, duration_ps: of the call.
+      iterators: ascending by id; `left_out` more were shorter.
+      bottleneck: the place of one of them; None when none has time of its own.
+    """
 
     begin_ps: int
     duration_ps: int
     iterators: tuple[IteratorTimes, ...]
+    left_out: int
     bottleneck: int | None
 
 
@@ -279,7 +288,8 @@ class Followed:
 
 def runs_of(space: XSpace, calls: DataCalls, runs: Ints, least: int, rows: int) -> Followed:
     """Follows runs (positions in `calls.run`): at least `least` of them, more until they have `rows` iterators."""
-    start, iterator, begin, duration, own, count, blocking, cut = calls.native.sum(calls.run[runs], least, rows)
+    found = calls.native.sum(calls.run[runs], least, rows, MAX_ITERATORS)
+    start, iterator, begin, duration, own, count, blocking, left_out, cut = found
     iterators = _iterators(space, calls, iterator.astype(np.int64))
     columns = zip(
         (iterators[i] for i in iterator.tolist()),
@@ -291,12 +301,12 @@ def runs_of(space: XSpace, calls: DataCalls, runs: Ints, least: int, rows: int) 
         strict=True,
     )
     times = [IteratorTimes(*row) for row in columns]
-    found = []
+    followed = []
     edges = start.tolist()
-    for run, first, last in zip(runs.tolist(), edges[:-1], edges[1:], strict=False):
+    for run, first, last, left in zip(runs.tolist(), edges[:-1], edges[1:], left_out.tolist(), strict=False):
         part = tuple(times[first:last])
-        found.append(Run(int(calls.begin_ps[run]), int(calls.duration_ps[run]), part, _bottleneck(part)))
-    return Followed(tuple(found), len(cut))
+        followed.append(Run(int(calls.begin_ps[run]), int(calls.duration_ps[run]), part, left, _bottleneck(part)))
+    return Followed(tuple(followed), len(cut))
 
 
 def _bottleneck(iterators: Sequence[IteratorTimes]) -> int | None:

@@ -76,13 +76,15 @@ def run_detail(space: XSpace, calls: DataCalls, run: int, resolution: int) -> Ru
     """The run at a position of `calls.run`; its boxes are for an axis of `resolution` units, or fewer."""
     followed = runs_of(space, calls, np.array([run], dtype=np.int64), 1, 0)
     event, iterator, blocking, cut = calls.native.calls(int(calls.run[run]))
+    place, kept = _places(calls, followed.runs[0], iterator.astype(np.int64))
+    event, place, blocking = event[kept], place[kept], blocking[kept]
     tracks, track = _tracks(calls, event.astype(np.int64))
     plane = calls.plane
     begin = plane.events.begin_ps[event]
     # Ends stay within 64 bits, whatever the file says.
     duration = np.clip(plane.events.duration_ps[event], 0, _LAST - np.maximum(begin, 0))
     every = Boxes(
-        _places(calls, followed.runs[0], iterator.astype(np.int64)),
+        place,
         track,
         begin,
         duration,
@@ -99,10 +101,12 @@ def run_detail(space: XSpace, calls: DataCalls, run: int, resolution: int) -> Ru
     return RunDetail(followed.runs[0], tracks, boxes, window, len(every), unit, truncated, cut)
 
 
-def _places(calls: DataCalls, run: Run, iterator: Ints) -> Ints:
-    """Place of each iterator number among the iterators of a run, which ascend by id."""
-    ids = calls.native.iterators()[0]
-    return np.searchsorted(np.array([one.iterator.id for one in run.iterators], np.uint64), ids[iterator])
+def _places(calls: DataCalls, run: Run, iterator: Ints) -> tuple[Ints, Marks]:
+    """Place of each iterator number among the iterators of a run, which ascend by id, and whether it is one of them."""
+    ids = calls.native.iterators()[0][iterator]
+    known = np.array([one.iterator.id for one in run.iterators], np.uint64)
+    place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+    return place, known[place] == ids
 
 
 def _tracks(calls: DataCalls, event: Ints) -> tuple[tuple[Track, ...], Ints]:

@@ -92,8 +92,12 @@ def build(inputs: Inputs) -> Payload:
 
 def _graph_table(hosts: list[HostData]) -> Table:
     rows = [row for host in hosts for pipeline in host.data.pipelines for row in _graph_rows(host.label, pipeline)]
-    left = sum(len(p.runs) < p.calls for host in hosts for p in host.data.pipelines)
-    return Table.from_rows(GRAPH_COLUMNS, rows, {"pipelines_with_more_runs": str(left)} if left else {})
+    pipelines = [pipeline for host in hosts for pipeline in host.data.pipelines]
+    properties = {
+        "pipelines_with_more_runs": sum(len(one.runs) < one.calls for one in pipelines),
+        "iterators_left_out": sum(run.left_out for one in pipelines for run in one.runs),
+    }
+    return Table.from_rows(GRAPH_COLUMNS, rows, {name: str(count) for name, count in properties.items() if count})
 
 
 def _graph_rows(host: str, pipeline: Pipeline) -> Rows[tuple[Any, ...]]:

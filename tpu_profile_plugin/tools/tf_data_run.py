@@ -78,6 +78,7 @@ def _detail(detail: RunDetail, resolution: int) -> dict[str, Any]:
         "window_ps": [begin, end],
         "bottleneck": "" if bottleneck is None else str(bottleneck),
         "iterators": [_iterator(times, place == run.bottleneck) for place, times in enumerate(run.iterators)],
+        "iterators_left_out": run.left_out,
         "tracks": [{"pid": track.pid, "tid": track.tid, "name": track.name} for track in detail.tracks],
         "boxes": {
             "iterator": boxes.iterator.tolist(),

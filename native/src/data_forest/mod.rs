@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn producers_on_other_threads_are_calls_of_their_consumer() {
-        let found = prefetch().sum(&[0, 1], 2, 0);
+        let found = prefetch().sum(&[0, 1], 2, 0, 9999);
         assert_eq!(found.start, vec![0, 2, 4]);
         assert_eq!(found.own, vec![20, 80, 20, 80]);
         assert_eq!(found.blocking, vec![true, true, true, false]);
@@ -106,8 +106,28 @@ mod tests {
 
     #[test]
     fn runs_stop_at_the_wanted_number_of_rows() {
-        assert_eq!(prefetch().sum(&[0, 1], 1, 0).start, vec![0, 2]);
-        assert_eq!(prefetch().sum(&[0, 1], 0, 3).start, vec![0, 2, 4]);
+        assert_eq!(prefetch().sum(&[0, 1], 1, 0, 9999).start, vec![0, 2]);
+        assert_eq!(prefetch().sum(&[0, 1], 2, 1, 9999).start, vec![0, 2, 4]);
+        assert_eq!(prefetch().sum(&[0, 1], 0, 3, 9999).start, vec![0, 2, 4]);
+    }
+
+    #[test]
+    fn of_very_many_iterators_the_longest_stay_and_the_bottleneck() {
+        let wide = forest(&[
+            (0, 0, 100, ROOT, 1, -1, -1),
+            (0, 0, 60, ITERATOR, 2, 1, -1),
+            (0, 0, 58, ITERATOR, 3, 2, -1),
+            (0, 60, 62, ITERATOR, 4, 1, -1),
+            (0, 62, 100, ITERATOR, 5, 1, -1),
+            (0, 0, 20, ITERATOR, 6, 3, -1),
+        ]);
+        let ids = |most| {
+            let found = wide.sum(&[0], 1, 0, most);
+            (found.iterator.iter().map(|&at| wide.id[at as usize]).collect::<Vec<_>>(), found.left_out)
+        };
+        assert_eq!(ids(4), (vec![1, 2, 3, 5], vec![2]));
+        // 3 and 5 have 38 of their own: of equals the smaller id.
+        assert_eq!(ids(2), (vec![1, 3], vec![4]));
     }
 
     #[test]
@@ -121,7 +141,7 @@ mod tests {
             (1, 50, 90, PRODUCE, -1, -1, 7),
             (1, 50, 80, ITERATOR, 2, 1, -1),
         ]);
-        let found = batch.sum(&[0], 1, 0);
+        let found = batch.sum(&[0], 1, 0, 9999);
         // The second call inside a producer is not what it makes.
         assert_eq!((found.own, found.calls), (vec![40, 60], vec![1, 2]));
     }
@@ -138,7 +158,7 @@ mod tests {
             (1, 21, 24, PRODUCE, -1, -1, 7),
             (1, 21, 24, ITERATOR, 2, 1, -1),
         ]);
-        let found = again.sum(&[0, 1], 2, 0);
+        let found = again.sum(&[0, 1], 2, 0, 9999);
         assert_eq!((found.own, found.calls), (vec![6, 4, 7, 3], vec![1, 1, 1, 1]));
     }
 
@@ -146,7 +166,7 @@ mod tests {
     fn ids_are_compared_as_64_bits_without_sign() {
         let wide =
             forest(&[(0, 0, 10, ROOT, 5, -1, -1), (0, 0, 4, ITERATOR, i64::MIN, 5, -1), (0, 4, 6, ITERATOR, 3, 5, -1)]);
-        let found = wide.sum(&[0], 1, 0);
+        let found = wide.sum(&[0], 1, 0, 9999);
         let ids: Vec<u64> = found.iterator.iter().map(|&at| wide.id[at as usize]).collect();
         assert_eq!(ids, vec![3, 5, 1 << 63]);
         assert_eq!(found.own, vec![2, 4, 4]);
@@ -156,7 +176,7 @@ mod tests {
     fn calls_that_deep_do_not_count() {
         let deep: Vec<_> =
             (0..300).map(|i| (0, i, 1000 - i, if i == 0 { ROOT } else { ITERATOR }, i + 1, i, -1)).collect();
-        let found = forest(&deep).sum(&[0], 1, 0);
+        let found = forest(&deep).sum(&[0], 1, 0, 9999);
         assert_eq!(found.iterator.len(), MAX_DEPTH as usize + 1);
         assert_eq!(found.own.last(), Some(&2));
     }
@@ -172,7 +192,7 @@ mod tests {
             (0, 30, 70, CONSUME, -1, -1, 7),
         ]);
         assert_eq!(circle.roots.len(), 2);
-        let found = circle.sum(&[0, 1], 2, 0);
+        let found = circle.sum(&[0, 1], 2, 0, 9999);
         assert_eq!((found.calls, found.cut.len()), (vec![101, 101], 0));
         // Two calls on each of 60 levels consume the same element, which the next level makes: 2^60 ways.
         let mut rows = Vec::new();
@@ -186,7 +206,7 @@ mod tests {
             }
         }
         let found = forest(&rows);
-        assert_eq!(found.sum(&[0, 0], 2, 0).cut, vec![0, 1]);
+        assert_eq!(found.sum(&[0, 0], 2, 0, 9999).cut, vec![0, 1]);
         let calls = found.calls(0);
         assert!(calls.cut && calls.call.len() > 100);
     }

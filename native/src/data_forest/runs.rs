@@ -6,6 +6,8 @@ use super::{DataForest, NONE};
 pub const MAX_DEPTH: u32 = 100;
 /// Every run may look at so many calls, even when the others have used up what all share.
 const LEAST_VISITS: usize = 1000;
+/// The least number of iterators at which no further run is followed although it is wanted.
+const LEAST_LIMIT: usize = 10_000;
 
 /// The iterators of some runs: those of run r are `start[r]..start[r + 1]`, ascending by id.
 #[derive(Debug, Default)]
@@ -17,6 +19,8 @@ pub struct Runs {
     pub own: Vec<i64>,
     pub calls: Vec<i64>,
     pub blocking: Vec<bool>,
+    /// Per run, how many iterators more it had.
+    pub left_out: Vec<i64>,
     /// Runs that were not followed to their end.
     pub cut: Vec<u32>,
 }
@@ -33,12 +37,26 @@ impl Runs {
         self.iterator.len() - 1
     }
 
-    fn sort_last(&mut self, from: usize, rank: &[u32]) {
+    /// Closes the run whose iterators begin at `from`: sorts them by `rank`, and of very many keeps the `most` with the
+    /// longest durations, among them the first one and the one that held the program up longest.
+    fn close(&mut self, from: usize, most: usize, rank: &[u32]) {
         let mut order: Vec<usize> = (from..self.iterator.len()).collect();
+        self.left_out.push(order.len().saturating_sub(most) as i64);
+        if order.len() > most {
+            let by_rank = |&at: &usize| std::cmp::Reverse(rank[self.iterator[at] as usize]);
+            let blocking = order.iter().copied().filter(|&at| self.blocking[at]);
+            let worst = blocking.max_by_key(|at| (self.own[*at], by_rank(at)));
+            order.sort_unstable_by_key(|&at| {
+                let wanted = at == from || Some(at) == worst;
+                (!wanted, std::cmp::Reverse(self.duration[at]), rank[self.iterator[at] as usize])
+            });
+            order.truncate(most);
+        }
         order.sort_unstable_by_key(|&at| rank[self.iterator[at] as usize]);
-        fn apply<T: Copy>(column: &mut [T], from: usize, order: &[usize]) {
+        fn apply<T: Copy>(column: &mut Vec<T>, from: usize, order: &[usize]) {
             let moved: Vec<T> = order.iter().map(|&at| column[at]).collect();
-            column[from..].copy_from_slice(&moved);
+            column.truncate(from);
+            column.extend(moved);
         }
         apply(&mut self.iterator, from, &order);
         apply(&mut self.begin, from, &order);
@@ -89,15 +107,17 @@ impl DataForest {
         true
     }
 
-    /// Adds up the calls of each run per iterator, until `least` runs are done and there are `rows` iterators in all.
+    /// Adds up the calls of each run per iterator, until `least` runs are done and there are `rows` iterators in all, or
+    /// many times more. A run has at most `most` iterators (2 at least).
     ///
     /// All `runs` are calls with an iterator.
-    pub fn sum(&self, runs: &[u32], least: usize, rows: usize) -> Runs {
+    pub fn sum(&self, runs: &[u32], least: usize, rows: usize, most: usize) -> Runs {
         let mut out = Runs { start: vec![0], ..Runs::default() };
         let mut slot = vec![NONE; self.id.len()];
         let mut shared = 4 * self.event.len() + 1_000_000;
         for (number, &run) in runs.iter().enumerate() {
-            if number >= least && out.iterator.len() >= rows {
+            let done = out.iterator.len();
+            if done >= rows && (number >= least || done >= rows.saturating_mul(10).max(LEAST_LIMIT)) && number > 0 {
                 break;
             }
             let from = out.iterator.len();
@@ -120,7 +140,7 @@ impl DataForest {
                 out.cut.push(number as u32);
             }
             out.iterator[from..].iter().for_each(|&iterator| slot[iterator as usize] = NONE);
-            out.sort_last(from, &self.rank);
+            out.close(from, most.max(2), &self.rank);
             out.start.push(out.iterator.len() as i64);
         }
         out

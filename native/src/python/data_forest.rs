@@ -19,6 +19,7 @@ type RunColumns<'py> = (
     Array<'py, i64>,
     Array<'py, i64>,
     Array<'py, bool>,
+    Array<'py, i64>,
     Array<'py, u32>,
 );
 type CallColumns<'py> = (Array<'py, u32>, Array<'py, u32>, Array<'py, bool>, bool);
@@ -110,10 +111,11 @@ impl DataForest {
         runs: Column<'py, u32>,
         least: usize,
         rows: usize,
+        most: usize,
     ) -> PyResult<RunColumns<'py>> {
         let runs = runs.as_slice()?;
         self.check_roots(runs)?;
-        let found = without_gil(py, || Ok(self.forest.sum(runs, least, rows)))?;
+        let found = without_gil(py, || Ok(self.forest.sum(runs, least, rows, most)))?;
         Ok((
             found.start.into_pyarray(py),
             found.iterator.into_pyarray(py),
@@ -122,6 +124,7 @@ impl DataForest {
             found.own.into_pyarray(py),
             found.calls.into_pyarray(py),
             found.blocking.into_pyarray(py),
+            found.left_out.into_pyarray(py),
             found.cut.into_pyarray(py),
         ))
     }

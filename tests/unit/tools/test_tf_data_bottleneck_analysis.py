@@ -180,6 +180,7 @@ def test_one_run_in_detail():
             {"pid": 701, "tid": 1, "name": "main"},
             {"pid": 701, "tid": 77, "name": "tf_data_prefetch"},
         ],
+        "iterators_left_out": 0,
         "executions": 2,
         "resolution": 2000,
         "truncated": False,
@@ -205,6 +206,25 @@ def test_one_run_in_detail():
         "calls": 1,
         "type": 0,
     }
+
+
+def test_of_very_many_iterators_the_longest_are_told():
+    inner = [f'{i}us +{1 + i % 7}us "Iterator::Root::X" {{id={i + 2}, parent_id=1}}' for i in range(0, 21_007, 7)]
+    text = one_run(21_100, *inner)
+    graph, _, lines = ask(TOOL, text)
+    assert len(graph["rows"]) == 2000
+    assert graph["p"] == {"iterators_left_out": "1002"}
+    assert rows(lines, "iterator", "latency_us") == [("Root", 18_099)]
+    detail = ask(TOOL, text, part="run")
+    assert (len(detail["iterators"]), detail["iterators_left_out"], detail["executions"]) == (2000, 1002, 2000)
+
+
+def test_of_very_many_pipelines_the_slowest_are_told():
+    calls = [f'{100 * i}us +{i}us "Iterator::Root" {{id={i + 2}}}' for i in range(2010)]
+    _, summary, lines = ask(TOOL, 'plane "/host:CPU"\nline 1 a\n' + "\n".join(calls))
+    assert summary["p"] == {"pipelines_left_out": "10"}
+    assert rows(summary, "input_pipeline", "max")[::1999] == [("Host:10", 10), ("Host:2009", 2009)]
+    assert rows(lines, "input_pipeline", "latency_us")[0] == ("Host:2009", 2009)
 
 
 def test_one_run_of_the_host_that_has_the_pipeline():
