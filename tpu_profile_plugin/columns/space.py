@@ -255,11 +255,15 @@ class Plane:
     @property
     def parts(self) -> PlaneParts:
         """The contents; raises CorruptProfile when they have to be decoded and cannot be."""
-        if self._parts is None:
+        while (parts := self._parts) is None:
             assert self._source is not None
             self._source.fill([self])
-        assert self._parts is not None
-        return self._parts
+        return parts
+
+    def forget(self) -> None:
+        """Drops the contents; they are decoded again when somebody looks at them. Not of a profile that is not lazy."""
+        if self._source is not None:
+            self._parts = None
 
     def settle(self, parts: PlaneParts) -> None:
         """Takes the decoded contents; for the source."""
@@ -350,6 +354,19 @@ class XSpace:
         """For each pick its plane with at least the wanted events, in their order; nothing is kept of it."""
         return [pick.plane for pick in picks] if self.source is None else self.source.pick(picks)
 
+    def forget(self) -> None:
+        """Drops all columns of a lazy profile; see `Plane.forget`."""
+        for plane in self.planes:
+            plane.forget()
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """The arrays that `nbytes` counts."""
+        found: list[NDArray[Any]] = []
+        for plane in self.planes:
+            if plane.decoded:
+                _collect(plane.parts, found)
+        return found
+
     def texts(self, values: U64) -> list[str]:
         """One str per text value; bytes that are not UTF-8 are replaced."""
         return _native.texts(self.data, np.ascontiguousarray(values, np.uint64))
@@ -362,6 +379,16 @@ class XSpace:
     def nbytes(self) -> int:
         """Bytes held by the columns (without `data`, which may be a mapped file)."""
         return sum(plane.nbytes for plane in self.planes)
+
+
+def _collect(part: Any, found: list[NDArray[Any]]) -> None:
+    if isinstance(part, np.ndarray):
+        found.append(part)
+    elif isinstance(part, Texts):
+        found.append(part.values)
+    elif is_dataclass(part):
+        for column in fields(part):
+            _collect(getattr(part, column.name), found)
 
 
 def _array_bytes(part: Any) -> int:

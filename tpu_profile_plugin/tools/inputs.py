@@ -88,6 +88,10 @@ class HostProfile:
         value: T = self._shelf.derived(self._identity, key, lambda: fn(self.space))
         return value
 
+    def relieve(self, *keys: Hashable) -> None:
+        """Columns, and the values derived under `keys`, will not be needed soon: large ones are dropped."""
+        self._shelf.relieve(self._identity, *keys)
+
     def derive_lazily(self, key: Hashable, fn: Callable[[XSpace], T]) -> T:
         """As `derive`, from the columns of `lazy`."""
         value: T = self._shelf.derived(self._identity, key, lambda: fn(self.lazy))

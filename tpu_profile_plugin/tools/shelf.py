@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import in_file
-from tpu_profile_plugin.tools.sizes import size_of
+from tpu_profile_plugin.tools.sizes import sizes_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _SMALL_SHARE = 256
 _SPACE, _METADATA = object(), object()
+_LARGE_SHARE = 4
+"""Columns that take more than one part in so many of the room are large."""
 
 
 def _named(file: str, decode: Callable[[], XSpace]) -> XSpace:
@@ -92,11 +94,9 @@ class Shelf:
             value = make()
             if key in entry.values:
                 return entry.values[key]  # `make` has kept it itself
-            if size is None:
-                size = size_of(value, besides=entry.values.get(_SPACE))
             with self._lock:
                 entry.values[key] = value
-                self._resize(identity, entry, key, size)
+                self._resize(identity, entry, {key: size} if size is not None else sizes_of(entry.values))
                 shrunk = self._shrink(keep=identity)
             self._dropped(shrunk)
             return value
@@ -110,7 +110,24 @@ class Shelf:
     def forget(self, identity: Hashable) -> None:
         """Drops what is kept of a file."""
         with self._lock:
-            self._entries.pop(identity, None)
+            entry = self._entries.pop(identity, None)
+            self._total -= entry.bytes if entry is not None else 0
+
+    def relieve(self, identity: Hashable, *keys: Hashable) -> None:
+        """Drops the columns of a file, and values that hold on to them, when they alone take much of the room.
+
+        They are made again for whoever needs them; the other values of the file stay.
+        """
+        with self._lock:
+            entry = self._entries.get(identity)
+            space = entry.values.get(_SPACE) if entry is not None else None
+            if entry is None or space is None or entry.sizes[_SPACE] * _LARGE_SHARE < self._limit:
+                return
+            space.forget()
+            for key in keys:
+                entry.values.pop(key, None)
+            self._resize(identity, entry, sizes_of(entry.values))
+        self._dropped(True)
 
     def bytes(self) -> int:
         """What is kept now, in bytes."""
@@ -137,7 +154,7 @@ class Shelf:
             entry = self._entries.get(identity)
             if entry is None or _SPACE not in entry.values:
                 return
-            self._resize(identity, entry, _SPACE, size_of(entry.values[_SPACE]))
+            self._resize(identity, entry, sizes_of(entry.values))
             shrunk = self._shrink(keep=identity)
         self._dropped(shrunk)
 
@@ -149,11 +166,12 @@ class Shelf:
             self._entries.move_to_end(identity)
             return entry
 
-    def _resize(self, identity: Hashable, entry: _Entry, key: Hashable, size: int) -> None:
-        """Notes the size of a value; one of an entry that was dropped meanwhile no longer counts."""
+    def _resize(self, identity: Hashable, entry: _Entry, sizes: dict[Hashable, int]) -> None:
+        """Notes sizes of values; those of an entry that was dropped meanwhile no longer count."""
+        before = entry.bytes
+        entry.sizes = {key: sizes.get(key, entry.sizes.get(key, 0)) for key in entry.values}
         if self._entries.get(identity) is entry:
-            self._total += size - entry.sizes.get(key, 0)
-        entry.sizes[key] = size
+            self._total += entry.bytes - before
 
     def _shrink(self, keep: Hashable) -> bool:
         """Drops what was not used for longest until the rest fits; whether anything went.

@@ -11,13 +11,18 @@ from typing import Any
 _PLAIN = (int, float, bool, str, bytes, type(None))
 
 
-def size_of(value: Any, besides: Any = None) -> int:
+def size_of(value: Any) -> int:
     """Bytes held by arrays, containers and dataclasses below `value`.
 
-    Shared objects count once, file mappings and the object `besides` (counted elsewhere) do not; a long list is
-    estimated from its first thousand members.
+    Shared objects count once, file mappings do not; a long list is estimated from its first thousand members.
     """
-    return _size(value, set() if besides is None else {id(besides)})
+    return _size(value, set())
+
+
+def sizes_of(values: Mapping[Any, Any]) -> dict[Any, int]:
+    """The same for several values by key; what they share counts for the first."""
+    seen: set[int] = set()
+    return {key: _size(value, seen) for key, value in values.items()}
 
 
 def _size(value: Any, seen: set[int]) -> int:
@@ -30,6 +35,7 @@ def _size(value: Any, seen: set[int]) -> int:
         if hasattr(value, "dtype"):
             return _array_size(value, seen)
         # Decoded columns count themselves; the bytes they were decoded from count unless they are a file mapping.
+        seen.update(id(_owner(array)) for array in getattr(value, "arrays", tuple)())
         return int(value.nbytes) + _size(getattr(value, "data", None), seen)
     if isinstance(value, Mapping):
         return sys.getsizeof(value) + _members([*value.keys(), *value.values()], seen)
@@ -41,15 +47,21 @@ def _size(value: Any, seen: set[int]) -> int:
 
 def _array_size(array: Any, seen: set[int]) -> int:
     """An array's own memory; a view counts its owner once, memory of others (a file mapping) does not count."""
-    owner = array
-    while hasattr(owner, "dtype") and getattr(owner, "base", None) is not None:
-        owner = owner.base
+    owner = _owner(array)
     if owner is array:
         return int(array.nbytes)
     if id(owner) in seen or _is_mapping(owner):
         return 0
     seen.add(id(owner))
     return int(owner.nbytes) if hasattr(owner, "dtype") else int(array.nbytes)
+
+
+def _owner(array: Any) -> Any:
+    """Whose memory an array shows."""
+    owner = array
+    while hasattr(owner, "dtype") and getattr(owner, "base", None) is not None:
+        owner = owner.base
+    return owner
 
 
 def _is_mapping(owner: Any) -> bool:

@@ -63,6 +63,7 @@ def _streaming(inputs: Inputs) -> Raw:
     hosts = _hosts(inputs)
     traces = [trace for _, trace in hosts]
     full, fixed = whole(traces), _fixed_head(inputs, hosts)
+    _relieve(inputs)
     if inputs.text("event_name"):
         return _details(inputs, hosts, fixed, full)
     prefix = inputs.text("search_prefix")
@@ -83,7 +84,7 @@ def _streaming(inputs: Inputs) -> Raw:
     body = trace_json.streaming(hosts, chosen, fixed, full, full_dma=inputs.flag("full_dma"))
     for host, (_, trace) in zip(inputs.hosts, hosts, strict=True):
         # Once per host: the first answer is ready, the next will be a closer look.
-        host.derive("trace_settled", lambda _, trace=trace: settle(trace))  # type: ignore[misc]
+        host.derive_lazily("trace_settled", lambda _, trace=trace: settle(trace))  # type: ignore[misc]
     closer = inputs.params["start_time_ms"] is not None or inputs.params["end_time_ms"] is not None
     return Raw(body, disk=False, encoding="gzip", memory=not closer or len(body) <= _LARGEST_KEPT)
 
@@ -104,6 +105,7 @@ def _details(inputs: Inputs, hosts: Sequence[trace_json.Host], fixed: Text, full
 
 def _columns(inputs: Inputs) -> Raw:
     hosts = _hosts(inputs)
+    _relieve(inputs)
     window = _window(inputs, whole([trace for _, trace in hosts]))
     resolution = int(min(max(_resolution(inputs, _CANVAS_RESOLUTION), 1), _MOST_COLUMNS))
     return Raw(trace_canvas.columns(hosts, window, resolution, _fixed(inputs)), BINARY_TYPE)
@@ -142,6 +144,12 @@ def _trace(host: HostProfile) -> HostTrace:
     return host.derive("trace", lambda space: host_trace(space, extras))
 
 
+def _relieve(inputs: Inputs) -> None:
+    """The pictures need the traces only; columns of huge profiles make room for the order of the events."""
+    for host in inputs.hosts:
+        host.relieve(("trace_args", True), ("trace_args", False))
+
+
 def _args(host: HostProfile, *, folded: bool) -> TraceArgs:
     trace = _trace(host)
 
@@ -157,13 +165,13 @@ def _fixed_head(inputs: Inputs, hosts: Sequence[trace_json.Host]) -> Text:
     def make(_: XSpace | None = None) -> Text:
         return trace_json.fixed_head(hosts, [_args(host, folded=True) for host in inputs.hosts])
 
-    return inputs.host.derive("trace_fixed_head", make) if len(hosts) == 1 else make()
+    return inputs.host.derive_lazily("trace_fixed_head", make) if len(hosts) == 1 else make()
 
 
 def _fixed(inputs: Inputs) -> list[bytes]:
     several = len(inputs.hosts) > 1
     return [
-        host.derive(
+        host.derive_lazily(
             ("trace_header", trace_json.offset(i) if several else 0),
             lambda _, host=host, i=i: trace_canvas.fixed_header(  # type: ignore[misc]
                 host.name, _trace(host), trace_json.offset(i) if several else 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from tests.builders.xspace_text import build
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
 from tpu_profile_plugin.tools.shelf import Shelf
@@ -150,4 +151,52 @@ def test_the_bytes_kept_are_those_of_the_entries():
         shelf.derived(("columns", i % 7), i % 3, lambda i=i: np.zeros(100 * i, np.uint8))
         assert shelf.bytes() == sum(entry.bytes for entry in shelf._entries.values())
     shelf.clear()
+    assert shelf.bytes() == 0
+
+
+REAL = """
+plane 1 "/device:TPU:0"
+  line 1 "XLA Ops" @10ns
+    1us +2us fusion.1 {flops=3}
+plane 2 "/host:CPU"
+  line 7 "main" @5ns
+    1us +1us step
+    2us +1us step
+"""
+
+
+def test_what_is_decoded_later_and_what_is_shared_count_once():
+    shelf = Shelf(1 << 30)
+    host = profile(shelf, content=build(REAL))
+    lazy = host.lazy
+    empty = shelf.bytes()
+    assert len(lazy.planes[1].events) == 2
+    some = shelf.bytes()
+    assert some - empty == lazy.planes[1].nbytes
+    shared = host.derive("begins", lambda space: [space.planes[1].events.begin_ps, np.zeros(1000)])
+    assert len(shared) == 2
+    assert lazy.nbytes + 8000 < shelf.bytes() - empty < lazy.nbytes + 9000
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(1 << 30, True), (100, False)])
+def test_large_columns_make_room_and_come_back(limit, kept):
+    shelf = Shelf(limit)
+    host = profile(shelf, content=build(REAL))
+    views = host.derive("views", lambda space: space.planes[0].events.begin_ps)
+    other = host.derive("other", lambda space: len(space.planes))
+    host.relieve("views")
+    assert host.lazy.planes[0].decoded is kept
+    assert shelf.has(host._identity, "views") is kept
+    assert shelf.has(host._identity, "other")
+    assert host.derive("other", lambda _: None) == other
+    again = host.derive("views", lambda space: space.planes[0].events.begin_ps)
+    assert (again is views) is kept
+    assert again.tolist() == views.tolist() == [1_010_000]
+
+
+def test_what_is_forgotten_does_not_count():
+    shelf, _ = shelf_of()
+    host = profile(shelf)
+    host.derive("n", lambda _: np.zeros(500))
+    shelf.forget(host._identity)
     assert shelf.bytes() == 0
