@@ -92,12 +92,18 @@ class ObjectStore:
 
 
 @contextmanager
-def running_store(kind: str, home: Path) -> Iterator[ObjectStore]:
-    """A store ("s3" or "gs") with an empty bucket while the context lasts; its log goes to `home`."""
+def running_store(kind: str, home: Path, delay_s: float = 0.0, speed: float = 0.0) -> Iterator[ObjectStore]:
+    """A store ("s3" or "gs") with an empty bucket while the context lasts; its log goes to `home`.
+
+    An S3 store can be as far away as a real one: `delay_s` before each answer, `speed` bytes per second and connection.
+    """
     told = home / f"{kind}.port"
     with (home / f"{kind}.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, str(Path(__file__)), kind, str(told)], stdout=log, stderr=subprocess.STDOUT, cwd=home
+            [sys.executable, str(Path(__file__)), kind, str(told), str(delay_s), str(speed)],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=home,
         )
     try:
         deadline = time.monotonic() + START_SECONDS
@@ -162,7 +168,7 @@ def _kind_of_gs(method: str, target: str) -> str:
     return "other"
 
 
-def _serve_s3(told: Path) -> None:
+def _serve_s3(told: Path, delay_s: float, speed: float) -> None:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
     from werkzeug.serving import make_server
 
@@ -177,7 +183,9 @@ def _serve_s3(told: Path) -> None:
             return [own]
         kind = count.asked(environ["REQUEST_METHOD"], target)
         parts = list(app(environ, start_response))
-        count.sent(kind, sum(map(len, parts)))
+        size = sum(map(len, parts))
+        count.sent(kind, size)
+        time.sleep(delay_s + (size / speed if speed else 0.0))
         return parts
 
     server = make_server("127.0.0.1", 0, counting, threaded=True, request_handler=MotoRequestHandler)
@@ -233,4 +241,7 @@ def _tell(told: Path, port: int) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("MOTO_S3_CUSTOM_ENDPOINTS", "")
-    (_serve_gs if sys.argv[1] == "gs" else _serve_s3)(Path(sys.argv[2]))
+    if sys.argv[1] == "gs":
+        _serve_gs(Path(sys.argv[2]))
+    else:
+        _serve_s3(Path(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4]))

@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-RANGE = 4 << 20
+RANGE = 8 << 20
 PARALLEL = 8
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 
 
 def fetch(fs: Any, path: str, size: int, put: Callable[[int, bytes], None], *, patience_s: float = PATIENCE_S) -> None:

@@ -23,6 +23,7 @@ _NETWORK = {
     "EndpointConnectionError", "ConnectTimeoutError", "ConnectionClosedError", "ProxyConnectionError", "SSLError",
     "TransportError", "ClientConnectorError", "ClientOSError", "ServerDisconnectedError", "ConnectionTimeoutError",
 }  # fmt: skip
+_MISSING = {"FileNotFoundError", "ParamValidationError", "InvalidBucketName"}
 _SLOW = {"TimeoutError", "ReadTimeoutError", "FSTimeoutError", "SocketTimeoutError", "ServerTimeoutError"}
 _DENIED = {
     "401", "403", "AccessDenied", "AllAccessDisabled", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken",
@@ -80,7 +81,7 @@ def explained(error: BaseException, address: str) -> ProfileError:
         reason = next(iter(sorted(code for code in codes & _DENIED if not code.isdigit())), "access denied")
         how = _HOW_TO_SIGN_IN.get(protocol, "")
         return _failed("storage_denied", f"{where} may not be read with these credentials ({reason}). {how}", where)
-    if any(isinstance(cause, FileNotFoundError) for cause in chain) or codes & {"404", "NoSuchBucket"}:
+    if names & _MISSING or codes & {"404", "NoSuchBucket"}:
         return _failed("storage_missing", f"There is no {where}. Check the names of the bucket and the path.", where)
     if names & _NETWORK or any(isinstance(cause, (ConnectionError, socket.gaierror)) for cause in chain):
         return _failed(

@@ -1,0 +1,185 @@
+"""Errors of remote stores in words, and calls that never last longer than they may."""
+
+import errno
+import socket
+import threading
+import time
+
+import pytest
+
+from tpu_profile_plugin.errors import NotFound
+from tpu_profile_plugin.logdir import fetching
+from tpu_profile_plugin.logdir.fetching import fetch
+from tpu_profile_plugin.logdir.remote_errors import explained, shown_address, within
+
+
+class ClientError(Exception):
+    """As botocore's."""
+
+    def __init__(self, code):
+        super().__init__(code)
+        self.response = {"Error": {"Code": code}}
+
+
+class HttpError(Exception):
+    """As gcsfs's."""
+
+    def __init__(self, code):
+        super().__init__(code)
+        self.code = code
+
+
+class NoCredentialsError(Exception):
+    pass
+
+
+class ParamValidationError(Exception):
+    pass
+
+
+class ReadTimeoutError(Exception):
+    pass
+
+
+class ClientConnectorError(OSError):
+    pass
+
+
+class ClientConnectorDNSError(ClientConnectorError):
+    pass
+
+
+def caused(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (NoCredentialsError(), "storage_credentials", "AWS_PROFILE"),
+        (PermissionError("Forbidden"), "storage_denied", "access denied"),
+        (caused(PermissionError("Access Denied"), ClientError("AccessDenied")), "storage_denied", "(AccessDenied)"),
+        (caused(PermissionError(), ClientError("ExpiredToken")), "storage_denied", "(ExpiredToken)"),
+        (HttpError(403), "storage_denied", "access denied"),
+        (HttpError(401), "storage_denied", "access denied"),
+        (HttpError(404), "storage_missing", "There is no s3://b/x"),
+        (FileNotFoundError("b"), "storage_missing", "There is no s3://b/x"),
+        (caused(OSError(errno.EIO, "x"), ClientError("NoSuchBucket")), "storage_missing", "There is no"),
+        (ParamValidationError("Invalid bucket name"), "storage_missing", "Check the names"),
+        (ConnectionRefusedError(), "storage_unreachable", "cannot be reached"),
+        (socket.gaierror(-2, "Name or service not known"), "storage_unreachable", "cannot be reached"),
+        (ClientConnectorDNSError("secret.host"), "storage_unreachable", "cannot be reached"),
+        (TimeoutError(), "storage_slow", "did not answer in time"),
+        (ReadTimeoutError(), "storage_slow", "did not answer in time"),
+        (caused(OSError(errno.EBUSY, "hunter2"), ClientError("SlowDown")), "storage_failed", "(OSError, SlowDown)"),
+        (RuntimeError("hunter2"), "storage_failed", "(RuntimeError)"),
+    ],
+)
+def test_errors_in_words(error, code, words):
+    told = explained(error, "s3://me:hunter2@b/x?sig=hunter2")
+    assert (told.code, told.status) == (code, 502)
+    assert words in told.message
+    assert "s3://b/x" in told.message
+    assert "hunter2" not in told.message + str(told.details)
+
+
+def test_our_own_errors_stay():
+    own = NotFound("x")
+    assert explained(own, "s3://b") is own
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("s3://bucket/a/b", "s3://bucket/a/b"),
+        ("ftp://me:pw@host:21/a?b#c", "ftp://host:21/a"),
+        ("https://me@host/a?sv=1&sig=x", "https://host/a"),
+        ("/local/pa@th?x", "/local/pa@th?x"),
+        ("s3://[broken@x", "s3://"),
+        ("", ""),
+    ],
+)
+def test_addresses_without_secrets(url, shown):
+    assert shown_address(url) == shown
+
+
+def test_within():
+    assert within(5, lambda: 7) == 7
+    with pytest.raises(KeyError):
+        within(5, lambda: {}["x"])
+    began, stop = time.monotonic(), threading.Event()
+    with pytest.raises(TimeoutError):
+        within(0.1, stop.wait)
+    stop.set()
+    assert time.monotonic() - began < 3
+
+
+class Store:
+    """A filesystem with one file; `hang` makes reads from that offset on wait for ever."""
+
+    def __init__(self, data, hang=None, cut=None):
+        self.data, self.hang, self.cut = data, hang, cut
+        self.stop = threading.Event()
+        self.reading = self.most = 0
+
+    def cat_file(self, path, start, end):
+        self.reading += 1
+        self.most = max(self.most, self.reading)
+        if self.hang is not None and start >= self.hang:
+            self.stop.wait(30)
+        time.sleep(0.001)
+        self.reading -= 1
+        return self.data[start : min(end, self.cut or end)]
+
+
+@pytest.fixture
+def ranges(monkeypatch):
+    monkeypatch.setattr(fetching, "RANGE", 10)
+
+
+@pytest.mark.parametrize("size", [1, 9, 10, 11, 1000])
+def test_ranges_make_the_whole(ranges, size):
+    data = bytes(i % 251 for i in range(size))
+    store, got = Store(data), bytearray(size)
+
+    def put(offset, part):
+        got[offset : offset + len(part)] = part
+
+    fetch(store, "x", size, put)
+    assert bytes(got) == data
+    assert store.most <= fetching.PARALLEL
+
+
+def test_a_read_that_hangs_ends(ranges):
+    store = Store(bytes(1000), hang=500)
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        fetch(store, "x", 1000, lambda *_: None, patience_s=0.2)
+    assert time.monotonic() - began < 5
+    store.stop.set()
+
+
+def test_a_file_that_became_shorter(ranges):
+    with pytest.raises(ValueError, match="shorter"):
+        fetch(Store(bytes(1000), cut=333), "x", 1000, lambda *_: None)
+
+
+def test_a_slow_disk_holds_the_network_back(ranges):
+    """What was fetched and is not written yet is bounded."""
+    store, taken = Store(bytes(1000)), []
+    fetched = 0
+
+    class Counting(Store):
+        def cat_file(self, path, start, end):
+            nonlocal fetched
+            fetched += 1
+            return super().cat_file(path, start, end)
+
+    def put(offset, part):
+        time.sleep(0.005)
+        taken.append(offset)
+        assert fetched - len(taken) <= 2 * fetching.PARALLEL + 1
+
+    fetch(Counting(store.data), "x", 1000, put)
+    assert len(taken) == 100
