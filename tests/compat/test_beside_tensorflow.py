@@ -71,6 +71,8 @@ def missing(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("name", "version", "ours_first"), [("tf", "2.2", False), ("tf215", "2.15", True)])
 def test_one_process(name: str, version: str, ours_first: bool, tmp_path: Path, missing: Path) -> None:
+    if "PROFILE_TEST_INSTALLED" in os.environ and f"PROFILE_{name.upper()}_PYTHON" not in os.environ:
+        pytest.skip("scripts/soak/compat tries one TensorFlow at a time")
     python = frameworks.python_of(name)
     pair = ("tensorflow", "tpu_profile_plugin.capture.messages")
     first, second = pair[::-1] if ours_first else pair
