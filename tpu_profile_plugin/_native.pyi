@@ -407,13 +407,13 @@ def build_trace(
     names: list[str],
     threads: int,
 ) -> Trace: ...
-def trace_json(hosts: Sequence[tuple[Trace, TraceSelection, int]], head: bytes, tail: bytes, threads: int) -> bytes: ...
 def trace_json_packed(
-    hosts: Sequence[tuple[Trace, TraceSelection, int]],
+    hosts: Sequence[tuple[Trace, TraceSelection | tuple[int, int, int, bool], int]],
+    facts: tuple[bytes, bytes],
     head: Sequence[tuple[bytes, bytes | None]],
     tail: Sequence[tuple[bytes, bytes | None]],
     threads: int,
-) -> bytes: ...
+) -> tuple[bytes, int]: ...
 def trace_typed(
     trace: Trace, selection: TraceSelection, pid_offset: int, args: _ArgsLike, frames: _U32, threads: int
 ) -> bytes: ...

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +20,9 @@ from tpu_profile_plugin.analysis.trace_host import THREADS, HostTrace
 
 FEW_EVENTS = 500_000
 """A timeline with fewer events is shown whole."""
+
+_BACKGROUND = 10
+"""Priority (nice) of what nobody waits for."""
 
 Window = tuple[int, int]
 """Begin and end in ps, both inside."""
@@ -34,6 +40,23 @@ class Chosen:
         return len(self.events)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A window of one host's timeline whose events are chosen while they are written.
+
+    Attributes:
+      events: begin and end in ps, the time between two short events in ps, whether with asynchronous transfers.
+    """
+
+    trace: HostTrace
+    events: tuple[int, int, int, bool]
+    pid_offset: int
+
+    def chosen(self) -> Chosen:
+        """The events."""
+        return Chosen(self.trace, self.trace.native.select(*self.events, THREADS), self.pid_offset)
+
+
 def whole(traces: Sequence[HostTrace]) -> Window:
     """From the first begin to the last end over all hosts; (0, 0) when there is no event."""
     spans = [trace.native.span for trace in traces if len(trace.native)]
@@ -45,7 +68,7 @@ def clip(window: Window, limits: Window) -> Window:
     return max(window[0], limits[0]), min(window[1], limits[1])
 
 
-def visible(trace: HostTrace, window: Window, resolution: float, pid_offset: int, *, full_dma: bool) -> Chosen:
+def visible(trace: HostTrace, window: Window, resolution: float, pid_offset: int, *, full_dma: bool) -> Asked:
     """Events of a window of which short neighbours are left out when there are many.
 
     Args:
@@ -54,13 +77,20 @@ def visible(trace: HostTrace, window: Window, resolution: float, pid_offset: int
     """
     begin, end = clip(window, trace.native.span)
     step = resolution_ps((begin, end), resolution, trace.native.on_tracks(THREADS))
-    return Chosen(trace, trace.native.select(begin, end, step, full_dma, THREADS), pid_offset)
+    return Asked(trace, (begin, end, step, full_dma), pid_offset)
 
 
 def settle(trace: HostTrace) -> None:
     """Computes in the background what questions about a long timeline need at finer resolutions."""
     if trace.native.on_tracks(THREADS) >= FEW_EVENTS:
-        threading.Thread(target=trace.native.settle, args=(1,), name="timeline-levels", daemon=True).start()
+        threading.Thread(target=_settle, args=(trace,), name="timeline-levels", daemon=True).start()
+
+
+def _settle(trace: HostTrace) -> None:
+    if sys.platform == "linux":  # where a thread has a priority of its own
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _BACKGROUND)
+    trace.native.settle(1)
 
 
 def resolution_ps(window: Window, units: float, events: int) -> int:
@@ -91,20 +121,20 @@ def name_flags(trace: HostTrace, wanted: Callable[[str], object]) -> np.ndarray[
     return np.fromiter((bool(wanted(name)) for name in trace.names), np.uint8, len(trace.names))
 
 
-def streaming_body(chosen: Sequence[Chosen], head: bytes, tail: bytes) -> bytes:
-    """JSON of the chosen events without their arguments, each behind a comma, between `head` and `tail`."""
-    hosts = [(part.trace.native, part.events, part.pid_offset) for part in chosen]
-    return _native.trace_json(hosts, head, tail, THREADS)
-
-
 Text = tuple[bytes, bytes | None]
 """A text, and its raw deflate form that ends at a byte (None: it is stored as it is)."""
 
 
-def streaming_packed(chosen: Sequence[Chosen], head: Sequence[Text], tail: Sequence[Text]) -> bytes:
-    """The same as a gzip file, which is made faster than the plain text."""
-    hosts = [(part.trace.native, part.events, part.pid_offset) for part in chosen]
-    return _native.trace_json_packed(hosts, head, tail, THREADS)
+def streaming_packed(
+    wanted: Sequence[Chosen | Asked], facts: tuple[bytes, bytes], head: Sequence[Text], tail: Sequence[Text]
+) -> bytes:
+    """JSON of events without their arguments as a gzip file, each event behind a comma, between `head` and `tail`.
+
+    Args:
+      facts: what comes before `head`; the number of events stands between the two.
+    """
+    hosts = [(part.trace.native, part.events, part.pid_offset) for part in wanted]
+    return _native.trace_json_packed(hosts, facts, head, tail, THREADS)[0]
 
 
 def typed_events(chosen: Chosen, args: TraceArgs) -> bytes:

@@ -11,6 +11,7 @@ from tpu_profile_plugin.analysis.trace_args import TraceArgs
 from tpu_profile_plugin.analysis.trace_host import HostTrace
 from tpu_profile_plugin.analysis.trace_sections import HOST_STRIDE
 from tpu_profile_plugin.analysis.trace_window import (
+    Asked,
     Chosen,
     Text,
     Window,
@@ -35,25 +36,29 @@ def offset(index: int) -> int:
     return HOST_STRIDE * (index + 1)
 
 
-def streaming(hosts: Sequence[Host], chosen: Sequence[Chosen], fixed: Text, window: Window, *, full_dma: bool) -> bytes:
+def streaming(
+    hosts: Sequence[Host], wanted: Sequence[Chosen | Asked], fixed: Text, window: Window, *, full_dma: bool
+) -> bytes:
     """The streaming form without arguments as a gzip file.
 
     Args:
       fixed: see `fixed_head`. window: the extent of the whole trace.
     """
-    head: list[Text] = [(_facts(hosts, sum(map(len, chosen)), window, full_dma=full_dma), None), fixed]
+    facts = _facts(hosts, window, full_dma=full_dma)
+    head = [fixed]
     samples = sum(len(counter.value) for _, trace in hosts for counter in trace.counters)
     if samples > MOST_SAMPLES:
-        return streaming_packed(chosen, head, [(_tail(samples, _TOO_MANY_SAMPLES), None)])
+        return streaming_packed(wanted, facts, head, [(_tail(samples, _TOO_MANY_SAMPLES), None)])
     values = b"".join(counter_events(trace, offset(i), legacy=False) for i, (_, trace) in enumerate(hosts))
     if values:
         head.append(_deflated(values))
-    return streaming_packed(chosen, head, [(_tail(samples), None)])
+    return streaming_packed(wanted, facts, head, [(_tail(samples), None)])
 
 
 def streaming_with(hosts: Sequence[Host], events: Sequence[bytes], count: int, fixed: Text, window: Window) -> bytes:
     """The streaming form around events that are JSON already, each behind a comma; plain."""
-    return b"".join([_facts(hosts, count, window, full_dma=False), fixed[0], *events, _tail(0)])
+    before, behind = _facts(hosts, window, full_dma=False)
+    return b"".join([before, b"%d" % count, behind, fixed[0], *events, _tail(0)])
 
 
 def fixed_head(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> Text:
@@ -69,15 +74,17 @@ def _deflated(text: bytes) -> Text:
     return text, packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH)
 
 
-def _facts(hosts: Sequence[Host], count: int, window: Window, *, full_dma: bool) -> bytes:
+def _facts(hosts: Sequence[Host], window: Window, *, full_dma: bool) -> tuple[bytes, bytes]:
+    """The beginning of the streaming form, before and behind the number of events."""
     details: list[dict[str, Any]] = [{"name": "mpmd_pipeline_view", "value": False}]
     if any(trace.has_tpu for _, trace in hosts):
         details.append({"name": "full_dma", "value": full_dma})
-    return (
+    before = (
         '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"codeLink":"","useNewBackend":false,'
-        f'"details":{_dump(details)},"returnedEventsSize":{count},"filteredByVisibility":true,'
-        f'"fullTimespan":[{_milli(window[0])},{_milli(window[1])}],"stackFrames":'
-    ).encode()
+        f'"details":{_dump(details)},"returnedEventsSize":'
+    )
+    behind = f',"filteredByVisibility":true,"fullTimespan":[{_milli(window[0])},{_milli(window[1])}],"stackFrames":'
+    return before.encode(), behind.encode()
 
 
 def _tail(samples: int, message: str = "") -> bytes:

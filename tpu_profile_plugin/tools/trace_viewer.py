@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from tpu_profile_plugin.analysis.preprocess import preprocess
 from tpu_profile_plugin.analysis.trace_args import TraceArgs, trace_args
 from tpu_profile_plugin.analysis.trace_host import HostTrace, host_trace
-from tpu_profile_plugin.analysis.trace_window import Text, Window, exactly, named, settle, typed_events, visible, whole
+from tpu_profile_plugin.analysis.trace_window import (
+    Asked,
+    Chosen,
+    Text,
+    Window,
+    exactly,
+    named,
+    settle,
+    typed_events,
+    visible,
+    whole,
+)
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.tools import trace_canvas, trace_json
@@ -67,26 +78,36 @@ def _streaming(inputs: Inputs) -> Raw:
     if inputs.text("event_name"):
         return _details(inputs, hosts, fixed, full)
     prefix = inputs.text("search_prefix")
-    if prefix:
-        chosen = [
-            named(trace, lambda name: name.startswith(prefix), trace_json.offset(i)) for i, trace in enumerate(traces)
-        ]
-    else:
-        window, resolution = _window(inputs, full), _resolution(inputs, _STREAMING_RESOLUTION)
-        chosen = [
-            visible(trace, window, resolution, trace_json.offset(i), full_dma=inputs.flag("full_dma"))
-            for i, trace in enumerate(traces)
-        ]
+    wanted = _named(traces, prefix) if prefix else _asked(inputs, traces, full)
     if _is_on(inputs, "full_args") or (prefix and inputs.flag("search_metadata")):
+        chosen = [part.chosen() if isinstance(part, Asked) else part for part in wanted]
         args = [_args(host, folded=True) for host in inputs.hosts]
         events = [typed_events(part, of_host) for part, of_host in zip(chosen, args, strict=True)]
         return Raw(trace_json.streaming_with(hosts, events, sum(map(len, chosen)), fixed, full), disk=False)
-    body = trace_json.streaming(hosts, chosen, fixed, full, full_dma=inputs.flag("full_dma"))
+    body = trace_json.streaming(hosts, wanted, fixed, full, full_dma=inputs.flag("full_dma"))
     for host, (_, trace) in zip(inputs.hosts, hosts, strict=True):
         # Once per host: the first answer is ready, the next will be a closer look.
         host.derive_lazily("trace_settled", lambda _, trace=trace: settle(trace))  # type: ignore[misc]
     closer = inputs.params["start_time_ms"] is not None or inputs.params["end_time_ms"] is not None
     return Raw(body, disk=False, encoding="gzip", memory=not closer or len(body) <= _LARGEST_KEPT)
+
+
+def _named(traces: Sequence[HostTrace], prefix: str) -> list[Chosen | Asked]:
+    wanted = [
+        named(trace, lambda name: name.startswith(prefix), trace_json.offset(i)) for i, trace in enumerate(traces)
+    ]
+    return [*wanted]
+
+
+def _asked(inputs: Inputs, traces: Sequence[HostTrace], full: Window) -> list[Chosen | Asked]:
+    window, resolution, full_dma = (
+        _window(inputs, full),
+        _resolution(inputs, _STREAMING_RESOLUTION),
+        inputs.flag("full_dma"),
+    )
+    return [
+        visible(trace, window, resolution, trace_json.offset(i), full_dma=full_dma) for i, trace in enumerate(traces)
+    ]
 
 
 def _details(inputs: Inputs, hosts: Sequence[trace_json.Host], fixed: Text, full: Window) -> Raw:

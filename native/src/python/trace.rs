@@ -13,9 +13,10 @@ use crate::trace::args::{self, Args, Extra, Sheet, Stats, Values};
 use crate::trace::build::{Piece, Table, build};
 use crate::trace::deflate::{self, Packed};
 use crate::trace::order::decode_flow;
+use crate::trace::pack::{self, Source, Wanted};
 use crate::trace::payload::{self, Container, Strings};
 use crate::trace::select::{self, Query, Selection};
-use crate::trace::{Names, TrackId, counter, json, legacy, lod, script, search, typed};
+use crate::trace::{Names, TrackId, counter, legacy, lod, script, search, typed};
 use crate::trace_events;
 
 type Read<'py, T> = PyReadonlyArray1<'py, T>;
@@ -249,67 +250,55 @@ impl Trace {
     }
 }
 
-/// Hosts are (trace, selection, number added to process ids).
-type Hosts = Vec<(Py<Trace>, Py<TraceSelection>, u32)>;
-
-fn json_hosts(hosts: &Hosts, threads: usize) -> Vec<json::Host<'_>> {
-    hosts
-        .iter()
-        .map(|(trace, chosen, offset)| json::Host {
-            trace: &trace.get().inner,
-            chosen: &chosen.get().inner,
-            pid_offset: *offset,
-            threads,
-        })
-        .collect()
+/// Events that were chosen, or (begin, end, resolution, asynchronous) of a window as `Trace.select` takes them.
+#[derive(FromPyObject)]
+enum Choice {
+    These(Py<TraceSelection>),
+    Window((i64, i64, i64, bool)),
 }
 
-/// JSON of selected events between `head` and `tail`.
-#[pyfunction]
-fn trace_json<'py>(
-    py: Python<'py>,
-    hosts: Hosts,
-    head: &[u8],
-    tail: &[u8],
-    threads: usize,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let hosts = json_hosts(&hosts, threads);
-    let (plan, sizes) = without_gil(py, || {
-        let plan = json::Plan::new(&hosts);
-        let sizes = plan.measure();
-        Ok((plan, sizes))
-    })?;
-    let size = head.len() + sizes.iter().sum::<usize>() + tail.len();
-    PyBytes::new_with(py, size, |memory| {
-        without_gil(py, || {
-            plan.write(&sizes, memory, head, tail);
-            Ok(())
-        })
-    })
-}
+/// A text before or behind the events: plain, and raw deflate of it that ends at a byte, or None.
+type Text<'py> = (Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>);
 
-/// The same as a gzip file; texts before and after the events are (plain, raw deflate of it that ends at a byte, or None).
+/// JSON of the events of hosts, which are (trace, choice, number added to process ids), as a gzip file, and their number.
+///
+/// The number of events stands between the two texts of `facts`, which are the first.
 #[pyfunction]
 fn trace_json_packed<'py>(
     py: Python<'py>,
-    hosts: Hosts,
-    head: Vec<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)>,
-    tail: Vec<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)>,
+    hosts: Vec<(Py<Trace>, Choice, u32)>,
+    facts: (&[u8], &[u8]),
+    head: Vec<Text<'py>>,
+    tail: Vec<Text<'py>>,
     threads: usize,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let hosts = json_hosts(&hosts, threads);
-    let texts = |list: &[(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)]| -> Vec<Packed> {
-        list.iter().map(|(text, packed)| json::part(text.as_bytes(), packed.as_ref().map(|p| p.as_bytes()))).collect()
+) -> PyResult<(Bound<'py, PyBytes>, usize)> {
+    let sources: Vec<Source> = hosts
+        .iter()
+        .map(|(trace, choice, offset)| Source {
+            trace: &trace.get().inner,
+            wanted: match choice {
+                Choice::These(chosen) => Wanted::These(&chosen.get().inner),
+                &Choice::Window((begin, end, resolution, asynchronous)) => {
+                    Wanted::Window(Query { begin, end, resolution, asynchronous, threads })
+                }
+            },
+            pid_offset: *offset,
+        })
+        .collect();
+    let (count, events) = without_gil(py, || Ok(pack::pack(&sources, threads)))?;
+    let texts = |list: &[Text<'py>]| -> Vec<Packed> {
+        list.iter().map(|(text, packed)| pack::part(text.as_bytes(), packed.as_ref().map(|p| p.as_bytes()))).collect()
     };
-    let (mut parts, after) = (texts(&head), texts(&tail));
-    parts.extend(without_gil(py, || Ok(json::Plan::new(&hosts).pack()))?);
-    parts.extend(after);
-    PyBytes::new_with(py, deflate::file_size(&parts), |memory| {
+    let first = [facts.0, count.to_string().as_bytes(), facts.1].concat();
+    let parts = [vec![pack::part(&first, None)], texts(&head), events, texts(&tail)].into_iter().flatten().collect();
+    let file = deflate::File::new(parts);
+    let bytes = PyBytes::new_with(py, file.size(), |memory| {
         without_gil(py, || {
-            deflate::write_file(parts, memory);
+            file.write(memory, threads);
             Ok(())
         })
-    })
+    })?;
+    Ok((bytes, count))
 }
 
 /// Attributes of `ArgSheet` objects; stats are (start, key, kind, value).
@@ -415,7 +404,7 @@ fn trace_typed<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (args, frames) = (args.view()?, frames.as_slice()?);
-    let host = json::Host { trace: &trace.get().inner, chosen: &selection.get().inner, pid_offset, threads };
+    let host = typed::Host { trace: &trace.get().inner, chosen: &selection.get().inner, pid_offset, threads };
     let bytes = without_gil(py, || Ok(typed::typed(&host, &args, frames)))?;
     Ok(PyBytes::new(py, &bytes))
 }
@@ -566,7 +555,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<TraceSelection>()?;
     module.add_class::<TraceNames>()?;
     module.add_function(wrap_pyfunction!(build_trace, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_json, module)?)?;
     module.add_function(wrap_pyfunction!(trace_json_packed, module)?)?;
     module.add_function(wrap_pyfunction!(trace_typed, module)?)?;
     module.add_function(wrap_pyfunction!(trace_args, module)?)?;

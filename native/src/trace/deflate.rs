@@ -9,6 +9,7 @@ use super::huffman::{Codes, LONGEST, SHORTEST, codes};
 use super::pieces::{PAD, Pieces, Writer};
 use super::stream::{Cursor, Place, State};
 use crate::memory::ask_for_huge_pages;
+use crate::parallel;
 
 /// Plain text that waits for its checksum.
 const TEXT: usize = 1 << 14;
@@ -47,11 +48,13 @@ pub struct Packer {
     /// Where `text` begins in the plain text.
     position: u64,
     register: u32,
+    /// By piece; see `fit`.
     last: Vec<Place>,
 }
 
 impl Packer {
-    pub fn new(pieces: &Pieces) -> Self {
+    #[expect(clippy::new_without_default, reason = "a stream that was begun")]
+    pub fn new() -> Self {
         let codes = codes();
         let mut packer = Packer {
             codes,
@@ -61,12 +64,19 @@ impl Packer {
             state: State::default(),
             position: 0,
             register: 0,
-            last: vec![Place::default(); pieces.len()],
+            last: Vec::new(),
         };
         for &(bits, count) in &codes.header {
             packer.write(|out| out.push(u64::from(bits), u32::from(count)));
         }
         packer
+    }
+
+    /// Makes room for pieces that were added.
+    pub fn fit(&mut self, pieces: &Pieces) {
+        if self.last.len() < pieces.len() {
+            self.last.resize(pieces.len(), Place::default());
+        }
     }
 
     /// Makes room for `EVENT` short pieces and numbers, to be written by `cursor`.
@@ -217,33 +227,55 @@ pub fn stored(text: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Plain bytes of a file that one thread puts together.
+const ALONE: u64 = 8 << 20;
+
 /// Length of the frame around the parts of a file.
 const FRAME: usize = 10 + 5 + 8;
 
-/// Size of a gzip file of these parts.
-pub fn file_size(parts: &[Packed]) -> usize {
-    FRAME + parts.iter().map(Packed::size).sum::<usize>()
+/// A gzip file in parts.
+pub struct File {
+    parts: Vec<Packed>,
 }
 
-/// Writes the gzip file into memory of exactly its size; every part is dropped once it is there.
-pub fn write_file(parts: Vec<Packed>, memory: &mut [u8]) {
-    ask_for_huge_pages(memory);
-    let mut register = !0;
-    let mut length = 0u64;
-    let mut rest = memory;
-    let mut put = |bytes: &[u8]| {
-        if let Some((front, back)) = std::mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
-            front.copy_from_slice(bytes);
-            rest = back;
-        }
-    };
-    put(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-    for part in parts {
-        part.pages.iter().for_each(|page| put(page));
-        register = checksum::join(register, part.register, part.length);
-        length += part.length;
+impl File {
+    pub fn new(parts: Vec<Packed>) -> Self {
+        File { parts }
     }
-    put(&[1, 0, 0, 0xff, 0xff]);
-    put(&(!register).to_le_bytes());
-    put(&(length as u32).to_le_bytes());
+
+    pub fn size(&self) -> usize {
+        FRAME + self.parts.iter().map(Packed::size).sum::<usize>()
+    }
+
+    /// Writes the file into memory of exactly its size; every part is dropped once it is there.
+    pub fn write(self, memory: &mut [u8], threads: usize) {
+        if memory.len() != self.size() {
+            return;
+        }
+        ask_for_huge_pages(memory);
+        let (head, mut rest) = memory.split_at_mut(10);
+        head.copy_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+        let (mut register, mut length) = (!0, 0u64);
+        let mut jobs = Vec::with_capacity(self.parts.len());
+        for part in self.parts {
+            register = checksum::join(register, part.register, part.length);
+            length += part.length;
+            let (place, left) = std::mem::take(&mut rest).split_at_mut(part.size());
+            jobs.push((part, place));
+            rest = left;
+        }
+        rest[..5].copy_from_slice(&[1, 0, 0, 0xff, 0xff]);
+        rest[5..9].copy_from_slice(&(!register).to_le_bytes());
+        rest[9..].copy_from_slice(&(length as u32).to_le_bytes());
+        // Threads cost more than a small file.
+        let threads = if length > ALONE { threads } else { 1 };
+        let _ = parallel::run(threads, jobs, |(part, mut place): (Packed, &mut [u8])| {
+            for page in part.pages {
+                let (front, back) = std::mem::take(&mut place).split_at_mut(page.len());
+                front.copy_from_slice(&page);
+                place = back;
+            }
+            Ok(())
+        });
+    }
 }

@@ -1,5 +1,7 @@
 //! Which events may be left out at a resolution: the visibility rule and the stored levels.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use super::Trace;
 use super::order::{Flow, Kind, Order};
 
@@ -122,30 +124,86 @@ fn ends(flow: &Flow) -> bool {
 }
 
 /// Level of every event, computed from the coarsest on as far as somebody asked.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Levels {
-    /// By place in the order.
-    level: Vec<u8>,
+    /// By place in the order; entries that are not decided yet hold more than any level.
+    pub level: Vec<u8>,
     flow_level: Vec<u8>,
     known: u8,
 }
 
-impl Levels {
+/// The levels of a trace, which grow while others read them.
+#[derive(Default)]
+pub struct Growing {
+    latest: Mutex<Arc<Levels>>,
+    /// Held by the question that computes a level, so that others of its kind wait instead of doing the same.
+    asking: Mutex<()>,
+}
+
+impl Growing {
     pub fn bytes(&self) -> usize {
+        self.latest().bytes()
+    }
+
+    fn latest(&self) -> Arc<Levels> {
+        Arc::clone(&self.lock())
+    }
+
+    /// What is inside is replaced as a whole, so that it is whole even after a panic.
+    fn lock(&self) -> MutexGuard<'_, Arc<Levels>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Levels in which all events of levels up to `deepest` are decided.
+    pub fn up_to(&self, trace: &Trace, order: &Order, deepest: u8) -> Arc<Levels> {
+        let latest = self.latest();
+        if latest.know(deepest) {
+            return latest;
+        }
+        let _turn = self.asking.lock();
+        self.grow(trace, order, deepest)
+    }
+
+    /// The same for nobody in particular: those who ask do not wait for it, nor it for them.
+    pub fn settle(&self, trace: &Trace, order: &Order) {
+        for level in 0..LEVELS {
+            self.grow(trace, order, level);
+        }
+    }
+
+    fn grow(&self, trace: &Trace, order: &Order, deepest: u8) -> Arc<Levels> {
+        loop {
+            let latest = self.latest();
+            if latest.know(deepest) {
+                return latest;
+            }
+            let mut next = Levels::clone(&latest);
+            next.step(trace, order);
+            let mut latest = self.lock();
+            if latest.known < next.known {
+                *latest = Arc::new(next);
+            }
+        }
+    }
+}
+
+impl Levels {
+    fn bytes(&self) -> usize {
         self.level.len() + self.flow_level.len()
     }
 
-    /// Levels by place in the order; entries above `deepest` are not decided yet and hold more than `deepest`.
-    pub fn up_to(&mut self, trace: &Trace, order: &Order, deepest: u8) -> &[u8] {
+    fn know(&self, deepest: u8) -> bool {
+        self.known > deepest.min(LEVELS - 2)
+    }
+
+    /// Decides one more level.
+    fn step(&mut self, trace: &Trace, order: &Order) {
         if self.level.is_empty() {
             self.level = vec![OPEN; order.event.len()];
             self.flow_level = vec![OPEN; order.flow_place.len()];
         }
-        while self.known <= deepest.min(LEVELS - 2) {
-            self.assign(trace, order, self.known);
-            self.known += 1;
-        }
-        &self.level
+        self.assign(trace, order, self.known);
+        self.known += 1;
     }
 
     fn assign(&mut self, trace: &Trace, order: &Order, level: u8) {
@@ -256,18 +314,25 @@ mod tests {
         let s = 1_000_000_000_000;
         let trace = trace_of(&[(0, 0, 2 * s, 0), (0, 2 * s + 10, 5, 1), (0, 2 * s + 100, 1, 2), (0, 4 * s, 1, 3)]);
         let order = trace.order(1);
-        let mut levels = Levels::default();
-        assert_eq!(levels.up_to(&trace, order, 0), [0, OPEN, OPEN, 0]);
-        assert_eq!(levels.up_to(&trace, order, 12), [0, 11, 10, 0]);
+        let levels = Growing::default();
+        assert_eq!(levels.up_to(&trace, order, 0).level, [0, OPEN, OPEN, 0]);
+        assert_eq!(levels.up_to(&trace, order, 12).level, [0, 11, 10, 0]);
         assert_eq!([resolution(0), resolution(12)], [s, 1]);
     }
 
     #[test]
-    fn settling_computes_all_levels() {
+    fn settling_computes_all_levels_while_others_ask() {
         let trace = trace_of(&[(0, 0, 5, 0), (0, 10, 5, 1), (0, 16, 1, 2)]);
-        trace.settle(1);
-        let levels = trace.levels.lock().expect("not poisoned");
-        assert_eq!((levels.known, levels.level.len()), (LEVELS - 1, 3));
+        let order = trace.order(1);
+        let levels = Growing::default();
+        let asking = levels.asking.lock();
+        levels.settle(&trace, order);
+        assert_eq!((levels.latest().known, levels.latest().level.len()), (LEVELS - 1, 3));
+        assert!(
+            Arc::ptr_eq(&levels.up_to(&trace, order, LEVELS - 1), &levels.latest()),
+            "no waiting for what is known"
+        );
+        drop(asking);
     }
 
     #[test]
@@ -278,9 +343,8 @@ mod tests {
         let trace =
             trace_with(&[(0, 0, 10, 0), (1, 0, 5, 1), (1, 6, 1, 2), (1, s * 9, 1, 3)], &[(0, out), (2, into)], &[]);
         let order = trace.order(1);
-        let mut levels = Levels::default();
-        assert_eq!(levels.up_to(&trace, order, 0), [0, 0, 0, 0]);
+        assert_eq!(Growing::default().up_to(&trace, order, 0).level, [0, 0, 0, 0]);
         let plain = trace_of(&[(0, 0, 10, 0), (1, 0, 5, 1), (1, 6, 1, 2), (1, s * 9, 1, 3)]);
-        assert_eq!(Levels::default().up_to(&plain, plain.order(1), 0), [0, 0, OPEN, 0]);
+        assert_eq!(Growing::default().up_to(&plain, plain.order(1), 0).level, [0, 0, OPEN, 0]);
     }
 }

@@ -14,6 +14,7 @@ pub mod legacy;
 pub mod levels;
 pub mod lod;
 pub mod order;
+pub mod pack;
 pub mod payload;
 pub mod pieces;
 pub mod rows;
@@ -27,9 +28,9 @@ pub mod text;
 mod track;
 pub mod typed;
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
-use levels::Levels;
+use levels::Growing;
 use order::Order;
 use sparse::Sparse;
 
@@ -81,7 +82,7 @@ pub struct Trace {
     /// First begin and last end.
     pub span: (i64, i64),
     order: OnceLock<Order>,
-    levels: Mutex<Levels>,
+    levels: Growing,
 }
 
 /// Strings kept in one piece.
@@ -162,14 +163,9 @@ impl Trace {
         self.order.get_or_init(|| order::order(self, threads))
     }
 
-    /// Computes the order and every level; between levels others may ask.
+    /// Computes the order and every level.
     pub fn settle(&self, threads: usize) {
-        let order = self.order(threads);
-        for level in 0..levels::LEVELS {
-            if let Ok(mut levels) = self.levels.lock() {
-                levels.up_to(self, order, level);
-            }
-        }
+        self.levels.settle(self, self.order(threads));
     }
 
     /// The track that holds an event.
@@ -224,7 +220,7 @@ impl Trace {
     /// Bytes held, for the cache that keeps it.
     pub fn bytes(&self) -> usize {
         let order = self.order.get().map_or(0, Order::bytes);
-        let levels = self.levels.lock().map_or(0, |l| l.bytes());
+        let levels = self.levels.bytes();
         self.len() * 24 + self.group.len() * 4 + self.flow.bytes() + self.names.text.len() * 2 + order + levels
     }
 }

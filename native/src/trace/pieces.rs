@@ -9,6 +9,7 @@ pub const PAD: usize = 64;
 const MOST_BITS: u8 = 56;
 
 /// One text.
+#[derive(Clone)]
 pub struct Piece {
     start: u32,
     length: u32,
@@ -26,7 +27,7 @@ impl Piece {
 }
 
 /// Numbered texts.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Pieces {
     /// Every text begins at a step.
     bytes: Vec<[u8; PAD]>,

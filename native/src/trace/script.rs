@@ -1,9 +1,11 @@
 //! The texts between the numbers of a trace viewer's events, and the fields that are made of them.
 
+use std::sync::OnceLock;
+
 use super::Trace;
-use super::json::Host;
 use super::order::{FLOW_IN, FLOW_OUT, Flow};
 use super::pieces::{Pieces, Writer};
+use super::select::Run;
 
 /// Names of the flow categories; generic and legacy flows have none.
 const CATEGORIES: [&str; 18] = [
@@ -71,55 +73,62 @@ pub struct Words {
     pub pair_category: Vec<u32>,
 }
 
-/// All texts of one host's events.
+/// The texts of one host's events, added when they are first needed.
 pub struct Script {
     pub pieces: Pieces,
-    pub words: Words,
-    /// By track: what stands before a name; by name: the name and what follows it.
-    pub tracks: Vec<u32>,
-    pub processes: Vec<u32>,
-    pub names: Vec<u32>,
+    pub words: &'static Words,
+    pid_offset: u32,
+    /// By track: what stands before a name, with and without the thread; by name: the name and what follows it.
+    tracks: Vec<u32>,
+    processes: Vec<u32>,
+    names: Vec<u32>,
 }
 
 const UNUSED: u32 = u32::MAX;
 
 impl Script {
-    pub fn new(host: &Host) -> Self {
-        let trace = host.trace;
-        let mut pieces = Pieces::default();
-        let words = Words::new(&mut pieces);
-        let mut script = Script {
-            pieces,
+    pub fn new(trace: &Trace, pid_offset: u32) -> Self {
+        static WORDS: OnceLock<(Pieces, Words)> = OnceLock::new();
+        let (pieces, words) = WORDS.get_or_init(|| {
+            let mut pieces = Pieces::default();
+            let words = Words::new(&mut pieces);
+            (pieces, words)
+        });
+        Script {
+            pieces: pieces.clone(),
             words,
+            pid_offset,
             tracks: vec![UNUSED; trace.tracks.len()],
             processes: vec![UNUSED; trace.tracks.len()],
             names: vec![UNUSED; trace.names.len()],
-        };
-        for run in &host.chosen.runs {
-            if script.tracks[run.track as usize] == UNUSED {
-                script.add_track(host, run.track as usize);
-            }
         }
-        // Of many names a few are used; a few are added faster than searched for.
-        if trace.names.len() < host.chosen.events.len() / 16 {
-            (0..trace.names.len() as u32).for_each(|name| script.add_name(trace, name));
-        } else {
-            host.chosen.events.iter().for_each(|&event| script.add_name(trace, trace.name[event as usize]));
-        }
-        script
     }
 
-    fn add_track(&mut self, host: &Host, track: usize) {
-        let id = host.trace.tracks[track];
-        let pid = id.pid.wrapping_add(host.pid_offset);
-        self.tracks[track] = self.pieces.add(format!(",{{\"pid\":{pid},\"tid\":{},\"name\":", id.tid).as_bytes());
-        self.processes[track] = self.pieces.add(format!(",{{\"pid\":{pid},\"name\":").as_bytes());
+    /// What stands before the names of a run.
+    pub fn track(&mut self, trace: &Trace, run: &Run) -> u32 {
+        let id = trace.tracks[run.track as usize];
+        let pid = id.pid.wrapping_add(self.pid_offset);
+        let known = if run.asynchronous { &mut self.processes } else { &mut self.tracks };
+        let known = &mut known[run.track as usize];
+        if *known == UNUSED {
+            let thread = if run.asynchronous { String::new() } else { format!("\"tid\":{},", id.tid) };
+            *known = self.pieces.add(format!(",{{\"pid\":{pid},{thread}\"name\":").as_bytes());
+        }
+        *known
     }
 
-    fn add_name(&mut self, trace: &Trace, name: u32) {
-        if self.names.get(name as usize) == Some(&UNUSED) {
-            self.names[name as usize] = self.pieces.add(&[trace.names.quoted(name), b",\"ts\":"].concat());
-        }
+    /// A name and what follows it.
+    #[inline(always)]
+    pub fn name(&mut self, trace: &Trace, name: u32) -> u32 {
+        let known = self.names[name as usize];
+        if known == UNUSED { self.add_name(trace, name) } else { known }
+    }
+
+    #[cold]
+    fn add_name(&mut self, trace: &Trace, name: u32) -> u32 {
+        let number = self.pieces.add(&[trace.names.quoted(name), b",\"ts\":"].concat());
+        self.names[name as usize] = number;
+        number
     }
 }
 

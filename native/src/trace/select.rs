@@ -1,5 +1,7 @@
 //! Which events a window shows at a resolution.
 
+use std::ops::Range;
+
 use super::Trace;
 use super::levels::{LEVELS, Seen, Visibility, resolution};
 use super::order::{BLOCK, Kind, Order};
@@ -44,25 +46,53 @@ impl Selection {
     }
 }
 
+/// The events of a window.
 pub fn select(trace: &Trace, query: &Query) -> Selection {
+    let mut kept = Vec::new();
+    places(trace, query, usize::MAX, &mut |mut part| kept.append(&mut part));
+    by_track(trace, trace.order(query.threads), &kept)
+}
+
+/// Places in the order of the events of a window, by time, in parts of about `size`; asynchronous events come last.
+pub fn places(trace: &Trace, query: &Query, size: usize, put: &mut dyn FnMut(Vec<u32>)) {
     let order = trace.order(query.threads);
-    let (from, to) = places(order, query);
-    let inside = |k: usize| order.end[k] >= query.begin;
-    let mut kept: Vec<u32> = if query.resolution <= 0 {
-        from.into_iter()
-            .chain(to)
-            .filter(|&k| matches!(order.kind[k as usize], Kind::Plain | Kind::Flow) && inside(k as usize))
-            .collect()
+    let (before, during) = candidates(order, query);
+    let mut kept = Kept { places: Vec::new(), size, put };
+    let all = before.iter().copied().chain(during.clone());
+    if query.resolution <= 0 {
+        let shown = |k: usize| matches!(order.kind[k], Kind::Plain | Kind::Flow) && order.end[k] >= query.begin;
+        kept.add(all.clone().filter(|&k| shown(k as usize)));
     } else {
-        visible(trace, order, query, from, to)
-    };
-    if query.asynchronous {
-        let (from, to) = places(order, query);
-        kept.extend(
-            from.into_iter().chain(to).filter(|&k| order.kind[k as usize] == Kind::Async && inside(k as usize)),
-        );
+        visible(trace, order, query, &before, during, &mut kept);
     }
-    by_track(trace, order, &kept)
+    if query.asynchronous {
+        kept.add(all.filter(|&k| order.kind[k as usize] == Kind::Async && order.end[k as usize] >= query.begin));
+    }
+    (kept.put)(kept.places);
+}
+
+/// Places that were chosen and not handed on yet.
+struct Kept<'a> {
+    places: Vec<u32>,
+    size: usize,
+    put: &'a mut dyn FnMut(Vec<u32>),
+}
+
+impl Kept<'_> {
+    fn add(&mut self, places: impl Iterator<Item = u32>) {
+        for place in places {
+            self.places.push(place);
+            self.hand_on();
+        }
+    }
+
+    #[inline(always)]
+    fn hand_on(&mut self) {
+        if self.places.len() >= self.size {
+            let room = Vec::with_capacity(self.places.capacity());
+            (self.put)(std::mem::replace(&mut self.places, room));
+        }
+    }
 }
 
 /// Events of the whole trace whose name is marked (one flag per name id); nothing is left out.
@@ -89,7 +119,7 @@ pub fn exactly(trace: &Trace, name: u32, begin: i64, duration: i64, serial: u8, 
 }
 
 /// Candidates: a few long events that begin before the window, and the run of those that begin in it.
-fn places(order: &Order, query: &Query) -> (Vec<u32>, std::ops::Range<u32>) {
+fn candidates(order: &Order, query: &Query) -> (Vec<u32>, Range<u32>) {
     let first = order.begin.partition_point(|&b| b < query.begin);
     let last = order.begin.partition_point(|&b| b <= query.end).max(first);
     let mut before = Vec::new();
@@ -102,14 +132,14 @@ fn places(order: &Order, query: &Query) -> (Vec<u32>, std::ops::Range<u32>) {
     (before, first as u32..last as u32)
 }
 
-fn visible(trace: &Trace, order: &Order, query: &Query, before: Vec<u32>, during: std::ops::Range<u32>) -> Vec<u32> {
+/// Applies the visibility rule to the events of the levels that count.
+fn visible(trace: &Trace, order: &Order, query: &Query, before: &[u32], during: Range<u32>, kept: &mut Kept) {
     let deepest = (0..LEVELS).find(|&l| resolution(l) <= query.resolution).unwrap_or(LEVELS - 1);
-    let Ok(mut levels) = trace.levels.lock() else { return Vec::new() };
-    let level = levels.up_to(trace, order, deepest);
+    let levels = trace.levels.up_to(trace, order, deepest);
+    let level = levels.level.as_slice();
     let deepest = if deepest == LEVELS - 1 { u8::MAX } else { deepest };
     let mut state = Visibility::new(query.resolution, trace.tracks.len(), order.flow_count);
-    let mut kept = Vec::with_capacity(during.len() / 4);
-    let mut test = |k: u32| {
+    let mut test = |k: u32, kept: &mut Kept| {
         let place = k as usize;
         let flow = match order.kind[place] {
             Kind::Plain => None,
@@ -118,10 +148,10 @@ fn visible(trace: &Trace, order: &Order, query: &Query, before: Vec<u32>, during
         };
         let (begin, end) = (order.begin[place], order.end[place]);
         if end >= query.begin && state.test(Seen { track: order.track[place] as usize, begin, end, flow }) {
-            kept.push(k);
+            kept.places.push(k);
         }
     };
-    before.into_iter().filter(|&k| level[k as usize] <= deepest).for_each(&mut test);
+    before.iter().filter(|&&k| level[k as usize] <= deepest).for_each(|&k| test(k, kept));
     // Which are deep enough cannot be foreseen, so they are collected without a branch.
     let mut found = [0; 1024];
     for start in during.clone().step_by(found.len()) {
@@ -131,9 +161,9 @@ fn visible(trace: &Trace, order: &Order, query: &Query, before: Vec<u32>, during
             found[count] = k;
             count += usize::from(own <= deepest);
         }
-        found[..count].iter().copied().for_each(&mut test);
+        found[..count].iter().for_each(|&k| test(k, kept));
+        kept.hand_on();
     }
-    kept
 }
 
 /// Groups places by track, keeping their order in time.

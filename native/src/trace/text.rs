@@ -1,6 +1,6 @@
-//! Writing JSON: one sink trait for measuring and for writing, so that a body is allocated once at its exact size.
+//! Writing JSON: numbers as the trace viewer writes them, strings with what must be escaped.
 
-/// Where JSON goes: a `Meter` counts bytes, a `Page` writes them into memory of that size.
+/// Where JSON goes.
 pub trait Sink {
     fn put(&mut self, bytes: &[u8]);
 
@@ -16,71 +16,6 @@ pub trait Sink {
 
     /// `value` / 10^6 exactly (picoseconds as microseconds): no, three or six digits behind the point.
     fn micro(&mut self, value: i64);
-}
-
-/// Counts what a `Page` would write.
-#[derive(Default)]
-pub struct Meter {
-    pub len: usize,
-}
-
-impl Sink for Meter {
-    fn put(&mut self, bytes: &[u8]) {
-        self.len += bytes.len();
-    }
-
-    fn uint(&mut self, value: u64) {
-        self.len += digits(value);
-    }
-
-    fn micro(&mut self, value: i64) {
-        let (whole, rest) = split(value);
-        let places = if rest == 0 {
-            0
-        } else if rest % 1000 == 0 {
-            4
-        } else {
-            7
-        };
-        self.len += usize::from(value < 0) + digits(whole) + places;
-    }
-}
-
-/// Writes into memory that a `Meter` has measured; bytes beyond its end are dropped.
-pub struct Page<'a> {
-    memory: &'a mut [u8],
-    len: usize,
-}
-
-impl<'a> Page<'a> {
-    pub fn new(memory: &'a mut [u8]) -> Self {
-        Page { memory, len: 0 }
-    }
-}
-
-impl Sink for Page<'_> {
-    #[inline]
-    fn put(&mut self, bytes: &[u8]) {
-        let end = self.len + bytes.len();
-        if let Some(target) = self.memory.get_mut(self.len..end) {
-            target.copy_from_slice(bytes);
-            self.len = end;
-        }
-    }
-
-    #[inline]
-    fn uint(&mut self, value: u64) {
-        let mut scratch = [0u8; 20];
-        let from = format_uint(&mut scratch, value);
-        self.put(&scratch[from..]);
-    }
-
-    #[inline]
-    fn micro(&mut self, value: i64) {
-        let mut scratch = [0u8; 28];
-        let range = format_micro(&mut scratch, value);
-        self.put(&scratch[range]);
-    }
 }
 
 impl Sink for Vec<u8> {
@@ -104,10 +39,6 @@ impl Sink for Vec<u8> {
 fn split(value: i64) -> (u64, u64) {
     let magnitude = value.unsigned_abs();
     (magnitude / 1_000_000, magnitude % 1_000_000)
-}
-
-fn digits(value: u64) -> usize {
-    value.checked_ilog10().unwrap_or(0) as usize + 1
 }
 
 const PAIRS: [[u8; 2]; 100] = pairs();
@@ -252,27 +183,21 @@ mod tests {
             (i64::MAX, "9223372036854.775807"),
             (i64::MIN, "-9223372036854.775808"),
         ] {
-            let mut meter = Meter::default();
-            meter.micro(value);
             let got = written(|emit| {
                 let mut out = Vec::new();
                 out.micro(value);
                 emit(&mut out);
             });
             assert_eq!(got, text);
-            assert_eq!(meter.len, text.len());
         }
     }
 
     #[test]
-    fn integers_measure_as_they_write() {
+    fn integers_have_no_leading_zeros() {
         for value in [0, 9, 10, 99, 100, 12345, u64::MAX] {
             let mut out = Vec::new();
             out.uint(value);
-            let mut meter = Meter::default();
-            meter.uint(value);
             assert_eq!(String::from_utf8(out).expect("ASCII"), value.to_string());
-            assert_eq!(meter.len, value.to_string().len());
         }
     }
 

@@ -1,22 +1,33 @@
 //! The events of a trace viewer as JSON with all their arguments.
 
+use super::Trace;
 use super::args::{self, Args};
-use super::json::{Host, Plain};
+use super::json::Plain;
 use super::order::decode_flow;
 use super::script::{Script, Words};
-use super::select::Run;
+use super::select::{Run, Selection};
 use super::text::Sink;
 use crate::parallel;
+
+/// What one host contributes to a body.
+pub struct Host<'a> {
+    pub trace: &'a Trace,
+    pub chosen: &'a Selection,
+    /// Added to every process id.
+    pub pid_offset: u32,
+    pub threads: usize,
+}
 
 /// Events with all their arguments, each behind a comma; `frames` is the stack frame per text.
 pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
     let (trace, serial) = (host.trace, &host.trace.order(host.threads).serial);
-    let script = Script::new(host);
     let write = |(run, events): (Run, &[u32])| {
+        let mut script = Script::new(trace, host.pid_offset);
+        let track = script.track(trace, &run);
         let (mut out, mut list) = (Vec::new(), Vec::new());
         for &event in events {
             let event = event as usize;
-            out.put(script.pieces.text(script.tracks[run.track as usize]));
+            out.put(script.pieces.text(track));
             out.put(trace.names.quoted(trace.name[event]));
             out.put(b",\"ts\":");
             out.micro(trace.begin[event]);

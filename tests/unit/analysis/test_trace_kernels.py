@@ -63,10 +63,15 @@ def event_lists(times: int, lengths: int, size: int = 40):
 def test_selection(events, begin, length, resolution):
     chosen = native_of(events)
     picked = chosen.select(begin, begin + length, resolution, False, 2)
-    plain = _native.trace_json([(chosen, picked, 0)], b"[0", b"]", 2)
-    packed = _native.trace_json_packed([(chosen, picked, 0)], [(b"[0", None)], [(b"]", None)], 2)
-    assert gzip.decompress(packed) == plain
-    body = json.loads(plain)[1:]
+    packed, count = _native.trace_json_packed([(chosen, picked, 0)], (b"[", b""), [(b",0", None)], [(b"]", None)], 2)
+    window = (begin, begin + length, resolution, False)
+    assert _native.trace_json_packed([(chosen, window, 0)], (b"[", b""), [(b",0", None)], [(b"]", None)], 2) == (
+        packed,
+        count,
+    )
+    body = json.loads(gzip.decompress(packed))
+    assert body[:2] == [count, 0]
+    body = body[2:]
     got = [(e["ts"], e["dur"], e["pid"] - 1, e["name"]) for e in body]
     expected = [
         (e.begin / 1e6, max(e.duration, 1) / 1e6, e.track, NAMES[e.name])
