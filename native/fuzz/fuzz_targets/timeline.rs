@@ -3,7 +3,9 @@
 
 use _native::trace::args::{Args, Extra, Sheet, Stats, Values};
 use _native::trace::build::{Piece, Table, build};
+use _native::trace::pack::{Source, Wanted, pack};
 use _native::trace::payload::{Container, Strings, columns};
+use _native::trace::script::Script;
 use _native::trace::select::{Query, select};
 use _native::trace::{HIDDEN, Names, TrackId, deflate, json, legacy, lod, search, typed};
 use libfuzzer_sys::fuzz_target;
@@ -78,16 +80,19 @@ fuzz_target!(|data: &[u8]| {
     columns(&[&trace], vec![boxes], b"", Strings::default(), Container::default());
     let query = Query { begin: from, end: to, resolution: feed.time(), asynchronous: feed.byte() & 1 == 0, threads: 1 };
     let chosen = select(&trace, &query);
-    let host = json::Host { trace: &trace, chosen: &chosen, pid_offset: 1000, threads: 1 };
-    let plan = json::Plan::new(std::slice::from_ref(&host));
-    let sizes = plan.measure();
-    let mut memory = vec![b'~'; sizes.iter().sum::<usize>()];
-    plan.write(&sizes, &mut memory, b"", b"");
-    assert!(std::str::from_utf8(&memory).is_ok_and(|text| !text.contains('~')));
-    let packed = plan.pack();
-    assert_eq!(packed.iter().map(|part| part.length).sum::<u64>(), memory.len() as u64);
-    let mut file = vec![0; deflate::file_size(&packed)];
-    deflate::write_file(packed, &mut file);
+    let mut text = Vec::new();
+    let (mut script, serial) = (Script::new(&trace, 1000), &trace.order(1).serial);
+    json::emit(&mut script, &trace, serial, &chosen.chunks(3), &mut json::Plain { out: &mut text });
+    assert!(std::str::from_utf8(&text).is_ok());
+    for wanted in [Wanted::These(&chosen), Wanted::Window(query)] {
+        let (count, packed) = pack(&[Source { trace: &trace, wanted, pid_offset: 1000 }], 1);
+        assert_eq!(count, chosen.events.len());
+        assert_eq!(packed.iter().map(|part| part.length).sum::<u64>(), text.len() as u64);
+        let file = deflate::File::new(packed);
+        let mut memory = vec![0; file.size()];
+        file.write(&mut memory, 1);
+    }
+    let host = typed::Host { trace: &trace, chosen: &chosen, pid_offset: 1000, threads: 1 };
     search::search(&trace, &[1, 0, 1], &removed, 1 + width as usize);
     for track in 0..4 {
         trace.ancestors(track, 0);
