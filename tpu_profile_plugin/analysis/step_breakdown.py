@@ -15,6 +15,8 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 PS_PER_MS = 1e9
+_BLOCK = 1 << 16
+"""So many pairs of step and core are worked on at once: thousands of hosts would make copies of gigabytes otherwise."""
 
 GENERIC: Mapping[str, tuple[EventClass, ...]] = {
     "device_compute": (EventClass.DEVICE_COMPUTE_16, EventClass.DEVICE_COMPUTE_32),
@@ -123,6 +125,21 @@ class TpuBreakdown:
 
 def tpu_breakdown(steps: StepTable) -> TpuBreakdown:
     """The parts of each TPU step; see the class for what is taken over the cores."""
+    rows = max(1, _BLOCK // max(1, len(steps.cores)))
+    if len(steps) <= rows:
+        return _tpu_block(steps)
+    blocks = [_tpu_block(steps.select(slice(at, at + rows))) for at in range(0, len(steps), rows)]
+    joined: dict[str, Any] = {"step_time": statistics(steps.step_ms())}
+    for name in ("labels", "infeed_core"):
+        joined[name] = tuple(value for block in blocks for value in getattr(block, name))
+    for name in TpuBreakdown.__slots__:
+        if name not in joined:
+            joined[name] = np.concatenate([getattr(block, name) for block in blocks])
+    return TpuBreakdown(**joined)
+
+
+def _tpu_block(steps: StepTable) -> TpuBreakdown:
+    """The same for as many steps as keep what is computed between small; every step is by itself."""
     dense, sparse = steps.dense_cores, steps.sparse_cores
     if not len(steps) or not dense:
         return _nothing()
