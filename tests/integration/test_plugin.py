@@ -80,6 +80,27 @@ def test_loading_imports_nothing_heavy():
     assert heavy <= {"google"}, "google: a namespace package that site-packages may hold"
 
 
+def test_starting_tensorboard_loads_few_modules():
+    """A count instead of a time, which holds on any machine; these take about 0.05 s."""
+    code = (
+        "import argparse, sys, types\n"
+        "import tensorboard.plugins.base_plugin, werkzeug.serving, werkzeug.wrappers, logging, json, gzip, hashlib\n"
+        "before = set(sys.modules)\n"
+        "from tpu_profile_plugin import plugin\n"
+        "loader = plugin.ProfilePluginLoader(); loader.define_flags(argparse.ArgumentParser())\n"
+        "loaded = loader.load(types.SimpleNamespace(logdir='/nowhere', flags=None))\n"
+        "loaded.get_plugin_apps(); loaded.frontend_metadata()\n"
+        "print(len(set(sys.modules) - before), *[m for m in ('numpy', 'grpc', 'fsspec') if m in sys.modules])\n"
+        "print(*[m for m in sys.modules if m.startswith('tpu_profile_plugin.') and m.split('.')[1] in"
+        " ('_native', 'columns', 'analysis')])"
+    )
+    first, ours = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
+    count, *heavy = first.split()
+    assert int(count) <= 100
+    assert heavy == []
+    assert ours == ""
+
+
 def test_version_command(capsys):
     assert cli.main(["version"]) == 0
     assert capsys.readouterr().out.strip() == importlib.metadata.version("tpu-profile-plugin")

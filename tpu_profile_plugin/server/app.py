@@ -14,6 +14,7 @@ from werkzeug.wrappers import Request
 from tpu_profile_plugin.errors import NotFound, ProfileError, WrongMethod
 from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir
 from tpu_profile_plugin.logdir.keeping import user_directory
+from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.server.answer import Answer, StartResponse, content_policy, error_answer, send
 from tpu_profile_plugin.server.assets import Assets
 from tpu_profile_plugin.server.capture_routes import HINT, CaptureRoutes
@@ -35,7 +36,8 @@ class Server:
 
     def __init__(self, options: Options, *, logdir: Logdir | None = None, assets: Assets | None = None) -> None:
         self._options = options
-        copies = ContentCache(self._private("content"), options.remote_bytes)
+        remote = any(is_remote(path) for path in (options.logdir, *options.allowed_roots))
+        copies = ContentCache(self._private("content") if remote else None, options.remote_bytes)
         self.logdir = logdir or Logdir(options.logdir, limit_s=options.scan_limit_s, cache=copies)
         self._catalog = Catalog(self.logdir, AllowedRoots(options.allowed_roots, copies), copies.place)
         self._making = threading.Lock()

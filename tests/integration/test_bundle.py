@@ -1,0 +1,54 @@
+"""The built page stays small, and a tool's page is loaded when somebody opens it."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+import tpu_profile_plugin
+from tpu_profile_plugin.server.assets import STATIC
+
+KB = 1000
+PAGES = Path(tpu_profile_plugin.__file__).parents[1] / "frontend" / "src" / "tools"
+
+pytestmark = pytest.mark.skipif(not (STATIC / "index.html").exists(), reason="the page is not built: npm run build")
+
+
+def packed(path: Path) -> int:
+    return len(gzip.compress(path.read_bytes(), 6))
+
+
+def first_files() -> list[Path]:
+    """What a browser fetches before it knows which tool is wanted: the page, and what that and its scripts import."""
+    page = STATIC / "index.html"
+    todo = [STATIC / name for name in re.findall(r'(?:src|href)="\./(static/[^"]+)"', page.read_text())]
+    found = [page]
+    while todo:
+        path = todo.pop()
+        if path not in found:
+            found.append(path)
+            static = re.findall(r'(?:from|import)\s*["\']\./([^"\']+)["\']', path.read_text())
+            todo += [path.parent / name for name in static]
+    return found
+
+
+def test_everything_together_is_at_most_600_kilobytes():
+    files = [path for path in STATIC.rglob("*") if path.suffix in (".html", ".js", ".css")]
+    assert len(files) > 20
+    assert sum(map(packed, files)) <= 600 * KB
+
+
+def test_the_first_page_loads_neither_charts_nor_tools():
+    files = first_files()
+    assert any(path.name.startswith("index-") and path.suffix == ".js" for path in files)
+    assert sum(map(packed, files)) <= 60 * KB
+    assert not [path.name for path in files if path.name.startswith(("engine-", "page-", "table-"))]
+
+
+def test_every_page_is_a_file_of_its_own():
+    script = next(path for path in first_files() if path.name.startswith("index-") and path.suffix == ".js")
+    loaded = set(re.findall(r"import\(\s*[`\"']\./(page-[^`\"']+\.js)", script.read_text()))
+    assert len(loaded) == len(list(PAGES.glob("*/page.tsx")))
+    assert all((script.parent / name).exists() for name in loaded)
+    assert max(packed(script.parent / name) for name in loaded) <= 60 * KB
