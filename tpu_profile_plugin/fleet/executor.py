@@ -21,8 +21,10 @@ T = TypeVar("T")
 _LOG = logging.getLogger("tpu_profile_plugin")
 
 FEW_HOSTS = 4
-ENOUGH_BYTES = 256 << 20
-"""From so many hosts and bytes on worker processes pay: each costs about half a second of a core to start."""
+ENOUGH_BYTES = 512 << 20
+HOST_BYTES = 4 << 20
+"""From so many hosts and bytes on worker processes pay: each costs about a third of a second of a core to start. A host
+takes as long as that many bytes more than its file has, and most of that holds Python's lock."""
 _BYTES_PER_BYTE = 3
 _ATTEMPTS = 2
 
@@ -59,7 +61,7 @@ class Executor:
             return self._here
         if self._cluster is not None and self._cluster.reachable():
             return Elsewhere(self._cluster, self._here, self._cluster.width())
-        large = len(hosts) >= FEW_HOSTS and sum(host.size for host in hosts) >= ENOUGH_BYTES
+        large = len(hosts) >= FEW_HOSTS and sum(host.size + HOST_BYTES for host in hosts) >= ENOUGH_BYTES
         if self._chosen == "processes" or self._cluster is not None or (self._many and large):
             return Elsewhere(self._workers, self._here, _fitting(self._workers.count, hosts))
         return self._here

@@ -89,8 +89,10 @@ def test_what_is_printed_does_not_get_into_the_replies(tmp_path, executor):
     ("chosen", "count", "size", "elsewhere"),
     [
         ("", 3, 1 << 30, False),
-        ("", 4, 1 << 20, False),
-        ("", 4, 64 << 20, True),
+        ("", 4, 123 << 20, False),
+        ("", 4, 124 << 20, True),
+        ("", 102, 1 << 20, False),
+        ("", 103, 1 << 20, True),
         ("threads", 100, 64 << 20, False),
         ("processes", 2, 1, True),
         ("processes", 1, 1, False),
