@@ -1,0 +1,58 @@
+// A run of 151 hosts, one of them torn: the page says how far it is, and afterwards which host is missing.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import * as h from "./harness.js";
+
+const HOSTS = 151;
+const nameOf = (i) => `w-${String(i).padStart(3, "0")}`;
+
+let logdir;
+let server;
+before(async () => {
+  logdir = h.temporaryDirectory();
+  const sessions = path.join(h.DEMO, "jax_scan", "plugins", "profile");
+  const sound = readFileSync(path.join(sessions, readdirSync(sessions)[0], "demo-host.xplane.pb"));
+  for (const browser of ["chromium", "firefox"]) {
+    const session = path.join(logdir.directory, browser, "plugins", "profile", "s");
+    mkdirSync(session, { recursive: true });
+    for (let i = 0; i < HOSTS; i++) {
+      writeFileSync(path.join(session, `${nameOf(i)}.xplane.pb`), i === 77 ? sound.subarray(0, sound.length / 2) : sound);
+    }
+  }
+  server = await h.startTensorBoard(logdir.directory);
+});
+after(async () => {
+  await server?.stop();
+  logdir?.remove();
+});
+
+h.inEveryBrowser("many hosts", ({ name, browser }) => {
+  test("progress, then the banner about the missing host", async () => {
+    // A run of its own for each browser: what the first has asked for is there at once.
+    const tab = await h.openProfile(browser(), server, { query: `run=${name}/s&tool=overview_page` });
+    await h.shows(tab, new RegExp(`Computing the overview of ${HOSTS} hosts: host \\d+ of ${HOSTS}`));
+    await h.screenshot(tab, `progress-${name}`);
+    await h.shows(tab, `This page is without host w-077 of ${HOSTS} hosts`);
+    const seen = await h.shows(tab, "Performance summary");
+    assert.match(seen, /w-077: /);
+    assert.doesNotMatch(seen, new RegExp(logdir.directory), "a path of the server is shown");
+    await h.screenshot(tab, `left-out-${name}`);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("the host picker finds one of them, and its page has no banner", async () => {
+    const tab = await h.openProfile(browser(), server, { query: `run=${name}/s&tool=overview_page&host=w-150` });
+    await h.shows(tab, "Performance summary");
+    assert.equal(await tab.frame().$("[data-left-out]"), null);
+    await h.click(tab, ".picker.small");
+    await h.until("all hosts in the list", async () => (await tab.frame().$$('.hosts input[type="radio"]')).length === HOSTS + 1);
+    const search = await tab.frame().waitForSelector('.hosts input[type="search"]');
+    await search.type("w-14");
+    await h.until("ten of them", async () => (await tab.frame().$$('.hosts input[type="radio"]')).length === 10);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+});
