@@ -87,6 +87,7 @@ def test_without_a_cache_files_are_read_each_time(store):
 
 def test_a_changed_object_is_another_file(store, tmp_path, monkeypatch):
     monkeypatch.setattr(remote.RemoteFiles, "rescan_after_s", -1.0)
+    monkeypatch.setattr(remote, "_STALE_S", -1.0)
     store.put("changing/plugins/profile/1/h.xplane.pb", b"one")
     logdir = opened(store, tmp_path, "changing")
     before = logdir.run("1").hosts[0]
@@ -170,6 +171,7 @@ def test_no_credentials(store, monkeypatch, tmp_path):
 def test_a_store_that_hangs_and_one_that_is_gone(store, tmp_path, monkeypatch):
     monkeypatch.setattr(remote, "_ANSWER_S", 0.5)
     monkeypatch.setattr(remote.RemoteFiles, "rescan_after_s", -1.0)
+    monkeypatch.setattr(remote, "_STALE_S", -1.0)
     logdir = Logdir(f"{store.kind}://{BUCKET}/logs", cache=ContentCache(tmp_path, 1 << 30), limit_s=0.5)
     file = logdir.run("1").hosts[0]
     logdir.read(file)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import NotAvailable, StorageFailed
+from tpu_profile_plugin.errors import NotAvailable, ProfileError, StorageFailed
 from tpu_profile_plugin.logdir.content import ContentCache, Put, version_key
 from tpu_profile_plugin.logdir.fetching import fetch
 from tpu_profile_plugin.logdir.files import Contents, FileFacts, Listing, changed, vanished
 from tpu_profile_plugin.logdir.names import of_interest
 from tpu_profile_plugin.logdir.remote_errors import explained, shown_address, within
-from tpu_profile_plugin.logdir.remote_tree import Tree, facts_of
+from tpu_profile_plugin.logdir.remote_tree import Directory, Tree, facts_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +30,7 @@ _ANSWER_S = 10.0
 _PAUSE_S = 5.0
 _WHOLE_S = 60.0
 _WALK_S = 600.0
+_STALE_S = 60.0
 
 
 def is_remote(path: str) -> bool:
@@ -88,7 +90,8 @@ class RemoteFiles:
         self._protocol = address.split("://", 1)[0]
         self._cache = cache or ContentCache(None, 0)
         self._tree: Tree | None = None
-        self._listed_at = self._whole_at = self._walk_until = float("-inf")
+        self._listed_at = self._whole_at = self._walk_until = self._trusted_from = float("-inf")
+        self._looking: set[str] = set()
         self._cost_s = 0.0
 
     @property
@@ -124,8 +127,8 @@ class RemoteFiles:
         self._cost_s = self._listed_at - began
 
     def distrust(self) -> None:
-        """Forgets how old the listing is, so that the next look is a fresh one."""
-        self._listed_at = float("-inf")
+        """What was listed before this moment does not count any more, so that the next look is a fresh one."""
+        self._trusted_from = time.monotonic()
 
     def entries(self, path: str) -> Listing:
         """Names in a directory; raises OSError, for the root StorageFailed."""
@@ -141,20 +144,24 @@ class RemoteFiles:
         return None
 
     def look(self, path: str) -> Contents:
-        """Facts of the files of interest in a directory, at most a few seconds old; raises OSError, StorageFailed.
+        """Facts of the files of interest in a directory; raises OSError, StorageFailed.
 
-        While the store cannot be reached they are older: files that have a local copy can still be opened.
+        Those of the last minute will do, while a thread looks again: else every click would wait for the network. While
+        the store cannot be reached they are older: files that have a local copy can still be opened.
         """
         known = self._remembered(path)
         if known is not None:
             return Contents(dict(known[1]))
+        place = self._tree.get(path) if self._tree is not None else None
+        if place is not None and self._age(place) < _STALE_S:
+            self._look_again(path, place)
+            return Contents(dict(place.files))
         try:
-            return Contents(self._listed(path)[1])
+            return Contents(self._looked(path, place))
         except StorageFailed:
-            place = self._tree.get(path) if self._tree is not None else None
             if place is None:
                 raise
-            self._listed_at = time.monotonic()  # do not try again at once
+            place.looked_at = time.monotonic()  # do not try again at once
             return Contents(dict(place.files))
 
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
@@ -194,13 +201,46 @@ class RemoteFiles:
         if now.size != seen.size or not same:
             raise changed(name)
 
+    def _looked(self, path: str, place: Directory | None) -> dict[str, FileFacts]:
+        """The facts now, which are remembered if the directory is."""
+        began = time.monotonic()
+        files = self._listed(path)[1]
+        if place is not None:
+            place.files, place.looked_at = files, began
+        return files
+
+    def _look_again(self, path: str, place: Directory) -> None:
+        """Looks in the background, once at a time."""
+        if path in self._looking:
+            return
+        self._looking.add(path)
+
+        def work() -> None:
+            try:
+                self._looked(path, place)
+            except FileNotFoundError:
+                self.distrust()
+            except (OSError, ProfileError):
+                place.looked_at = time.monotonic()  # as it was, until somebody looks who waits for the reason
+            finally:
+                self._looking.discard(path)
+
+        threading.Thread(target=work, name="profile-look", daemon=True).start()
+
+    def _age(self, place: Directory) -> float:
+        """How many seconds ago a directory was looked at; infinite when that does not count any more."""
+        last = max(self._listed_at, place.looked_at)
+        return time.monotonic() - last if last >= self._trusted_from else float("inf")
+
     def _remembered(self, path: str) -> tuple[set[str], dict[str, FileFacts]] | None:
-        """What a fresh recursive listing says of a directory; None where there is none that is fresh."""
-        if self._tree is None or time.monotonic() - self._listed_at > self.rescan_after_s:
+        """What a fresh listing says of a directory; None where there is none that is fresh."""
+        if self._tree is None:
             return None
         place = self._tree.get(path)
         if place is not None:
-            return place.directories, place.files
+            return (place.directories, place.files) if self._age(place) <= self.rescan_after_s else None
+        if self._age(Directory()) > self.rescan_after_s:
+            return None
         missing = FileNotFoundError(path)
         raise explained(missing, self._address) if path == self._root else missing
 

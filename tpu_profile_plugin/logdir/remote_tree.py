@@ -18,10 +18,11 @@ Info = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Directory:
-    """Names of the sub-directories, and the facts of the files of interest."""
+    """Names of the sub-directories, the facts of the files of interest, and when it was looked at by itself."""
 
     directories: set[str] = field(default_factory=set)
     files: dict[str, FileFacts] = field(default_factory=dict)
+    looked_at: float = float("-inf")
 
 
 class Tree:
@@ -35,7 +36,10 @@ class Tree:
     def copy(self) -> Tree:
         """Another tree with the same directories, for changing it while others look at this one."""
         other = Tree(self._root)
-        other._places = {path: Directory(set(place.directories), place.files) for path, place in self._places.items()}
+        other._places = {
+            path: Directory(set(place.directories), place.files, place.looked_at)
+            for path, place in self._places.items()
+        }
         other.objects = self.objects
         return other
 

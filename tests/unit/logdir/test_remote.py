@@ -1,5 +1,7 @@
 """Remote filesystems through fsspec's memory filesystem."""
 
+import threading
+import time
 from datetime import datetime, timezone
 
 import fsspec
@@ -23,6 +25,7 @@ def memory():
 @pytest.fixture
 def no_delay(monkeypatch):
     monkeypatch.setattr("tpu_profile_plugin.logdir.remote.RemoteFiles.rescan_after_s", -1.0)
+    monkeypatch.setattr("tpu_profile_plugin.logdir.remote._STALE_S", -1.0)
 
 
 def test_runs_hosts_and_bytes(memory):
@@ -164,6 +167,22 @@ def test_a_large_tree_is_listed_again_where_profiles_were(counting, monkeypatch)
     logdir._last = None
     assert logdir.names() == ["c/4", "a/3", "a/1"], "everything is listed once a minute"
     assert counting.asked[2:] == [("find", "/logs")]
+
+
+def test_a_click_does_not_wait_for_the_network(counting, monkeypatch):
+    """What was listed within the last minute is shown at once, and looked at again beside."""
+    go = threading.Event()
+    logdir = Logdir("/logs", counting)
+    before = logdir.run("a/1").hosts[0]
+    counting.memory.pipe("/logs/a/plugins/profile/1/h.xplane.pb", b"22")
+    monkeypatch.setattr("tpu_profile_plugin.logdir.remote.RemoteFiles.rescan_after_s", -1.0)
+    monkeypatch.setattr(counting, "ls", lambda *a, **k: (go.wait(20), counting.memory.ls(*a, **k))[1], raising=False)
+    assert logdir.run("a/1").hosts[0] == before
+    go.set()
+    deadline = time.monotonic() + 10
+    while logdir.run("a/1").hosts[0] == before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert logdir.run("a/1").hosts[0].size == 2
 
 
 def test_a_tree_that_takes_too_long_is_walked(counting, monkeypatch):
