@@ -12,7 +12,7 @@ from typing import Any
 from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.errors import NotFound, ProfileError, WrongMethod
-from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir
+from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir, Run
 from tpu_profile_plugin.logdir.keeping import user_directory
 from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.server.answer import Answer, StartResponse, content_policy, error_answer, send
@@ -25,6 +25,7 @@ from tpu_profile_plugin.server.query import Query
 from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.server.routes import Routes
 from tpu_profile_plugin.server.store import DiskStore, MemoryStore
+from tpu_profile_plugin.server.warming import Warmer
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -47,6 +48,7 @@ class Server:
         self._guard = Guard(options.server_names, closed=options.server_names_only)
         self._policy = content_policy(options.framing)
         self._warmed = False
+        self._warmer = Warmer(options.warm_bytes, self._newest, self._routes.data)
 
     def results(self) -> Results:
         """The answers' cache, made on first use because it loads the columns and NumPy."""
@@ -77,8 +79,8 @@ class Server:
             "/config": routes.config,
             "/version": routes.version,
             "/status": routes.status,
-            "/runs": routes.runs,
-            "/runs_info": routes.runs_info,
+            "/runs": self._then_warm(routes.runs),
+            "/runs_info": self._then_warm(routes.runs_info),
             "/run_tools": routes.run_tools,
             "/run_info": routes.run_info,
             "/hosts": routes.hosts,
@@ -127,7 +129,8 @@ class Server:
             self._guard.check_reading(request)
             if methods is not None and request.method not in methods:
                 raise _wrong_method(request, methods)
-            answer = handler(request)
+            with self._warmer.request():
+                answer = handler(request)
         except ProfileError as error:
             answer = error_answer(error)
         except Exception:
@@ -141,6 +144,18 @@ class Server:
             self._warmed = True
             threading.Thread(target=_load_tools, name="profile-warm", daemon=True).start()
         return self._routes.page(query)
+
+    def _then_warm(self, handler: Callable[[Query], Answer]) -> Callable[[Query], Answer]:
+        def listed(query: Query) -> Answer:
+            answer = handler(query)
+            self._warmer.runs_were_asked_for()
+            return answer
+
+        return listed
+
+    def _newest(self) -> Run | None:
+        """The run that was changed last."""
+        return max(self.logdir.runs(), key=lambda run: run.mtime_ms, default=None)
 
     def _static(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         name = str(environ.get("PATH_INFO", "")).partition("/static/")[2]

@@ -25,6 +25,8 @@ class Options:
       cache_dir: where results are kept on disk; None: the user's cache directory, "off": nowhere.
       columns_bytes: memory for decoded profiles.
       results_bytes: memory for answers.
+      warm_bytes: the newest session is opened in the background, before anybody chose it, when its first file is at
+        most so large; 0: never.
       disk_bytes: disk space for answers.
       remote_bytes: disk space for copies of remote files.
       scan_limit_s: how long one scan of the logdir may take.
@@ -44,6 +46,7 @@ class Options:
     cache_dir: str | None = None
     columns_bytes: int = 1024 * _MB
     results_bytes: int = 256 * _MB
+    warm_bytes: int = 0
     disk_bytes: int = 1024 * _MB
     remote_bytes: int = 4096 * _MB
     scan_limit_s: float = 10.0
@@ -140,6 +143,17 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
         },
     ),
     (
+        "--profile_warm_mb",
+        {
+            "metavar": "N",
+            "type": int,
+            "default": None,
+            "help": "Open the newest session in the background, at low priority, as soon as somebody looks at the list "
+            "of sessions and if its file has at most N MiB; it takes about four times that of the memory for decoded "
+            "profiles (default: 0, never; environment: TPU_PROFILE_WARM_MB).",
+        },
+    ),
+    (
         "--profile_disk_mb",
         {
             "metavar": "N",
@@ -185,6 +199,7 @@ def from_context(context: Any, environ: Mapping[str, str] = os.environ) -> Optio
         allowed_roots=tuple(root.strip() for root in str(roots).split(",") if root.strip()),
         cache_dir=given("cache_dir") or None,
         columns_bytes=_megabytes("columns", given("columns_mb"), Options.columns_bytes),
+        warm_bytes=_megabytes("warm", given("warm_mb"), Options.warm_bytes),
         results_bytes=_megabytes("results", given("results_mb"), Options.results_bytes),
         disk_bytes=_megabytes("disk", given("disk_mb"), Options.disk_bytes),
         remote_bytes=_megabytes("remote", given("remote_mb"), Options.remote_bytes),
