@@ -15,6 +15,7 @@ from builders.object_store import BUCKET, ObjectStore, running_store
 from builders.server_process import running_tensorboard
 from builders.xspace_text import build
 
+from tpu_profile_plugin.capture.session import open_session
 from tpu_profile_plugin.errors import NotFound, StorageFailed, Unsettled
 from tpu_profile_plugin.logdir import ContentCache, Logdir, fetching, remote
 
@@ -133,6 +134,17 @@ def test_an_object_that_vanishes(store, tmp_path):
     with pytest.raises(NotFound) as caught:
         logdir.read(file)
     assert caught.value.code == "host_not_found"
+
+
+def test_a_capture_into_a_bucket(store):
+    logdir = opened(store, path="captured")
+    assert logdir.names() == []
+    for expected in ("run", "run_2"):
+        session = open_session(f"{store.kind}://{BUCKET}/captured", "run")
+        assert session.store("h", build(SMALL)) == f"plugins/profile/{expected}/h.xplane.pb"
+        logdir._last = None
+        file = logdir.run(expected).hosts[0]
+        assert logdir.read(file).tobytes() == build(SMALL)
 
 
 @pytest.mark.parametrize("path", ["nosuchbucket/logs", f"{BUCKET}/nowhere"])

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _RETRY_S = 5.0
 """How long after a failure a filesystem is tried to be opened again."""
 
+_UNKNOWN_S = 0.5
+"""How old a listing of a remote logdir may be that does not have the run that is asked for: it may just be captured."""
+
 
 class Logdir:
     """Thread-safe. Nothing is read before the first call, so making one never fails."""
@@ -78,7 +81,7 @@ class Logdir:
 
     def run(self, name: str) -> Run:
         """One run as it is now; raises NotFound (code run_not_found). The name is looked up, never used as a path."""
-        run = self._try(self._last, name) or self._try(self.scan(), name)
+        run = self._try(self._last, name) or self._try(self.scan(_UNKNOWN_S), name)
         if run is not None:
             return run
         raise NotFound(f"There is no run {name[:200]!r} in this logdir.", code="run_not_found", run=name[:200])
@@ -104,12 +107,16 @@ class Logdir:
         thread.join(wait_s)
         return self._seen_any
 
-    def scan(self) -> Scan:
-        """Walks the tree, unless another thread's walk that began after this call can be shared."""
+    def scan(self, pause_s: float | None = None) -> Scan:
+        """Walks the tree, unless another thread's walk that began after this call can be shared.
+
+        Of a remote tree the last walk is given for some seconds; for at most `pause_s`, if that is given.
+        """
         asked = time.monotonic()
         with self._lock:
             last = self._last
-            pause_s = self._files.rescan_after_s if self._files is not None else _RETRY_S
+            longest = self._files.rescan_after_s if self._files is not None else _RETRY_S
+            pause_s = longest if pause_s is None else min(pause_s, longest)
             if last is not None and (last.began >= asked or asked - last.ended < pause_s):
                 return last
             self._last = scan = self._walk(asked)

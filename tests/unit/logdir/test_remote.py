@@ -169,6 +169,16 @@ def test_a_large_tree_is_listed_again_where_profiles_were(counting, monkeypatch)
     assert counting.asked[2:] == [("find", "/logs")]
 
 
+def test_a_run_that_was_just_captured_is_found(counting, monkeypatch):
+    logdir = Logdir("/logs", counting)
+    assert logdir.names() == ["b/2", "a/1"]
+    counting.memory.pipe("/logs/plugins/profile/new/h.xplane.pb", b"1")
+    assert logdir.names() == ["b/2", "a/1"], "listed seconds ago"
+    monkeypatch.setattr("tpu_profile_plugin.logdir.logdir._UNKNOWN_S", 0.0)
+    assert logdir.run("new").host_names == ("h",)
+    assert logdir.names() == ["new", "b/2", "a/1"]
+
+
 def test_a_click_does_not_wait_for_the_network(counting, monkeypatch):
     """What was listed within the last minute is shown at once, and looked at again beside."""
     go = threading.Event()
