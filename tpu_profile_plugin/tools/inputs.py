@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 S = TypeVar("S")
+_TOLD = 3
 _HERE = Here(min(8, os.cpu_count() or 1))
 
 
@@ -210,8 +211,13 @@ class Inputs:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One sentence for each host that is left out."""
-        return tuple(self.left_out[at].sentence for at in sorted(self.left_out))
+        """What diagnostics say about the hosts that are left out: a sentence for each, or one for many."""
+        missing = [self.left_out[at] for at in sorted(self.left_out)]
+        if len(missing) <= _TOLD:
+            return tuple(one.sentence for one in missing)
+        names = ", ".join(one.host for one in missing[:_TOLD])
+        more = f"{names} and {len(missing) - _TOLD} more. The first: {missing[0].message}"
+        return (f"{len(missing)} of {len(self.hosts)} hosts are left out: {more}",)
 
     def text(self, name: str) -> str:
         """The value of a string parameter; "" when it is absent and has no default."""

@@ -50,4 +50,10 @@ describe("step table", () => {
     expect(readMessages(table)).toEqual([{ severity: "error", text: "e" }, { severity: "warning", text: "w" }, { severity: "info", text: "i" }]);
     expect(readMessages({ cols: [], rows: [] })).toEqual([]);
   });
+
+  it("leaves the hosts that are missing to the frame", () => {
+    const cols = [col("severity", "Severity", "string"), col("message", "Message", "string")];
+    const texts = ["Host w-1 is left out: torn", "5 of 6 hosts are left out: a, b, c and 2 more. The first: torn", "The first step is left out: cut"];
+    expect(readMessages({ cols, rows: texts.map((text) => row("WARNING", text)) })).toEqual([{ severity: "warning", text: texts[2] }]);
+  });
 });

@@ -87,7 +87,10 @@ export interface Message {
 
 const RANK = { error: 0, warning: 1, info: 2 } as const;
 
-/** The diagnostics table: errors first, each message once. */
+/** What the frame says above every page, from the header of the answer. */
+const SAID_ABOVE = /^(Host .+ is|\d+ of \d+ hosts are) left out: /;
+
+/** The diagnostics table: errors first, each message once; without those about hosts that are left out. */
 export function readMessages(value: unknown): Message[] {
   const table = asTable(value, "the table of messages");
   if (table.columns.length === 0) return [];
@@ -98,6 +101,6 @@ export function readMessages(value: unknown): Message[] {
   });
   const seen = new Set<string>();
   return found
-    .filter(({ severity, text }) => text !== "" && !seen.has(severity + text) && seen.add(severity + text))
+    .filter(({ severity, text }) => text !== "" && !SAID_ABOVE.test(text) && !seen.has(severity + text) && seen.add(severity + text))
     .sort((a, b) => RANK[a.severity] - RANK[b.severity]);
 }

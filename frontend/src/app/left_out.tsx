@@ -15,7 +15,7 @@ export function LeftOutBanner({ leftOut, of }: Props) {
   return (
     <div class="problems" role="status" data-left-out={count}>
       <Icon name="warn" />
-      <details open={count === 1}>
+      <details>
         <summary>{`This page is without ${count === 1 ? `host ${hosts[0]?.host ?? ""}` : `${count} hosts`}${of >= count ? ` of ${plural(of, "host")}` : ""}: what it shows is of the others.`}</summary>
         <ul>
           {hosts.map(({ host, message }) => (

@@ -150,6 +150,17 @@ def test_a_file_that_does_not_decode_is_left_out(tmp_path, executor):
     assert about.describe()["offset"] == 0
 
 
+def test_diagnostics_name_a_few_hosts_and_count_the_rest(tmp_path, executor):
+    bad = {f"h{i:02}": b"\xff" * 9 for i in range(5)}
+    few = inputs_of(executor, hosts_of(tmp_path / "few", {**dict(list(bad.items())[:3]), "sound": SMALL}))
+    few.each(Part(host_parts.planes))
+    assert [text.partition(":")[0] for text in few.warnings] == [f"Host h0{i} is left out" for i in range(3)]
+    many = inputs_of(executor, hosts_of(tmp_path / "many", {**bad, "sound": SMALL}))
+    many.each(Part(host_parts.planes))
+    (text,) = many.warnings
+    assert text.startswith("5 of 6 hosts are left out: h00, h01, h02 and 2 more. The first: ")
+
+
 def test_the_first_error_when_no_host_is_sound(tmp_path, executor):
     with pytest.raises(CorruptProfile) as caught:
         inputs_of(executor, hosts_of(tmp_path, {"a": b"\xff" * 9, "b": b"\xff" * 9})).each(Part(host_parts.planes))
