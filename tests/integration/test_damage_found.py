@@ -95,3 +95,14 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused(board, logdir):
     status, code, message, details = board.refused("data", run="damage/d", tag="trace_viewer@")
     assert (status, code, details["file"]) == (422, "corrupt_profile", "h.trace.json.gz")
     assert f"{len(bomb)} bytes unpacks to more than 19 MiB" in message
+
+
+def test_more_planes_than_any_host_has_are_not_read(board, logdir):
+    data = b"".join(plane(f"/device:TPU:{i}") for i in range(5000)) + plane("/host:CPU", [line("a", [event(1, 0, 1)])])
+    write(logdir, {"damage/plugins/profile/d/h.xplane.pb": data})
+    (problem,) = board.json("run_info", run="damage/d")["problems"]
+    assert (problem["code"], problem["message"]) == (
+        "many_planes",
+        "The file has 5001 planes; the first 4096 are read.",
+    )
+    assert len(board.json("data", run="damage/d", tag="profile_contents")["rows"]) == 4096

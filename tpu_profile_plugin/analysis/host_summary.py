@@ -251,6 +251,7 @@ def may_have_groups(space: XSpace) -> bool:
     """
     planes = device_planes(space)
     if planes and is_tpu(planes[0]):
+        space.need(planes)
         return any(
             name in (STEPS, SPARSE_STEPS) and plane.lines.event_start[i + 1] > plane.lines.event_start[i]
             for plane in planes

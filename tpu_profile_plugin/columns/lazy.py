@@ -15,6 +15,9 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.space import Pick, Plane, PlaneParts
 from tpu_profile_plugin.errors import CorruptProfile
 
+_ONE_BY_ONE = 32
+"""So often planes are decoded alone."""
+
 MakeParts: TypeAlias = Callable[[NDArray[np.uint8], _native.PlaneArrays], PlaneParts]
 
 
@@ -40,19 +43,32 @@ class Watch:
 
 
 class Source:
-    """The bytes behind a lazy profile. Threads may ask for the same plane; it is decoded once."""
+    """The bytes behind a lazy profile. Threads may ask for the same plane; it is decoded once.
+
+    Attributes:
+      planes: all planes of the profile, once they are made.
+    """
+
+    planes: tuple[Plane, ...] = ()
 
     def __init__(self, data: NDArray[np.uint8], names: Sequence[str], threads: int, make: MakeParts, watch: Watch):
         self._data, self._names, self._threads, self._make, self._watch = data, names, threads, make, watch
         self._lock = threading.Lock()
         self._declared: dict[int, Plane] | None = None
+        self._times = 0
 
     def fill(self, planes: Iterable[Plane]) -> None:
-        """Decodes those of the planes that are not decoded yet, together on all threads."""
+        """Decodes those of the planes that are not decoded yet, together on all threads.
+
+        Each time costs a walk over the whole file, so who asked for many one after another then gets all of them.
+        """
         with self._lock:
             missing = [plane for plane in planes if not plane.decoded]
             if not missing:
                 return
+            self._times += 1
+            if self._times > _ONE_BY_ONE:
+                missing = [plane for plane in self.planes if not plane.decoded] or missing
             for plane, parts in zip(missing, self._decode([plane.index for plane in missing]), strict=True):
                 plane.settle(parts)
         self._watch.grown()
@@ -94,7 +110,8 @@ class Source:
         picks: list[tuple[int, list[str] | None, tuple[list[int], list[int]] | None]] | None = None,
     ) -> list[PlaneParts]:
         """In the order of `indices`, which may be any."""
-        keep = [index in set(indices) for index in range(len(self._names))]
+        wanted = set(indices)
+        keep = [index in wanted for index in range(len(self._names))]
         with decoding(self._watch.file):
             raw = _native.decode_space(self._data, self._threads, keep, True, picks or [])
         parts = {plane.index: self._make(self._data, plane) for plane in raw.planes}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,10 @@ _T = TypeVar("_T", bound=np.generic)
 PlaneFilter: TypeAlias = Callable[[str], bool] | Sequence[str] | None
 
 
+MOST_PLANES = 4096
+"""Planes beyond these are not read: no host has as many devices, and each costs every tool some time."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlaneSummary:
     """A plane without its contents; `index` is its position in the file, `bytes` its size there."""
@@ -54,6 +58,8 @@ class SpaceSummary:
     hlo_modules: tuple[HloModule, ...]
     broken_modules: tuple[tuple[str, str, int], ...] = ()
     """(name, message, byte) of modules that do not decode."""
+    excess: int = 0
+    """How many planes the file has beyond those that are read."""
 
 
 def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: bool = True) -> XSpace:
@@ -70,8 +76,9 @@ def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: b
     """
     array = _as_array(data)
     with decoding():
-        keep = None if planes is None else _kept((name for name, _ in _outline(array)), planes)
-        return _space(array, _native.decode_space(array, threads or _cores(), keep, events, []))
+        outline = _outline(array)
+        keep = _kept((name for name, _ in outline.planes), planes)
+        return _space(array, _native.decode_space(array, threads or _cores(), keep, events, []), outline)
 
 
 def load_lazily(data: Bytes, *, threads: int = 0, watch: Watch | None = None) -> XSpace:
@@ -83,9 +90,11 @@ def load_lazily(data: Bytes, *, threads: int = 0, watch: Watch | None = None) ->
     watch = watch or Watch()
     with decoding(watch.file):
         outline = _outline(array)
-        source = Source(array, [name for name, _ in outline], threads or _cores(), _parts, watch)
-        space = _space(array, _native.decode_space(array, 1, [], False, []))
-        planes = tuple(Plane(plane.id, name, index, None, source) for index, (name, plane) in enumerate(outline))
+        source = Source(array, [name for name, _ in outline.planes], threads or _cores(), _parts, watch)
+        space = _space(array, _native.decode_space(array, 1, [], False, []), outline)
+        listed = enumerate(outline.planes)
+        planes = tuple(Plane(plane.id, name, index, None, source) for index, (name, plane) in listed)
+        source.planes = planes
         if not _native.has_far_line(array):
             return replace(space, planes=planes, source=source)
     # Where events stand then depends on all lines: rare, and not worth being lazy.
@@ -111,14 +120,16 @@ def peek(data: Bytes) -> SpaceSummary:
     array = _as_array(data)
     with decoding():
         outline = _outline(array)
-        keep = _kept((name for name, _ in outline), is_metadata_plane)
-        space = _space(array, _native.decode_space(array, 1, keep, False, []))
+        keep = _kept((name for name, _ in outline.planes), is_metadata_plane)
+        space = _space(array, _native.decode_space(array, 1, keep, False, []), outline)
         summaries = tuple(
-            PlaneSummary(name, plane.id, index, plane.lines, plane.bytes) for index, (name, plane) in enumerate(outline)
+            PlaneSummary(name, plane.id, index, plane.lines, plane.bytes)
+            for index, (name, plane) in enumerate(outline.planes)
         )
         modules = hlo_modules(space)
         broken = tuple(broken_modules(space, modules))
-        return SpaceSummary(summaries, space.errors, space.warnings, space.hostnames, modules, broken)
+        excess = outline.total - len(outline.planes)
+        return SpaceSummary(summaries, space.errors, space.warnings, space.hostnames, modules, broken, excess)
 
 
 def _as_array(data: Bytes) -> NDArray[np.uint8]:
@@ -138,13 +149,28 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _outline(array: NDArray[np.uint8]) -> list[tuple[str, _native.PlaneSummary]]:
+def _excess(outline: _Outline) -> Iterator[str]:
+    if outline.total > len(outline.planes):
+        yield f"The file has {outline.total} planes; the first {len(outline.planes)} are read."
+
+
+class _Outline(NamedTuple):
+    """The planes that are read, and how many the file has."""
+
+    planes: list[tuple[str, _native.PlaneSummary]]
+    total: int
+
+
+def _outline(array: NDArray[np.uint8]) -> _Outline:
     planes = _native.outline_space(array)
+    total, planes = len(planes), planes[:MOST_PLANES]
     names = _native.texts(array, np.array([plane.name for plane in planes], np.uint64))
-    return list(zip(names, planes, strict=True))
+    return _Outline(list(zip(names, planes, strict=True)), total)
 
 
-def _kept(names: Iterable[str], planes: Callable[[str], bool] | Sequence[str]) -> list[bool]:
+def _kept(names: Iterable[str], planes: PlaneFilter) -> list[bool]:
+    if planes is None:
+        return [True for _ in names]
     if callable(planes):
         return [bool(planes(name)) for name in names]
     prefixes = tuple(planes)
@@ -156,7 +182,7 @@ def _read_only(array: NDArray[_T]) -> NDArray[_T]:
     return array
 
 
-def _space(data: NDArray[np.uint8], raw: _native.SpaceColumns) -> XSpace:
+def _space(data: NDArray[np.uint8], raw: _native.SpaceColumns, outline: _Outline) -> XSpace:
     names = _native.texts(data, np.array([plane.name for plane in raw.planes], np.uint64))
     return XSpace(
         planes=tuple(
@@ -164,7 +190,7 @@ def _space(data: NDArray[np.uint8], raw: _native.SpaceColumns) -> XSpace:
             for name, plane in zip(names, raw.planes, strict=True)
         ),
         errors=tuple(_native.texts(data, raw.errors)),
-        warnings=tuple(_native.texts(data, raw.warnings)),
+        warnings=(*_native.texts(data, raw.warnings), *_excess(outline)),
         hostnames=tuple(_native.texts(data, raw.hostnames)),
         origin_ns=raw.origin_ns,
         data=data,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tpu_profile_plugin.columns import Plane, XSpace
+    from tpu_profile_plugin.columns import Plane, SpaceSummary, XSpace
 
 _COUNTER = "counter_value"
 _DEVICE_TYPE = "device_type_string"
@@ -28,11 +28,11 @@ class PlaneFact:
 
 @dataclass(frozen=True, slots=True)
 class Oddity:
-    """Something damaged: a stable code, a sentence, and the byte."""
+    """Something damaged: a stable code, a sentence, and the byte if there is one."""
 
     code: str
     message: str
-    offset: int
+    offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +95,24 @@ def look(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
         ),
         requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
-        oddities=_oddities(summary.broken_modules),
+        oddities=(*_broken_modules(summary.broken_modules), *_too_many(summary)),
     )
 
 
-def _oddities(broken: Sequence[tuple[str, str, int]]) -> tuple[Oddity, ...]:
+def _too_many(summary: SpaceSummary) -> Iterator[Oddity]:
+    if summary.excess:
+        read = len(summary.planes)
+        yield Oddity("many_planes", f"The file has {read + summary.excess} planes; the first {read} are read.")
+
+
+def _broken_modules(broken: Sequence[tuple[str, str, int]]) -> Iterator[Oddity]:
     """What is to be said about HLO modules that do not decode."""
     if not broken:
-        return ()
+        return
     _, message, offset = broken[0]
     names = ", ".join(name for name, _, _ in broken[:3]) + (", ..." if len(broken) > 3 else "")
     what = f"HLO module {names} does" if len(broken) == 1 else f"{len(broken)} HLO modules ({names}) do"
-    return (Oddity("damaged_module", f"{what} not decode: {message}. What else the file holds is shown.", offset),)
+    yield Oddity("damaged_module", f"{what} not decode: {message}. What else the file holds is shown.", offset)
 
 
 def events_in(data: bytes | memoryview) -> int:
