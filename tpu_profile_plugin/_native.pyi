@@ -29,6 +29,8 @@ def torn_mappings() -> int:
 
 # ---- decode.rs
 
+MOST_LINES: int
+
 @final
 class PlaneSummary:
     id: int

@@ -79,7 +79,7 @@ pub const LARGEST_NS: u64 = i64::MAX as u64 / 1000;
 
 /// Decodes the bytes of a profile, of which `data` begins at byte `base` (0 except in tests).
 pub fn decode(data: &[u8], base: u64, options: Options) -> Result<Columns> {
-    let outline = outline(data, base)?;
+    let outline = outline(data, base)?.limited();
     let kept: Vec<_> = outline
         .planes
         .into_iter()

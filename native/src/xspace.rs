@@ -44,6 +44,21 @@ pub struct Outline {
     pub hostnames: Vec<u64>,
 }
 
+/// Lines of a file beyond these are left out: no machine has as many threads, and each costs every tool some time.
+pub const MOST_LINES: usize = 200_000;
+
+impl Outline {
+    /// The outline without the lines beyond `MOST_LINES`.
+    pub fn limited(mut self) -> Self {
+        let mut room = MOST_LINES;
+        for plane in &mut self.planes {
+            plane.lines.truncate(room);
+            room -= plane.lines.len();
+        }
+        self
+    }
+}
+
 /// One plane; its lines are spans that nobody looked into yet.
 #[derive(Debug)]
 pub struct PlaneOutline {

@@ -102,7 +102,30 @@ def test_more_planes_than_any_host_has_are_not_read(board, logdir):
     write(logdir, {"damage/plugins/profile/d/h.xplane.pb": data})
     (problem,) = board.json("run_info", run="damage/d")["problems"]
     assert (problem["code"], problem["message"]) == (
-        "many_planes",
+        "too_many",
         "The file has 5001 planes; the first 4096 are read.",
     )
     assert len(board.json("data", run="damage/d", tag="profile_contents")["rows"]) == 4096
+
+
+def test_more_lines_than_any_machine_has_threads_are_not_read(board, logdir):
+    many = 200_001
+    data = plane("/host:CPU", [line("", [event(1, 5, 1)])] * many, [(1, named(1, "a"))])
+    write(logdir, {"damage/plugins/profile/d/h.xplane.pb": data})
+    (problem,) = board.json("run_info", run="damage/d")["problems"]
+    assert (problem["code"], problem["message"]) == (
+        "too_many",
+        f"The file has {many} lines; the first 200000 are read.",
+    )
+    assert b'"total_events":200000' in board.get("data", run="damage/d", tag="trace_viewer@", format="columns").data
+
+
+def test_a_buffer_of_an_instruction_without_a_name_is_drawn(board, logdir):
+    assigned = buffers.assignment(
+        buffers.buffer(1, 1 << 20, 99),
+        buffers.allocation(0, 1 << 20, [(1, 0, 1 << 20)]),
+        buffers.trace("alloc 1 n", "free 1 n"),
+    )
+    profile = buffers.profile(jit_f=one_instruction() + assigned)
+    answer = ask(board, logdir, profile, "memory_viewer", view_memory_allocation_timeline="1")
+    assert (answer.status_code, answer.text.count("<rect")) == (200, 2)

@@ -95,23 +95,31 @@ def op_tree(records: OpRecords, group_by: str, *, with_idle: bool) -> Node:
     return root
 
 
-def _metrics(records: OpRecords, row: int) -> Metrics:
-    table, traffic = records.table, records.traffic[row]
-    on_chip = traffic.sum(axis=0) - traffic[HBM]
-    return Metrics(
-        time_ps=int(table.time_ps[row]),
-        normalized_ps=float(records.normalized_ps[row]),
-        flops=float(table.flops[row]),
-        model_flops=float(table.model_flops[row]),
-        bytes=(float(traffic[HBM].sum()), float(on_chip[READ]), float(on_chip[WRITE])),
-        occurrences=int(table.occurrences[row]),
+def _metrics(records: OpRecords) -> list[Metrics]:
+    """The sums of every op; not to be changed."""
+    table, traffic = records.table, records.traffic
+    on_chip = traffic.sum(axis=1) - traffic[:, HBM]
+    columns = zip(
+        table.time_ps.tolist(),
+        records.normalized_ps.tolist(),
+        table.flops.tolist(),
+        table.model_flops.tolist(),
+        traffic[:, HBM].sum(axis=1).tolist(),
+        on_chip[:, READ].tolist(),
+        on_chip[:, WRITE].tolist(),
+        table.occurrences.tolist(),
+        strict=True,
     )
+    return [
+        Metrics(time, float(normalized), float(flops), float(model), (float(hbm), float(read), float(written)), count)
+        for time, normalized, flops, model, hbm, read, written, count in columns
+    ]
 
 
-def _op_node(records: OpRecords, row: int, inner: OpRecords | None) -> Node:
+def _op_node(records: OpRecords, row: int, metrics: Metrics, inner: OpRecords | None) -> Node:
     """The node of an op; what SparseCores ran for it is below it."""
-    below = [_op_node(inner, i, None) for i in range(len(inner))] if inner is not None else []
-    return Node(records.table.name[row], _metrics(records, row), below, row, records)
+    below = [] if inner is None else [_op_node(inner, i, own, None) for i, own in enumerate(_metrics(inner))]
+    return Node(records.table.name[row], metrics, below, row, records)
 
 
 class _Groups:
@@ -119,6 +127,8 @@ class _Groups:
 
     def __init__(self, records: OpRecords, group_by: str, root: Node) -> None:
         self._records, self._by, self._root = records, group_by, root
+        self._metrics = _metrics(records)
+        self._self_ps: list[int] = records.table.self_ps.tolist()
         self._nodes: dict[tuple[str, ...], Node] = {}
         self._members: dict[tuple[tuple[str, ...], str], tuple[Node, list[Node]]] = {}
 
@@ -127,13 +137,13 @@ class _Groups:
         table = self._records.table
         if table.name[row].startswith("region"):
             return
-        metrics = _metrics(self._records, row)
+        metrics, own_ps = self._metrics[row], self._self_ps[row]
         path = self._path(row)
         inner = self._records.inside(row)
-        if metrics.time_ps > table.self_ps[row] and inner is None:
+        if metrics.time_ps > own_ps and inner is None:
             above = [self._root] + ([self._child(path[:1], self._root)] if self._by != CATEGORY else [])
             for node in above:
-                node.metrics.add_time(int(table.self_ps[row]), metrics.normalized_ps)
+                node.metrics.add_time(own_ps, metrics.normalized_ps)
             return
         node = self._root
         node.metrics.add(metrics, occurrences=False)
@@ -142,7 +152,7 @@ class _Groups:
             node.metrics.add(metrics, occurrences=depth == len(path))
         shared = self._records.text[row].deduplicated or table.name[row]
         members = self._members.setdefault((path, shared), (node, []))[1]
-        members.append(_op_node(self._records, row, inner))
+        members.append(_op_node(self._records, row, metrics, inner))
 
     def _path(self, row: int) -> tuple[str, ...]:
         table = self._records.table

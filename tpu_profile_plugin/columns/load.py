@@ -58,8 +58,8 @@ class SpaceSummary:
     hlo_modules: tuple[HloModule, ...]
     broken_modules: tuple[tuple[str, str, int], ...] = ()
     """(name, message, byte) of modules that do not decode."""
-    excess: int = 0
-    """How many planes the file has beyond those that are read."""
+    excess: tuple[str, ...] = ()
+    """Sentences on what is not read because no machine has as many; they are among the warnings as well."""
 
 
 def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: bool = True) -> XSpace:
@@ -128,7 +128,7 @@ def peek(data: Bytes) -> SpaceSummary:
         )
         modules = hlo_modules(space)
         broken = tuple(broken_modules(space, modules))
-        excess = outline.total - len(outline.planes)
+        excess = tuple(_excess(outline))
         return SpaceSummary(summaries, space.errors, space.warnings, space.hostnames, modules, broken, excess)
 
 
@@ -150,8 +150,12 @@ def _cores() -> int:
 
 
 def _excess(outline: _Outline) -> Iterator[str]:
+    """What is not read of a file that has more of something than any machine."""
     if outline.total > len(outline.planes):
         yield f"The file has {outline.total} planes; the first {len(outline.planes)} are read."
+    lines = sum(plane.lines for _, plane in outline.planes)
+    if lines > _native.MOST_LINES:
+        yield f"The file has {lines} lines; the first {_native.MOST_LINES} are read."
 
 
 class _Outline(NamedTuple):

@@ -27,7 +27,7 @@ def drawing(title: str, blocks: Sequence[Mapping[str, Any]]) -> bytes:
 def _rectangle(block: Mapping[str, Any], steps: int, height: int) -> str:
     begin, end = block.get("startStep", 0), block.get("endStep", 0)
     size, offset = block.get("size", 0), block.get("offset", 0)
-    text = f"{block['name']}: {size / _MIB:.3f} MiB at {offset}, events {begin} to {end}"
+    text = f"{block.get('name', '')}: {size / _MIB:.3f} MiB at {offset}, events {begin} to {end}"
     for key in ("shapeString", "tfOpName"):
         text += f"\n{block[key]}" if key in block else ""
     return (

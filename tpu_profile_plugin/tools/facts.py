@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-    from tpu_profile_plugin.columns import Plane, SpaceSummary, XSpace
+    from tpu_profile_plugin.columns import Plane, XSpace
 
 _COUNTER = "counter_value"
 _DEVICE_TYPE = "device_type_string"
@@ -95,14 +95,8 @@ def look(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
         ),
         requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
-        oddities=(*_broken_modules(summary.broken_modules), *_too_many(summary)),
+        oddities=(*_broken_modules(summary.broken_modules), *(Oddity("too_many", text) for text in summary.excess)),
     )
-
-
-def _too_many(summary: SpaceSummary) -> Iterator[Oddity]:
-    if summary.excess:
-        read = len(summary.planes)
-        yield Oddity("many_planes", f"The file has {read + summary.excess} planes; the first {read} are read.")
 
 
 def _broken_modules(broken: Sequence[tuple[str, str, int]]) -> Iterator[Oddity]:

@@ -294,6 +294,7 @@ fn stat_values(
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("MOST_LINES", xspace::MOST_LINES)?;
     module.add_class::<PlaneSummary>()?;
     module.add_class::<SpaceColumns>()?;
     module.add_class::<PlaneArrays>()?;

@@ -69,7 +69,9 @@ def test_a_broken_program_is_empty_and_says_why() -> None:
     assert program is not None
     assert len(program) == 0
     assert program.problem is not None
-    assert "HloModuleProto" in program.problem
+    message, offset = program.problem
+    assert "HloModuleProto" in message
+    assert offset > 0
 
 
 def test_unknown_programs_are_none() -> None:
