@@ -11,13 +11,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from builders import host_parts
 from builders.board import Board
 from builders.logdirs import settle, write
 from builders.op_profiles import GPU, TPU
 from builders.step_profiles import serving, worker
 
+from tpu_profile_plugin.fleet.executor import Executor
+from tpu_profile_plugin.fleet.task import Origin
+from tpu_profile_plugin.logdir import Logdir
+from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+from tpu_profile_plugin.tools.parts import Part
 from tpu_profile_plugin.tools.registry import TOOLS
-from tpu_profile_plugin.tools.shelf import _SPACE
+from tpu_profile_plugin.tools.shelf import _SPACE, Shelf
 
 DEMO = Path(__file__).parents[2] / "demo"
 SESSION = "plugins/profile/s"
@@ -106,7 +112,12 @@ def scheduler(tmp_path_factory):
     script = tmp_path_factory.mktemp("cluster") / "cluster.py"
     script.write_text(CLUSTER)
     process = subprocess.Popen(
-        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -127,6 +138,28 @@ def test_a_dask_cluster_gives_the_same_bytes(many, tmp_path, on_threads, schedul
         assert answers(board) == on_threads
         decoded = [entry for entry in board.plugin.server.results()._shelf._entries.values() if _SPACE in entry.values]
         assert not decoded, "the server itself decodes metadata at most"
+
+
+def test_dask_moves_a_host_to_another_worker_when_one_dies(many, tmp_path, scheduler):
+    files = Logdir(str(many)).run("train/s").hosts
+    executor = Executor(scheduler, workers=1)
+    shelf = Shelf(1 << 20)
+    hosts = tuple(
+        HostProfile(file.host, i, file.name, file.identity, not_here, shelf, origin=Origin("", file))
+        for i, file in enumerate(files)
+    )
+    try:
+        inputs = Inputs("r", hosts, {}, place=executor.place)
+        found = inputs.each(Part(host_parts.dies_once, (str(tmp_path / "marker"),)))
+    finally:
+        executor.close()
+    assert len(found) == 5
+    assert (tmp_path / "marker").exists()
+    assert inputs.left_out == {}
+
+
+def not_here():
+    raise AssertionError("the server itself read a file")
 
 
 def test_a_scheduler_that_is_not_there_is_said_and_this_machine_works(many, tmp_path, on_threads, caplog):
@@ -172,7 +205,6 @@ def test_programs_are_those_of_the_hosts_that_can_be_read(many, tmp_path, tool):
 
 def test_an_answer_without_a_host_that_may_come_back_is_kept_by_nobody(many, tmp_path, monkeypatch):
     from tpu_profile_plugin.errors import Unsettled
-    from tpu_profile_plugin.logdir import Logdir
 
     real, failing = Logdir.read, True
 
@@ -193,8 +225,6 @@ def test_an_answer_without_a_host_that_may_come_back_is_kept_by_nobody(many, tmp
 
 
 def test_progress_while_hosts_are_read(many, tmp_path, monkeypatch):
-    from tpu_profile_plugin.logdir import Logdir
-
     real, gate = Logdir.read, threading.Semaphore(0)
 
     def read(self, file):

@@ -84,8 +84,7 @@ class Cluster:
 
     @staticmethod
     def _threads(client: Any) -> int:
-        workers = client.scheduler_info(n_workers=-1)["workers"]
-        return sum(int(worker["nthreads"]) for worker in workers.values())
+        return sum(int(count) for count in client.nthreads().values())
 
     def _drop(self) -> None:
         client, self._client = self._client, None

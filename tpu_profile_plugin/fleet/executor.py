@@ -59,11 +59,14 @@ class Executor:
         movable = sum(host.origin is not None for host in hosts)
         if self._chosen == "threads" or movable < 2:
             return self._here
+        processes = Elsewhere(self._workers, self._here, _fitting(self._workers.count, hosts), _ATTEMPTS)
         if self._cluster is not None and self._cluster.reachable():
-            return Elsewhere(self._cluster, self._here, self._cluster.width())
+            # Dask tries again by itself, and counts a death against whatever else the worker had: processes of our
+            # own then tell which host it was.
+            return Elsewhere(self._cluster, processes, self._cluster.width(), 0)
         large = len(hosts) >= FEW_HOSTS and sum(host.size + HOST_BYTES for host in hosts) >= ENOUGH_BYTES
         if self._chosen == "processes" or self._cluster is not None or (self._many and large):
-            return Elsewhere(self._workers, self._here, _fitting(self._workers.count, hosts))
+            return processes
         return self._here
 
     def close(self) -> None:
@@ -74,31 +77,37 @@ class Executor:
 
 
 class Elsewhere:
-    """Other processes; what cannot be computed there for want of a worker is computed here."""
+    """Other processes; what cannot be computed there for want of a worker or of a file is computed otherwise."""
 
-    def __init__(self, remote: _Remote, here: Place, width: int) -> None:
+    def __init__(self, remote: _Remote, otherwise: Place, width: int, attempts: int) -> None:
+        """Takes workers and the place beside them; `attempts` until a host is given up, 0: it goes to that place."""
         self._remote = remote
-        self._here = here
+        self._otherwise = otherwise
         self._width = width
+        self._attempts = attempts
 
     def width(self, hosts: Sequence[HostProfile]) -> int:
         """As many as there are workers, or as fit into memory."""
         return min(self._width, len(hosts))
 
     def compute(self, host: HostProfile, part: Part[T]) -> T:
-        """Asks a worker; raises the ProfileError that it met, or WorkerLost when two of them died of it."""
+        """Asks a worker; raises the ProfileError that it met, or WorkerLost when too many died of it."""
         if host.origin is None:
-            return self._here.compute(host, part)
+            return self._otherwise.compute(host, part)
         parts = (part, *(more for more in part.along if not host.has(more)))
         try:
             reply, size = self._ask(host, packed(Task(host.origin, parts)))
         except (CannotStart, Unreachable) as error:
             _LOG.warning("no worker for host %s (%s); it is read by the server itself", host.name, error)
-            return self._here.compute(host, part)
+            return self._otherwise.compute(host, part)
+        except WorkerLost:
+            if self._attempts:
+                raise
+            return self._otherwise.compute(host, part)
         if reply.trace:
             _LOG.error("host %s failed in a worker:\n%s", host.name, reply.trace)
         if isinstance(reply.error, (NotFound, Forbidden)):
-            return self._here.compute(host, part)  # a worker elsewhere may not see the file that the server sees
+            return self._otherwise.compute(host, part)  # a worker elsewhere may not see the file that the server sees
         if reply.error is not None:
             raise reply.error
         for made_too, value in zip(parts, reply.values, strict=False):
@@ -108,7 +117,7 @@ class Elsewhere:
 
     def _ask(self, host: HostProfile, data: bytes) -> tuple[Reply, int]:
         """The reply and its size in bytes."""
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, max(1, self._attempts) + 1):
             try:
                 answer = self._remote.ask(data)
                 reply: Reply = pickle.loads(answer)  # noqa: S301 - from our own workers

@@ -142,6 +142,18 @@ def test_a_single_host_that_brings_down_workers_is_an_error(tmp_path, executor):
         executor.place(hosts).compute(hosts[0], Part(host_parts.dies, ("a",)))
 
 
+def test_what_a_cluster_gives_up_processes_of_our_own_try(tmp_path, executor):
+    class Dying:
+        def ask(self, data):
+            raise WorkerDied("by the test")
+
+    hosts = hosts_of(tmp_path, THREE)
+    place = Elsewhere(Dying(), executor.place(hosts), 2, 0)
+    inputs = Inputs("r", hosts, {}, place=lambda _: place)
+    assert inputs.each(Part(host_parts.dies, ("b",))) == ["a", "c"]
+    assert [one.code for one in inputs.left_out.values()] == ["worker_died"]
+
+
 def test_a_file_that_does_not_decode_is_left_out(tmp_path, executor):
     inputs = inputs_of(executor, hosts_of(tmp_path, {"a": SMALL, "b": b"\xff" * 9, "c": SMALL}))
     assert len(inputs.each(Part(host_parts.planes))) == 2
