@@ -1,4 +1,5 @@
 // Chooses one of a list that may be long: a button, and below it the list with a search field.
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { plural } from "../base/format";
 import { moveIndex } from "../base/keys";
@@ -9,6 +10,8 @@ export interface Choice {
   id: string;
   /** Small print beside the name. */
   note?: string | undefined;
+  /** After the small print, not searched. */
+  mark?: ComponentChildren;
 }
 
 interface Props {
@@ -20,7 +23,7 @@ interface Props {
   onChoose: (id: string) => void;
 }
 
-const SEARCH_FROM = 9;
+const SEARCH_FROM = 11;
 /** More are not drawn; the search finds them. */
 const MOST = 200;
 
@@ -30,7 +33,7 @@ export function Picker(props: Props) {
     <span class="pick">
       <span class="pick-label">{label}</span>
       <Popover label={<><span class="pick-value">{value ?? "-"}</span><span aria-hidden="true">▾</span></>} {...(value && value.length > 36 ? { title: value } : {})} buttonClass="button pick-button" boxClass="pick-box" popup="listbox">
-        {(close) => <List {...props} onChoose={(id) => { close(); props.onChoose(id); }} />}
+        {(close) => <PickList {...props} onChoose={(id) => { close(); props.onChoose(id); }} />}
       </Popover>
     </span>
   );
@@ -38,7 +41,8 @@ export function Picker(props: Props) {
 
 let lists = 0;
 
-function List({ label, choices, value, noun, onChoose }: Props) {
+/** The list itself, for a popover with a button of another look. */
+export function PickList({ label, choices, value, noun, onChoose }: Props) {
   const [query, setQuery] = useState("");
   const [name] = useState(() => `pick-${++lists}`);
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
@@ -72,10 +76,10 @@ function List({ label, choices, value, noun, onChoose }: Props) {
         />
       ) : null}
       <ul id={name} role={searching ? "listbox" : "presentation"} aria-label={label}>
-        {shown.map(({ id, note }, i) => (
+        {shown.map(({ id, note, mark }, i) => (
           <li key={id} id={`${name}-${i}`} role="option" class="option" data-active={i === at} aria-selected={id === value} onClick={() => onChoose(id)}>
             <span class="option-main">{id}</span>
-            {note ? <span class="option-sub number">{note}</span> : null}
+            {note || mark ? <span class="option-sub number">{note}{mark}</span> : null}
           </li>
         ))}
       </ul>

@@ -24,7 +24,7 @@ interface PictureProps {
 }
 
 export function Picture({ run, drawn, layout, selected, sight, plain, onChoose }: PictureProps) {
-  const most = drawn.reduce((all, { selfPs }) => Math.max(all, selfPs), 1);
+  const most = drawn.reduce((all, { selfPs, folded }) => (folded ? all : Math.max(all, selfPs)), 1);
   return (
     <>
       <defs>
@@ -51,7 +51,7 @@ interface NodeProps {
   x: number;
   y: number;
   level: number;
-  /** Largest own time of all nodes. */
+  /** Largest own time of one iterator. */
   most: number;
   selected: boolean;
   plain: boolean;
@@ -77,7 +77,7 @@ function Node({ at, node, run, x, y, level, most, selected, plain, onChoose }: N
 function NodeTexts({ node, run, most }: Pick<NodeProps, "node" | "run" | "most">) {
   return (
     <>
-      <rect class="tfd-self" x="10" y="68" width={Math.max(0, ((NODE_WIDTH - 20) * node.selfPs) / most)} height="16" />
+      <rect class="tfd-self" x="10" y="68" width={Math.max(0, (NODE_WIDTH - 20) * Math.min(1, node.selfPs / most))} height="16" />
       <text class="tfd-name" x="10" y="19">{cutMiddle(node.name, CHARS)}</text>
       <text class="tfd-role" x="10" y="35">{ROLES[node.role].mark}</text>
       {nodeLines(node, run).map(([name, value], i) => [

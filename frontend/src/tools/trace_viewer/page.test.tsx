@@ -119,6 +119,19 @@ describe("trace viewer page", () => {
     expect(window.__timeline?.selection).toMatchObject([{ event: 2 }]);
   });
 
+  it("goes to the first match when Enter came before the answer", async () => {
+    await open();
+    await drawn();
+    const field = root.querySelector<HTMLInputElement>("#tv-search");
+    if (!field) throw new Error("no search box");
+    field.value = "fusion";
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    await eventually(() => expect(field.value).toBe("fusion"));
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+    await shown("1 of 1");
+    expect(window.__timeline?.selection).toMatchObject([{ event: 2 }]);
+  });
+
   it("explains a failure and tries again", async () => {
     answer = () => Promise.reject(new ApiError(422, "corrupt_profile", "The file ends inside a message.", { file: "vm.xplane.pb", offset: 77 }));
     await open();

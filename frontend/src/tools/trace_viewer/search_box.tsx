@@ -4,7 +4,7 @@ import { formatCount } from "../../base/format";
 import type { Session } from "./session";
 import type { Query } from "./source";
 
-/** Typing pauses this long before the server is asked; Enter asks at once. */
+/** Typing pauses this long before the server is asked; Enter asks at once and goes to the first match. */
 const DEBOUNCE_MS = 400;
 
 export const SEARCH_ID = "tv-search";
@@ -40,7 +40,7 @@ export function SearchBox({ session }: { session: Session }) {
       session.timeline.elements.stage.focus();
     } else if (event.key === "Enter") {
       if (text !== session.query.text) ask({ text });
-      else session.nextHit(event.shiftKey ? -1 : 1);
+      session.nextHit(event.shiftKey ? -1 : 1);
     }
   };
   const toggle = (key: "regex" | "matchCase" | "args", label: string, tip: string) => (

@@ -47,6 +47,8 @@ export class Session {
   private readonly unhook: () => void;
   private initial: Arrangement | null = null;
   private detailsAbort = new AbortController();
+  /** Asked for while the search runs: a step to take once its hits are there. */
+  private awaited: 1 | -1 | 0 = 0;
   private searchAbort = new AbortController();
   private readonly life = new AbortController();
   private urlTimer = 0;
@@ -199,6 +201,7 @@ export class Session {
   search(query: Query): void {
     this.searchAbort.abort();
     this.query = query;
+    this.awaited = 0;
     this.searchError = null;
     this.searching = query.text !== "";
     if (!this.searching) this.setHits(null);
@@ -211,6 +214,7 @@ export class Session {
         if (abort.signal.aborted) return;
         this.searching = false;
         this.setHits(hits);
+        if (this.awaited !== 0) this.nextHit(this.awaited);
       },
       (error: unknown) => {
         if (abort.signal.aborted) return;
@@ -228,9 +232,10 @@ export class Session {
     this.changed();
   }
 
-  /** Goes to the next (or previous) hit. */
+  /** Goes to the next (or previous) hit; while a search runs, as soon as it has found some. */
   nextHit(step: 1 | -1): void {
-    if (this.hits) this.goToHit(stepHit(this.hits, this.currentHit, step, this.timeline.window.begin));
+    this.awaited = this.searching ? step : 0;
+    if (this.hits && !this.searching) this.goToHit(stepHit(this.hits, this.currentHit, step, this.timeline.window.begin));
   }
 
   /** Selects a hit and brings it into view. */
