@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,19 +44,21 @@ class Watch:
 
 
 class Source:
-    """The bytes behind a lazy profile. Threads may ask for the same plane; it is decoded once.
-
-    Attributes:
-      planes: all planes of the profile, once they are made.
-    """
-
-    planes: tuple[Plane, ...] = ()
+    """The bytes behind a lazy profile. Threads may ask for the same plane; it is decoded once."""
 
     def __init__(self, data: NDArray[np.uint8], names: Sequence[str], threads: int, make: MakeParts, watch: Watch):
         self._data, self._names, self._threads, self._make, self._watch = data, names, threads, make, watch
         self._lock = threading.Lock()
         self._declared: dict[int, Plane] | None = None
         self._times = 0
+        self._planes: tuple[weakref.ref[Plane], ...] = ()
+
+    def serves(self, planes: Iterable[Plane]) -> None:
+        """Takes note of all planes of the profile.
+
+        Weakly, because they know their source: a cycle would keep hundreds of megabytes until Python looks for cycles.
+        """
+        self._planes = tuple(weakref.ref(plane) for plane in planes)
 
     def fill(self, planes: Iterable[Plane]) -> None:
         """Decodes those of the planes that are not decoded yet, together on all threads.
@@ -68,7 +71,8 @@ class Source:
                 return
             self._times += 1
             if self._times > _ONE_BY_ONE:
-                missing = [plane for plane in self.planes if not plane.decoded] or missing
+                living = (one() for one in self._planes)
+                missing = [plane for plane in living if plane is not None and not plane.decoded] or missing
             for plane, parts in zip(missing, self._decode([plane.index for plane in missing]), strict=True):
                 plane.settle(parts)
         self._watch.grown()

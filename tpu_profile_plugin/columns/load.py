@@ -94,7 +94,7 @@ def load_lazily(data: Bytes, *, threads: int = 0, watch: Watch | None = None) ->
         space = _space(array, _native.decode_space(array, 1, [], False, []), outline)
         listed = enumerate(outline.planes)
         planes = tuple(Plane(plane.id, name, index, None, source) for index, (name, plane) in listed)
-        source.planes = planes
+        source.serves(planes)
         if not _native.has_far_line(array):
             return replace(space, planes=planes, source=source)
     # Where events stand then depends on all lines: rare, and not worth being lazy.

@@ -240,7 +240,7 @@ class Plane:
     A plane of a lazy profile is decoded when its contents are first looked at; `declared` avoids that.
     """
 
-    __slots__ = ("_parts", "_source", "id", "index", "name")
+    __slots__ = ("__weakref__", "_parts", "_source", "id", "index", "name")
 
     def __init__(self, id: int, name: str, index: int, parts: PlaneParts | None, source: Source | None = None) -> None:
         """Takes the contents, or None and the source that decodes them."""

@@ -1,5 +1,8 @@
 """Planes of a lazy profile are decoded when they are looked at, and only then."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from builders.xspace_text import build
@@ -88,3 +91,18 @@ def test_profiles_whose_times_need_a_common_origin_are_not_lazy():
     assert space.origin_ns == 2**60
     assert all(plane.decoded for plane in space.planes)
     assert space.planes[1].events.begin_ps.tolist() == [1_000_000, 2_000_000, 3_000_000]
+
+
+def test_what_nobody_holds_is_gone_at_once():
+    """Not only when Python looks for cycles: by then a server would have opened the next large profiles."""
+    gc.collect()
+    gc.disable()
+    try:
+        space = load_lazily(build(TEXT), watch=Watch("f"))
+        space.need()
+        assert space.planes[0].declared is space.planes[0]
+        left = [weakref.ref(space.planes[0]), weakref.ref(space.source)]
+        del space
+        assert [one() for one in left] == [None, None]
+    finally:
+        gc.enable()
