@@ -77,9 +77,8 @@ def find(tag: str) -> Tool:
     """The tool that a request's `tag` means, old spellings included; raises NotFound (code tool_not_found)."""
     tool = _BY_ID.get(canonical(tag))
     if tool is None:
-        raise NotFound(
-            f"There is no tool {tag[:80]!r}.", code="tool_not_found", tools=[tool.id for tool in TOOLS if tool.offered]
-        )
+        known = [tool.id for tool in TOOLS if tool.offered]
+        raise NotFound(f"There is no tool {tag[:80]!r}; there are {', '.join(known)}.", code="tool_not_found", tools=known)
     return tool
 
 
