@@ -78,7 +78,8 @@ def find(tag: str) -> Tool:
     tool = _BY_ID.get(canonical(tag))
     if tool is None:
         known = [tool.id for tool in TOOLS if tool.offered]
-        raise NotFound(f"There is no tool {tag[:80]!r}; there are {', '.join(known)}.", code="tool_not_found", tools=known)
+        message = f"There is no tool {tag[:80]!r}; there are {', '.join(known)}."
+        raise NotFound(message, code="tool_not_found", tools=known)
     return tool
 
 
