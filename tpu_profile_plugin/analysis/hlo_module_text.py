@@ -26,6 +26,7 @@ class HloText:
         computations = program.columns["computation_id"].tolist()
         self._computation_of = dict(zip(computations, program.computation_names, strict=True))
         self._shapes: dict[bytes, LaidOut] = {}
+        self._bare_shapes: dict[bytes, str] = {}
 
     def module(self) -> str:
         """The whole program; the entry computation is the one marked so."""
@@ -89,4 +90,7 @@ class HloText:
         return f"({listed}) -> {result}"
 
     def _bare(self, row: int) -> str:
-        return read_shape(self._program.space.blob(int(self._program.columns["shape"][row])), layout=False).text
+        data = self._program.space.blob(int(self._program.columns["shape"][row]))
+        if data not in self._bare_shapes:
+            self._bare_shapes[data] = read_shape(data, layout=False).text
+        return self._bare_shapes[data]

@@ -35,19 +35,30 @@ def space_bytes(data: bytes | memoryview) -> bytes:
 
 
 def _unpacked(data: bytes | memoryview) -> bytearray:
-    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     most = min(LARGEST, ROOM + RATIO * len(data))
-    text, rest = bytearray(), bytes(data)
+    # The last four bytes say how much there is: of what will be refused nothing is kept.
+    claimed = int.from_bytes(bytes(data[-4:]), "little")
+    if claimed > most:
+        _unpack(data, most, keep=False)
+    return _unpack(data, most, keep=True)
+
+
+def _unpack(data: bytes | memoryview, most: int, *, keep: bool) -> bytearray:
+    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    text, size, rest = bytearray(), 0, bytes(data)
     try:
         while rest and not unpacker.eof:
-            text += unpacker.decompress(rest, _STEP)
+            part = unpacker.decompress(rest, _STEP)
             rest = unpacker.unconsumed_tail
-            if len(text) > most:
+            size += len(part)
+            if size > most:
                 raise CorruptProfile(
                     f"the compressed trace of {len(data)} bytes unpacks to more than {most >> 20} MiB", offset=most
                 )
+            if keep:
+                text += part
     except zlib.error as error:
-        raise CorruptProfile(f"the compressed trace is damaged: {error}", offset=len(text)) from None
+        raise CorruptProfile(f"the compressed trace is damaged: {error}", offset=size) from None
     if not unpacker.eof:
-        raise CorruptProfile("the compressed trace is cut off", offset=len(text))
+        raise CorruptProfile("the compressed trace is cut off", offset=size)
     return text
