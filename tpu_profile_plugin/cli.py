@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 
 from tpu_profile_plugin import __version__
@@ -54,7 +57,23 @@ def _serve(logdir: str, port: int, executor: str) -> int:
     if executor:
         argv += ["--profile_executor", executor]
     board.configure(argv=argv)
+    end_surely()
     return int(board.main() or 0)
+
+
+def end_surely(patience_s: float = 5.0) -> None:
+    """Makes SIGTERM end this process `patience_s` s later at the latest.
+
+    TensorBoard's own handler, which calls this one, raises SystemExit in whatever code happens to run; where that is a
+    destructor, Python drops it, and the server would go on.
+    """
+
+    def handler(number: int, frame: object) -> None:
+        timer = threading.Timer(patience_s, os._exit, (0,))
+        timer.daemon = True
+        timer.start()
+
+    signal.signal(signal.SIGTERM, handler)
 
 
 if __name__ == "__main__":

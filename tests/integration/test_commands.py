@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 from builders.fake_profiler import XSPACE, serving
@@ -145,3 +147,26 @@ class TestPython:
 
         with serving("empty") as fake, pytest.raises(CaptureFailed, match="recorded no event"):
             tpu_profile_plugin.capture(fake.address, str(tmp_path), duration_ms=50)
+
+
+def test_sigterm_ends_the_server_though_python_drops_the_exit():
+    """TensorBoard raises SystemExit wherever the main thread is; in a destructor that has no effect."""
+    program = """
+import signal, sys, time
+from tpu_profile_plugin.cli import end_surely
+end_surely(0.2)
+first = signal.getsignal(signal.SIGTERM)
+def of_tensorboard(number, frame):
+    signal.signal(number, signal.SIG_DFL)
+    first(number, frame)
+    sys.exit(3)
+signal.signal(signal.SIGTERM, of_tensorboard)
+class Dropping:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+Dropping()
+print("still here", flush=True)
+time.sleep(60)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.stdout, done.returncode) == ("still here\n", 0)
