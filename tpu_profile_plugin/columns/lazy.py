@@ -81,8 +81,9 @@ class Source:
         """The plane without lines and events; of all planes at once, because that costs next to nothing."""
         with self._lock:
             if self._declared is None:
+                keep = [True] * len(self._names)  # there may be more planes, which were cut
                 with decoding(self._watch.file):
-                    raw = _native.decode_space(self._data, 1, None, False, [])
+                    raw = _native.decode_space(self._data, 1, keep, False, [])
                 self._declared = {
                     one.index: Plane(one.id, self._names[one.index], one.index, self._make(self._data, one))
                     for one in raw.planes
