@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 
 from builders import buffers, hlo_parts, step_profiles
 from builders.board import Board
@@ -107,14 +106,6 @@ def test_more_planes_than_any_host_has_are_not_read(board, logdir):
         "The file has 5001 planes; the first 4096 are read.",
     )
     assert len(board.json("data", run="damage/d", tag="profile_contents")["rows"]) == 4096
-
-
-def test_planes_that_were_cut_do_not_trouble_the_overview(board, logdir, monkeypatch):
-    monkeypatch.setattr(importlib.import_module("tpu_profile_plugin.columns.load"), "MOST_PLANES", 3)
-    planes = "\n".join(f'plane {i} "/device:GPU:{i}"\nline 1 "Stream #1"\n1us +1us k{i}' for i in range(5))
-    write(logdir, {"damage/plugins/profile/d/h.xplane.pb": planes})
-    assert len(board.json("data", run="damage/d", tag="profile_contents")["rows"]) == 3
-    assert board.get("data", run="damage/d", tag="overview_page").status_code == 200
 
 
 def test_more_lines_than_any_machine_has_threads_are_not_read(board, logdir):

@@ -1,6 +1,7 @@
 """Planes of a lazy profile are decoded when they are looked at, and only then."""
 
 import gc
+import importlib
 import weakref
 
 import numpy as np
@@ -54,6 +55,13 @@ def test_metadata_without_events():
     assert not space.planes[1].decoded
     space.need([space.planes[1]])
     assert space.planes[1].declared is space.planes[1]
+
+
+def test_metadata_of_a_file_with_more_planes_than_are_read(monkeypatch):
+    monkeypatch.setattr(importlib.import_module("tpu_profile_plugin.columns.load"), "MOST_PLANES", 1)
+    space = load_lazily(build(TEXT))
+    assert [plane.name for plane in space.planes] == ["/device:TPU:0"]
+    assert sorted(space.planes[0].declared.event_metadata.names) == ["copy", "fusion.1", "jit_f"]
 
 
 def test_picked_events():
