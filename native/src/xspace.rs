@@ -45,7 +45,7 @@ pub struct Outline {
 }
 
 /// Lines of a file beyond these are left out: no machine has as many threads, and each costs every tool some time.
-pub const MOST_LINES: usize = 200_000;
+pub const MOST_LINES: usize = 65_536;
 
 impl Outline {
     /// The outline without the lines beyond `MOST_LINES`.
