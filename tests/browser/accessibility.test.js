@@ -98,4 +98,34 @@ describe("accessibility", { skip: chromium.skip }, () => {
       await tab.page.close();
     });
   }
+
+  for (const [tool, at, run, wanted] of pages) {
+    test(`${tool} is reached and left by Tab alone`, async () => {
+      const tab = await open(browser, at(), run, tool);
+      if (wanted) await h.shows(tab, wanted);
+      await h.pause(300);
+      await tab.frame().evaluate(() => document.querySelector("button.capture").focus());
+      const seen = { page: new Set(), tools: 0, left: false };
+      for (let i = 0; i < 400 && !seen.left; i++) {
+        await tab.page.keyboard.press("Tab");
+        const at = await tab.frame().evaluate(() => {
+          const focused = document.activeElement;
+          if (!document.hasFocus() || focused === document.body) return { left: true };
+          const path = [];
+          for (let e = focused; e; e = e.parentElement) path.push([...(e.parentElement?.children ?? [])].indexOf(e));
+          const style = getComputedStyle(focused);
+          const marked = style.outlineStyle !== "none" || style.boxShadow !== "none" || style.backgroundImage !== "none";
+          return { left: false, page: Boolean(focused.closest("main")), marked: Boolean(marked), path: path.join(), name: focused.className };
+        });
+        seen.left = at.left;
+        if (at.page) seen.page.add(at.path);
+        else if (!at.left) seen.tools += 1;
+        assert.ok(at.left || at.marked, `the focus cannot be seen on ${at.name}`);
+      }
+      assert.ok(seen.left, "Tab never leaves the page");
+      assert.ok(seen.page.size >= 2, `Tab stops at ${seen.page.size} places of the page`);
+      h.assertClean(tab);
+      await tab.page.close();
+    });
+  }
 });

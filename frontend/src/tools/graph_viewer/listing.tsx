@@ -45,8 +45,23 @@ export function Listing({ hlo, chosen, goal, found, current, onGo }: Props) {
   const first = Math.max(0, Math.floor(sight.top / LINE_PX) - OVERSCAN);
   const end = Math.min(count, Math.ceil((sight.top + sight.height) / LINE_PX) + OVERSCAN);
   const digits = String(count).length;
+  // Names are too many to be stops of the Tab key, so that arrows go from one to the next.
+  const walk = (step: number): void => {
+    const names = [...(box.current?.querySelectorAll("a") ?? [])];
+    const at = names.findIndex((name) => name === document.activeElement);
+    const top = box.current?.getBoundingClientRect().top ?? 0;
+    const next = at < 0 ? names.find((name) => name.getBoundingClientRect().top >= top) : names[at + step];
+    next?.focus();
+  };
   const onKey = (event: KeyboardEvent): void => {
-    if (isTyping(event.target) || event.target !== box.current) return;
+    if (isTyping(event.target)) return;
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[keyName(event)];
+    if (step !== undefined) {
+      walk(step);
+      event.preventDefault();
+      return;
+    }
+    if (event.target !== box.current) return;
     const pages: Record<string, number> = { ArrowDown: LINE_PX, ArrowUp: -LINE_PX, PageDown: sight.height - LINE_PX, PageUp: LINE_PX - sight.height, Home: -count * LINE_PX, End: count * LINE_PX };
     const by = pages[keyName(event)];
     if (by === undefined || !box.current) return;
@@ -54,7 +69,7 @@ export function Listing({ hlo, chosen, goal, found, current, onGo }: Props) {
     event.preventDefault();
   };
   return (
-    <div ref={box} class="hlo-text" tabIndex={0} role="region" aria-label={`HLO text, ${count} lines`} onScroll={measure} onKeyDown={onKey}>
+    <div ref={box} class="hlo-text" tabIndex={0} role="region" aria-label={`HLO text, ${count} lines. Arrows left and right go from name to name, Enter follows one.`} onScroll={measure} onKeyDown={onKey}>
       <div class="hlo-lines" style={{ height: `${count * LINE_PX}px` }}>
         <div class="hlo-window" style={{ top: `${first * LINE_PX}px` }}>
           {Array.from({ length: Math.max(0, end - first) }, (_, i) => first + i).map((line) => (
@@ -62,7 +77,7 @@ export function Listing({ hlo, chosen, goal, found, current, onGo }: Props) {
               <span class="hlo-number" style={{ width: `${digits + 2}ch` }} aria-hidden="true">{line + 1}</span>
               <code>
                 {pieces(hlo, line).map(({ text, kind, target }, i) => (target === null ? text : (
-                  <a key={i} class={kind === "definition" ? "hlo-name" : "hlo-link"} href="#" onClick={(event) => { event.preventDefault(); onGo(target); }}>{text}</a>
+                  <a key={i} tabIndex={-1} class={kind === "definition" ? "hlo-name" : "hlo-link"} href="#" onClick={(event) => { event.preventDefault(); onGo(target); }}>{text}</a>
                 )))}
               </code>
             </div>
