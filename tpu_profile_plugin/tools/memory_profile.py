@@ -21,7 +21,7 @@ from tpu_profile_plugin.analysis.allocations import (
 from tpu_profile_plugin.analysis.host_summary import has_root
 from tpu_profile_plugin.analysis.memory_peak import MemoryPeak, Special, memory_peak
 from tpu_profile_plugin.columns import Pick
-from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.tools.payload import Raw
 from tpu_profile_plugin.tools.summaries import groups_of
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -29,6 +29,9 @@ from tpu_profile_plugin.tools.tool import HostChoice, Tool
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane
     from tpu_profile_plugin.tools.inputs import HostProfile, Inputs
+
+MOST_ALLOCATORS = 4096
+"""No host has as many; each is a timeline of its own, so that more would take long and could not be looked at."""
 
 _TPU = "/device:TPU:"
 _MODULES = "XLA Modules"
@@ -58,6 +61,9 @@ def build(inputs: Inputs) -> Raw:
         )
     host = inputs.host
     recorded, cores = _looked_at(host)
+    named = len(np.unique(recorded.memory.code)) if recorded else 0
+    if named > MOST_ALLOCATORS:
+        raise NoData(f"The profile names {named} allocators; with more than {MOST_ALLOCATORS} it is damaged.")
     per_memory = {name: memory_peak(rows) for name, rows in (recorded.by_memory() if recorded else {}).items()}
     parts = (f"{_text(name)}:{_allocator(one)}" for name, one in per_memory.items())
     body = (

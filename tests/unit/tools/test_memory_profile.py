@@ -9,7 +9,8 @@ import pytest
 from builders.answers import answer
 
 from tpu_profile_plugin.analysis.memory_peak import timeline
-from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.tools import memory_profile
 from tpu_profile_plugin.tools.memory_profile import TOOL
 
 
@@ -161,6 +162,14 @@ def test_module_runs() -> None:
 def test_several_hosts_are_refused() -> None:
     with pytest.raises(BadRequest, match="one host"):
         answer(TOOL, "", "")
+
+
+def test_more_allocators_than_any_host_has_are_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_profile, "MOST_ALLOCATORS", 1)
+    one = event(1, "Allocation", 1, 10, 100)
+    assert answer(TOOL, host(one))["memoryIds"] == ["0"]
+    with pytest.raises(NoData, match="names 2 allocators"):
+        answer(TOOL, host(one, event(2, "Allocation", 1, 10, 100, index_on_host=1)))
 
 
 def test_odd_values_do_no_harm() -> None:
