@@ -1,7 +1,6 @@
 // Every page by axe-core: roles, names, labels, contrast, order of headings; in light and dark, and at 200 % zoom.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -37,9 +36,7 @@ let server;
 let demos;
 before(async () => {
   built = h.temporaryDirectory();
-  const own = path.join(h.ROOT, ".venv/bin/python");
-  const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
-  execFileSync(existsSync(own) ? own : "python3", ["-m", "builders.step_profiles", built.directory], options);
+  h.build("step_profiles", built.directory);
   [server, demos] = await Promise.all([h.startTensorBoard(built.directory), h.startTensorBoard(h.DEMO)]);
 });
 after(async () => {

@@ -1,6 +1,6 @@
 // Real TensorBoard processes and real browsers for the tests: started here, recorded here, stopped here.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -79,6 +79,13 @@ export async function startTensorBoard(logdir, { pathPrefix = "" } = {}) {
     const answer = await fetch(`${origin}${pathPrefix}/data/plugins_listing`).catch(() => null);
     if (answer?.ok) return { origin, url: `${origin}${pathPrefix}/`, stop, log: () => log };
   }
+}
+
+/** Writes the typed-in sessions of `tests/builders/<name>.py` below a directory. */
+export function build(name, directory) {
+  const own = path.join(ROOT, ".venv/bin/python");
+  const options = { cwd: ROOT, env: { ...process.env, PYTHONPATH: path.join(ROOT, "tests") } };
+  execFileSync(existsSync(own) ? own : "python3", ["-m", `builders.${name}`, directory], options);
 }
 
 export function pause(ms) {

@@ -1,8 +1,5 @@
 // Names out of a profile are HTML with a script in it: every page shows them as text and runs nothing.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import path from "node:path";
 import { after, before, test } from "node:test";
 import * as h from "./harness.js";
 
@@ -22,9 +19,7 @@ let built;
 let server;
 before(async () => {
   built = h.temporaryDirectory();
-  const own = path.join(h.ROOT, ".venv/bin/python");
-  const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
-  execFileSync(existsSync(own) ? own : "python3", ["-m", "builders.hostile", built.directory], options);
+  h.build("hostile", built.directory);
   server = await h.startTensorBoard(built.directory);
 });
 after(async () => {

@@ -1,7 +1,6 @@
 // The pages about steps and ops: overview, input pipeline, framework ops, pod viewer, inference profile.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import * as h from "./harness.js";
@@ -15,9 +14,7 @@ let server;
 let demos;
 before(async () => {
   built = h.temporaryDirectory();
-  const own = path.join(h.ROOT, ".venv/bin/python");
-  const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
-  execFileSync(existsSync(own) ? own : "python3", ["-m", "builders.step_profiles", built.directory], options);
+  h.build("step_profiles", built.directory);
   server = await h.startTensorBoard(built.directory);
   demos = await h.startTensorBoard(h.DEMO);
 });

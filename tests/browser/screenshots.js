@@ -1,6 +1,5 @@
 // Takes the pictures of docs/ and the README: `npm run screenshots [name ...]` after `scripts/setup`.
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import * as h from "./harness.js";
 
@@ -43,13 +42,10 @@ const WANTED = {
 
 /** The logdirs the pictures are of; those typed in are built anew. */
 async function servers(work) {
-  const own = path.join(h.ROOT, ".venv/bin/python");
-  const python = existsSync(own) ? own : "python3";
-  const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
   const places = { demo: h.DEMO, tf_data: path.join(h.ROOT, "tests", "profiles", "tf_data_221") };
-  for (const [name, builder] of [["steps", "builders.step_profiles"], ["ops", "builders.op_profiles"]]) {
+  for (const [name, builder] of [["steps", "step_profiles"], ["ops", "op_profiles"]]) {
     places[name] = path.join(work.directory, name);
-    execFileSync(python, ["-m", builder, places[name]], options);
+    h.build(builder, places[name]);
   }
   const running = {};
   for (const [name, place] of Object.entries(places)) running[name] = await h.startTensorBoard(place);

@@ -27,7 +27,6 @@ I64: TypeAlias = NDArray[np.int64]
 NO_TEXT = 2**64 - 1
 """The text value of an absent or empty text."""
 
-
 _TEXT_BYTES = 100
 """A str of some fifty letters and its place in a list."""
 

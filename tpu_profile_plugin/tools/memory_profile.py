@@ -63,7 +63,7 @@ def build(inputs: Inputs) -> Raw:
     recorded, cores = _looked_at(host)
     named = len(np.unique(recorded.memory.code)) if recorded else 0
     if named > MOST_ALLOCATORS:
-        raise NoData(f"The profile names {named} allocators; with more than {MOST_ALLOCATORS} it is damaged.")
+        raise NoData(f"Host {host.name!r} names {named} allocators; at most {MOST_ALLOCATORS} can be shown.")
     per_memory = {name: memory_peak(rows) for name, rows in (recorded.by_memory() if recorded else {}).items()}
     parts = (f"{_text(name)}:{_allocator(one)}" for name, one in per_memory.items())
     body = (
