@@ -98,6 +98,16 @@ describe("capture dialog", () => {
     expect(api.cancel).toHaveBeenCalledWith("j1", false);
   });
 
+  it("asks no more once it is gone", async () => {
+    const { api } = open({ jobs: () => Promise.resolve([job()]) });
+    await flush();
+    cleanup();
+    const asked = vi.mocked(api.status).mock.calls.length;
+    expect(asked).toBeGreaterThan(1);
+    await flush();
+    expect(api.status).toHaveBeenCalledTimes(asked);
+  });
+
   it("says why the server refused", async () => {
     open({ start: () => Promise.reject(new ApiError(403, "forbidden", "10.0.0.1:1 may not be dialled from here.")) });
     type("service", "10.0.0.1:1");

@@ -3,6 +3,7 @@ import { render } from "preact";
 import type { ComponentChild } from "preact";
 import { makeClient } from "../api/client";
 import type { Client } from "../api/client";
+import { unmount } from "../base/testing";
 
 let root: HTMLElement | null = null;
 
@@ -14,7 +15,7 @@ export function mount(node: ComponentChild): HTMLElement {
 }
 
 export function cleanup(): void {
-  if (root) render(null, root);
+  if (root) unmount(root);
   root?.remove();
   root = null;
 }

@@ -70,7 +70,7 @@ export function useWatched(client: Client, hosts: number): Watched {
       const look = async (): Promise<void> => {
         try {
           const counts = await client.json<Counts>("progress", params, { signal: options.signal });
-          if (over) return;
+          if (over || options.signal?.aborted === true) return;
           setFar(farText(counts.done, counts.total));
           later(AGAIN_MS);
         } catch {

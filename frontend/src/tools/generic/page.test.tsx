@@ -3,6 +3,7 @@ import { afterEach, expect, it } from "vitest";
 import { makeClient } from "../../api/client";
 import type { UrlState } from "../../api/page";
 import type { ToolInfo } from "../../api/types";
+import { unmount } from "../../base/testing";
 import page, { tableStore } from "./page";
 
 const tool: ToolInfo = { id: "x", title: "X tool", group: "Data", summary: "", hosts: "one", host_names: ["h"], available: true, reason: null, params: [{ name: "group_by", type: "string", default: "program" }] };
@@ -31,7 +32,7 @@ async function open(status: number, body: unknown, state = memoryState()): Promi
 }
 
 afterEach(() => {
-  render(null, root);
+  unmount(root);
   root.remove();
 });
 
@@ -51,10 +52,10 @@ it("shows several tables as tabs and leaves out those without columns", async ()
 it("explains errors, empty answers and answers that are no table", async () => {
   await open(422, { error: { code: "corrupt_profile", message: "bad wire type", details: { file: "h.xplane.pb", offset: 77 } } });
   expect(root.textContent).toContain("Bad wire type. File h.xplane.pb, byte 77.");
-  render(null, root);
+  unmount(root);
   await open(404, { error: { code: "no_data", message: "No TPU here." } });
   expect(root.querySelector(".panel-empty")?.textContent).toContain("No TPU here.");
-  render(null, root);
+  unmount(root);
   await open(200, { traceEvents: [] });
   expect(root.textContent).toContain("not a table");
 });

@@ -3,13 +3,14 @@ import { render } from "preact";
 import { afterEach, describe, expect, it } from "vitest";
 import { makeClient } from "../../api/client";
 import type { PageProps } from "../../api/page";
+import { unmount } from "../../base/testing";
 import page from "./page";
 import { ANSWER, NOTHING } from "./testing";
 
 let root: HTMLElement | null = null;
 
 afterEach(() => {
-  if (root) render(null, root);
+  if (root) unmount(root);
   root?.remove();
 });
 

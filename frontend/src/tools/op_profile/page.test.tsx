@@ -3,6 +3,7 @@ import { afterEach, expect, it } from "vitest";
 import { makeClient } from "../../api/client";
 import type { UrlState } from "../../api/page";
 import type { ToolInfo } from "../../api/types";
+import { unmount } from "../../base/testing";
 import page from "./page";
 import { node, sample } from "./sample";
 
@@ -47,7 +48,7 @@ async function press(...keys: string[]): Promise<void> {
 }
 
 afterEach(() => {
-  render(null, root);
+  unmount(root);
   root.remove();
 });
 

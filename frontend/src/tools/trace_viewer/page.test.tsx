@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../api/error";
 import type { Client, Params } from "../../api/client";
 import type { PageProps } from "../../api/page";
+import { unmount } from "../../base/testing";
 import { recordingInk } from "../../timeline/testing/ink";
 import { encodeContainer, encodeTrace } from "../../timeline/testing/synthetic";
 import page from "./page";
@@ -49,10 +50,9 @@ beforeEach(() => {
   root = document.createElement("div");
   document.body.append(root);
 });
-afterEach(async () => {
-  render(null, root);
+afterEach(() => {
+  unmount(root);
   root.remove();
-  await new Promise((r) => setTimeout(r, 120));
   vi.unstubAllGlobals();
 });
 
@@ -102,6 +102,19 @@ describe("trace viewer page", () => {
     await eventually(() => expect(window.__timeline?.selection).toMatchObject([{ event: 2, name: "fusion.1" }]));
     expect(window.__timeline?.window).toEqual([100_000, 500_000]);
     expect(root.querySelector('.tv-tools [aria-pressed="true"]')?.getAttribute("aria-label")).toBe("Timing (4)");
+  });
+
+  it("leaves the address alone once it is gone, whatever answers come then", async () => {
+    let finish = (): void => undefined;
+    answer = (params) => (params["format"] === "event" ? new Promise((done) => (finish = () => done(details))) : serve(params));
+    await open({ selected: "3.1.2" });
+    await eventually(() => expect(asked.at(-1)).toMatchObject({ format: "event" }));
+    await drawn();
+    unmount(root);
+    address.clear();
+    finish();
+    await new Promise((r) => setTimeout(r, 500));
+    expect([...address]).toEqual([]);
   });
 
   it("searches, counts, and visits a match", async () => {

@@ -126,7 +126,9 @@ export class Session {
     if (trace.window.begin > trace.full.begin || trace.window.end < trace.full.end) {
       const whole = { range: trace.full, resolution: MINIMAP_RESOLUTION };
       this.source.boxes(whole, this.life.signal).then(
-        (answer) => this.timeline.offerOverview(answer),
+        (answer) => {
+          if (!this.life.signal.aborted) this.timeline.offerOverview(answer);
+        },
         () => undefined, // the strip stays empty; the picture itself is there
       );
     }
@@ -136,12 +138,14 @@ export class Session {
   async selectByRef(ref: EventRef, show: boolean): Promise<void> {
     try {
       const d = await this.source.event(ref, this.hostOf(ref), this.life.signal);
+      if (this.life.signal.aborted) return; // the address is another page's by now
       const picked: Picked = { ...ref, name: d.name, begin: d.begin_ps, duration: d.duration_ps, count: 1, row: d.row ?? 0 };
       const others = this.timeline.selection.filter((p) => trackKey(p) !== trackKey(ref) || p.event !== ref.event);
       this.timeline.select([...others, picked]);
       if (show) reveal(this.timeline, picked, true);
     } catch (error) {
-      if (!this.life.signal.aborted) this.detailsError = error;
+      if (this.life.signal.aborted) return;
+      this.detailsError = error;
       this.changed();
     }
   }

@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Cell, ColumnKind, TableColumn, TableData } from "../../base/table_data";
+import { unmount } from "../../base/testing";
 import { Table } from "./table";
 
 const column = (id: string, kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({ id, label: id, kind, unit, help: `About ${id}.`, values });
@@ -40,7 +41,7 @@ beforeEach(async () => {
 });
 
 afterEach(() => {
-  render(null, root);
+  unmount(root);
   root.remove();
 });
 
