@@ -12,11 +12,12 @@ const PYTHON = existsSync(path.join(h.ROOT, ".venv/bin/python")) ? path.join(h.R
 const SESSION = path.join(h.DEMO, "jax_mlp", "plugins", "profile");
 
 /** A fake profiler server in a process of its own, which answers with a profile of the demo. */
-async function fakeProfiler(...behaviours) {
+async function fakeProfiler(behaviour = "ok", environment = {}) {
   const [session] = readdirSync(SESSION);
   const file = readdirSync(path.join(SESSION, session)).find((name) => name.endsWith(".xplane.pb"));
-  const command = ["-m", "builders.fake_profiler", "--profile", path.join(SESSION, session, file), ...behaviours];
-  const server = spawn(PYTHON, command, { cwd: path.join(h.ROOT, "tests"), stdio: ["pipe", "pipe", "inherit"] });
+  const command = ["-m", "builders.fake_profiler", "--profile", path.join(SESSION, session, file), behaviour];
+  const env = { ...process.env, ...environment };
+  const server = spawn(PYTHON, command, { cwd: path.join(h.ROOT, "tests"), env, stdio: ["pipe", "pipe", "inherit"] });
   const line = await new Promise((resolve) => createInterface(server.stdout).once("line", resolve));
   return { address: JSON.parse(line).address, stop: () => server.kill("SIGKILL") };
 }
@@ -37,15 +38,19 @@ async function jaxProgram() {
 let logdir;
 let server;
 let one;
-let two;
+let gate;
+let gated;
 let busy;
 before(async () => {
   logdir = h.temporaryDirectory();
-  [server, one, two, busy] = await Promise.all([h.startTensorBoard(logdir.directory), fakeProfiler(), fakeProfiler(), fakeProfiler("busy")]);
+  gate = h.makeGate();
+  const waiting = () => fakeProfiler("gated", gate.environment);
+  [server, one, busy, ...gated] = await Promise.all([h.startTensorBoard(logdir.directory), fakeProfiler(), fakeProfiler("busy"), waiting(), waiting()]);
 });
 after(async () => {
   await server?.stop();
-  for (const fake of [one, two, busy]) fake?.stop();
+  for (const fake of [one, busy, ...(gated ?? [])]) fake?.stop();
+  gate?.remove();
   logdir?.remove();
 });
 
@@ -80,11 +85,13 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
   test("captures from two workers at once and opens the overview of the new run", async () => {
     const tab = await openDialog(browser());
     await h.screenshot(tab, `capture-form-${name}`);
-    await fill(tab, "service", `${one.address}, ${two.address}`);
-    await fill(tab, "duration", "1500");
+    gate.shut(); // they record until it opens
+    await fill(tab, "service", gated.map((worker) => worker.address).join(", "));
+    await fill(tab, "duration", "60000");
     await press(tab, "CAPTURE");
-    await h.shows(tab, /Waiting for the common start|Recording/);
+    await h.shows(tab, "Recording");
     await h.screenshot(tab, `capture-progress-${name}`);
+    gate.open();
     await h.until("the new run in the address", () => h.query(tab).get("run"), 20_000);
     assert.equal(h.query(tab).get("tool"), "overview_page");
     await h.until("the dialog to close", async () => !(await tab.frame().$("dialog")));

@@ -1,7 +1,7 @@
 // Real TensorBoard processes and real browsers for the tests: started here, recorded here, stopped here.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -45,10 +45,26 @@ export function freePort() {
 }
 
 /**
+ * Something that a server waits for, so that a test can look at what is shown meanwhile. `environment` is for the start
+ * of the server: in it, whoever opens a file whose path ends in `file` waits while the gate is shut.
+ */
+export function makeGate(file = "") {
+  const { directory, remove } = temporaryDirectory();
+  const gate = path.join(directory, "shut");
+  const search = [path.join(ROOT, "tests/browser/gate"), process.env.PYTHONPATH].filter(Boolean).join(path.delimiter);
+  return {
+    environment: { PYTHONPATH: search, BROWSER_TEST_GATE: gate, BROWSER_TEST_GATED: file },
+    shut: () => writeFileSync(gate, ""),
+    open: () => rmSync(gate, { force: true }),
+    remove,
+  };
+}
+
+/**
  * Starts TensorBoard on `logdir` and waits until it answers.
  * @returns {Promise<{origin: string, url: string, stop: () => Promise<void>}>} `url` has the path prefix and ends in "/".
  */
-export async function startTensorBoard(logdir, { pathPrefix = "" } = {}) {
+export async function startTensorBoard(logdir, { pathPrefix = "", environment = {} } = {}) {
   const cache = temporaryDirectory();
   const port = await freePort();
   const command = ["-m", "tensorboard.main", "--logdir", logdir, "--host", "127.0.0.1", "--port", String(port)];
@@ -56,7 +72,7 @@ export async function startTensorBoard(logdir, { pathPrefix = "" } = {}) {
   const python = existsSync(path.join(ROOT, ".venv/bin/python")) ? path.join(ROOT, ".venv/bin/python") : "python3";
   const server = spawn(python, command, {
     cwd: cache.directory,
-    env: { ...process.env, XDG_CACHE_HOME: cache.directory, PYTHONUNBUFFERED: "1" },
+    env: { ...process.env, XDG_CACHE_HOME: cache.directory, PYTHONUNBUFFERED: "1", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let log = "";

@@ -48,7 +48,7 @@ class Fake:
 
     Attributes:
       behaviours: one per Profile call, the last one for ever: ok, empty, busy, hang, garbage, old, lost, large, refuse,
-        crash, no_events, bad_xspace, internal, absent (no such method), or bytes to answer.
+        crash, no_events, bad_xspace, internal, gated, absent (no such method), or bytes to answer.
       requests, terminated: what was asked.
     """
 
@@ -125,6 +125,13 @@ class Fake:
             time.sleep(0.01)
         self.cancelled += 1
         return b""
+
+    def _gated(self, request: Any, context: Any) -> bytes:
+        """Records until the file that BROWSER_TEST_GATE names is gone, however long it was asked to."""
+        gate = Path(os.environ["BROWSER_TEST_GATE"])
+        while gate.exists() and context.is_active():
+            time.sleep(0.02)
+        return response(XSPACE)
 
     def _crash(self, request: Any, context: Any) -> bytes:
         """Dies in the middle; only for a process of its own."""
