@@ -20,6 +20,7 @@ from tpu_profile_plugin.server.assets import Assets
 from tpu_profile_plugin.server.capture_routes import HINT, CaptureRoutes
 from tpu_profile_plugin.server.catalog import Catalog
 from tpu_profile_plugin.server.guard import Guard
+from tpu_profile_plugin.server.loading import need_tools
 from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.query import Query
 from tpu_profile_plugin.server.results import Results
@@ -52,6 +53,7 @@ class Server:
 
     def results(self) -> Results:
         """The answers' cache, made on first use because it loads the columns and NumPy."""
+        need_tools()
         with self._making:
             if self._made is None:
                 from tpu_profile_plugin.fleet.executor import Executor
@@ -183,7 +185,7 @@ class Server:
 
 def _load_tools() -> None:
     try:
-        import tpu_profile_plugin.tools.registry  # noqa: F401
+        need_tools()
     except Exception:
         _LOG.exception("the tools cannot be loaded")
 

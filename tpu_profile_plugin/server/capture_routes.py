@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from werkzeug.wrappers import Request
 from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError
 from tpu_profile_plugin.server.answer import NEVER, Answer, json_answer
 from tpu_profile_plugin.server.guard import Guard
+from tpu_profile_plugin.server.loading import need_tools
 from tpu_profile_plugin.server.options import Options
 
 if TYPE_CHECKING:
@@ -37,18 +39,19 @@ class CaptureRoutes:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._guard = Guard(options.server_names)
+        self._making = threading.Lock()
         self._made: Jobs | None = None
 
     @property
     def jobs(self) -> Jobs:
         """The captures of this process."""
-        if self._made is None:
-            from tpu_profile_plugin.capture.allow import AllowList
-            from tpu_profile_plugin.capture.jobs import Jobs
-            from tpu_profile_plugin.tools.facts import events_in
+        with self._making:  # a second one would not know what the first has started
+            if self._made is None:
+                from tpu_profile_plugin.capture.allow import AllowList
+                from tpu_profile_plugin.capture.jobs import Jobs
 
-            self._made = Jobs(self._options.logdir, AllowList.parse(self._options.capture_hosts), events_in)
-        return self._made
+                self._made = Jobs(self._options.logdir, AllowList.parse(self._options.capture_hosts), _events_in)
+            return self._made
 
     def capture(self, request: Request) -> Answer:
         """Starts a capture: 202 with the job; for the original's query parameters, waits and answers as it did."""
@@ -110,6 +113,13 @@ class CaptureRoutes:
         self._guard.check(request)
         if self._options.capture_hosts.lower() == "off":
             raise Forbidden("Capturing is switched off in this server (--profile_capture_hosts=off).")
+
+
+def _events_in(data: bytes | memoryview) -> int:
+    need_tools()
+    from tpu_profile_plugin.tools.facts import events_in
+
+    return events_in(data)
 
 
 def _capture_options(values: Mapping[str, Any]) -> CaptureOptions:

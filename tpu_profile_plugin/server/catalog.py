@@ -13,6 +13,7 @@ from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFou
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, Run
 from tpu_profile_plugin.logdir.files import Files, changed, torn
 from tpu_profile_plugin.logdir.remote import address_of
+from tpu_profile_plugin.server.loading import need_tools
 from tpu_profile_plugin.server.query import Query
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Catalog:
 
     def known(self, located: Located) -> Known:
         """Looks into every file of the run, each once as long as it does not change."""
+        need_tools()
         from tpu_profile_plugin.tools.facts import united
 
         sound, damages = [], []

@@ -12,6 +12,7 @@ from tpu_profile_plugin.logdir import Problem, Run
 from tpu_profile_plugin.server.answer import JSON, NEVER, Answer, Body, json_answer, text_answer
 from tpu_profile_plugin.server.assets import Assets
 from tpu_profile_plugin.server.catalog import Catalog, Known, chosen_hosts, hosts_listed, hosts_offered
+from tpu_profile_plugin.server.loading import need_tools
 from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.query import Query
 from tpu_profile_plugin.server.results import Order, Results
@@ -122,6 +123,7 @@ class Routes:
 
     def hosts(self, query: Query) -> Answer:
         """The hosts that a tool may be asked for; the tool's name is not checked."""
+        need_tools()
         from tpu_profile_plugin.tools import registry
 
         run = self._catalog.locate(query).run
@@ -178,6 +180,7 @@ class Routes:
         return Answer(body, etag=order.key, headers=headers)
 
     def _order(self, query: Query, csv: bool) -> Order:
+        need_tools()
         from tpu_profile_plugin.tools import registry
 
         located = self._catalog.locate(query)

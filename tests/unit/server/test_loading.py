@@ -1,0 +1,104 @@
+"""What happens once in a process happens once, however many requests come first."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from builders.logdirs import SMALL, write
+
+import tpu_profile_plugin
+from tpu_profile_plugin.capture import jobs
+from tpu_profile_plugin.server import results
+from tpu_profile_plugin.server.capture_routes import CaptureRoutes
+from tpu_profile_plugin.server.options import Options
+
+# Notes which thread runs each module of ours, and takes its time so that the others come meanwhile.
+PROGRAM = """
+import importlib.machinery, json, sys, threading, time
+from tpu_profile_plugin.server.app import Server
+from tpu_profile_plugin.server.options import Options
+
+ran = {}
+def noting(cls):
+    real = cls.exec_module
+    def exec_module(self, module):
+        if module.__name__.partition(".")[0] in ("tpu_profile_plugin", "numpy"):
+            ran[module.__name__] = threading.get_ident()
+            time.sleep(0.001)
+        real(self, module)
+    cls.exec_module = exec_module
+noting(importlib.machinery.SourceFileLoader)
+noting(importlib.machinery.ExtensionFileLoader)
+
+apps = Server(Options(logdir=sys.argv[1], cache_dir="off")).apps()
+queries = {
+    "/index.html": "", "/hosts": "run=s&tag=trace_viewer@", "/run_tools": "run=s", "/run_info": "run=s",
+    "/module_list": "run=s", "/data": "run=s&tag=overview_page&host=h", "/progress": "run=s&tag=op_profile&host=h",
+    "/data_csv": "run=s&tag=profile_contents&host=h", "/capture_jobs": "",
+}
+begin, answers = threading.Barrier(len(queries)), {}
+def ask(route, query):
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": route, "QUERY_STRING": query, "wsgi.url_scheme": "http",
+               "SERVER_NAME": "localhost", "SERVER_PORT": "80", "HTTP_HOST": "localhost"}
+    begin.wait()
+    apps[route](environ, lambda status, headers: answers.setdefault(route, status))
+threads = [threading.Thread(target=ask, args=item) for item in queries.items()]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+ours = {name: who for name, who in ran.items() if not name.startswith("tpu_profile_plugin.capture")}
+print(json.dumps({"answers": answers, "modules": len(ours), "threads": len(set(ours.values())),
+                  "registry": "tpu_profile_plugin.tools.registry" in ours, "numpy": "numpy" in ours}))
+"""
+
+
+def test_the_first_requests_load_on_one_thread(tmp_path):
+    logdir = write(tmp_path / "logs", {"plugins/profile/s/h.xplane.pb": SMALL})
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(logdir)], capture_output=True, text=True, check=True, timeout=120
+    )
+    found = json.loads(done.stdout)
+    page = found["answers"].pop("/index.html")
+    assert page in ("200 OK", "503 SERVICE UNAVAILABLE", "503 Service Unavailable"), "the page may not be built"
+    assert set(found["answers"].values()) == {"200 OK"}, found["answers"]
+    assert found["registry"]
+    assert found["numpy"]
+    assert found["modules"] > 50
+    assert found["threads"] == 1
+
+
+def test_two_first_captures_are_known_to_the_same_server(monkeypatch):
+    made = []
+    real = jobs.Jobs.__init__
+
+    def slow(self, *args, **kwargs):
+        made.append(self)
+        time.sleep(0.05)
+        real(self, *args, **kwargs)
+
+    monkeypatch.setattr(jobs.Jobs, "__init__", slow)
+    routes = CaptureRoutes(Options(logdir="/nowhere"))
+    threads = [threading.Thread(target=lambda: routes.jobs) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert routes.jobs is made[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_source_file_that_is_being_replaced_is_no_error(tmp_path, monkeypatch):
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "gone.py").symlink_to(tmp_path / "not-there.py")
+    monkeypatch.setattr(tpu_profile_plugin, "__file__", str(tmp_path / "__init__.py"))
+    try:
+        found = set()
+        for _ in range(2):
+            results.build_identity.cache_clear()
+            found.add(results.build_identity())
+        assert len(found) == 2, "nobody may take it for code that somebody knows"
+    finally:
+        results.build_identity.cache_clear()
