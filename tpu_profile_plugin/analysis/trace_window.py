@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,19 @@ FEW_EVENTS = 500_000
 """A timeline with fewer events is shown whole."""
 
 _BACKGROUND = 10
-"""Priority (nice) of what nobody waits for."""
+"""Priority (nice) of what the next question will need."""
+
+_LOWEST = 19
+"""Priority of what the next question may need."""
+
+_FEW_FOR_THREADS = 1 << 15
+"""Fewer events are looked through faster than a thread starts."""
+
+_AT_THE_EDGES = 2
+"""So many parts of a window are its own: the first and the last. When the others were there, so are those beside."""
+
+_BESIDE_BYTES = 24 << 20
+"""So much is prepared beside a window, in bytes of the answers."""
 
 Window = tuple[int, int]
 """Begin and end in ps, both inside."""
@@ -51,6 +63,15 @@ class Asked:
     trace: HostTrace
     events: tuple[int, int, int, bool]
     pid_offset: int
+
+    def candidates(self) -> int:
+        """Number of events that begin in the window, shown or not; takes microseconds."""
+        return self.trace.native.begins(*self.events[:2], THREADS)
+
+    def is_closer(self) -> bool:
+        """Whether it is a part of a timeline of which short neighbours are left out."""
+        begin, end = self.trace.native.span
+        return self.events[2] > 0 and (self.events[0] > begin or self.events[1] < end)
 
     def chosen(self) -> Chosen:
         """The events."""
@@ -87,10 +108,14 @@ def settle(trace: HostTrace) -> None:
 
 
 def _settle(trace: HostTrace) -> None:
+    _step_back(_BACKGROUND)
+    trace.native.settle(1)
+
+
+def _step_back(priority: int) -> None:
     if sys.platform == "linux":  # where a thread has a priority of its own
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _BACKGROUND)
-    trace.native.settle(1)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), priority)
 
 
 def resolution_ps(window: Window, units: float, events: int) -> int:
@@ -125,16 +150,59 @@ Text = tuple[bytes, bytes | None]
 """A text, and its raw deflate form that ends at a byte (None: it is stored as it is)."""
 
 
-def streaming_packed(
-    wanted: Sequence[Chosen | Asked], facts: tuple[bytes, bytes], head: Sequence[Text], tail: Sequence[Text]
-) -> bytes:
-    """JSON of events without their arguments as a gzip file, each event behind a comma, between `head` and `tail`.
+def packed_events(wanted: Sequence[Chosen | Asked], head: Sequence[Text], tail: tuple[bytes, bytes]) -> bytes:
+    """JSON of events without their arguments as a gzip file: `head`, the events, each behind a comma, and `tail`.
 
-    Args:
-      facts: what comes before `head`; the number of events stands between the two.
+    The number of events stands between the two texts of `tail`.
     """
-    hosts = [(part.trace.native, part.events, part.pid_offset) for part in wanted]
-    return _native.trace_json_packed(hosts, facts, head, tail, THREADS)[0]
+    few = all(isinstance(part, Asked) and part.candidates() < _FEW_FOR_THREADS for part in wanted)
+    return _native.TraceJson(_parts(wanted), head, tail, 1 if few else THREADS, True).whole()
+
+
+class Coming:
+    """The same file while it is being written in the background.
+
+    When it is read to its end, windows beside this one are prepared while nobody asks for anything.
+    """
+
+    def __init__(self, wanted: Sequence[Asked], head: Sequence[Text], tail: tuple[bytes, bytes]) -> None:
+        """Starts to write."""
+        self._wanted = wanted
+        self._json = _native.TraceJson(_parts(wanted), head, tail, THREADS, False)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The bytes as they come; may be asked for several times."""
+        size = 0
+        data, at = self._json.read(0)
+        while data:
+            yield data
+            size += len(data)
+            data, at = self._json.read(at)
+        if self._json.written() > _AT_THE_EDGES * len(self._wanted):
+            prepare_beside(self._wanted, size)
+
+
+def _parts(
+    wanted: Sequence[Chosen | Asked],
+) -> list[tuple[_native.Trace, _native.TraceSelection | tuple[int, int, int, bool], int]]:
+    return [(part.trace.native, part.events, part.pid_offset) for part in wanted]
+
+
+def prepare_beside(wanted: Sequence[Asked], size: int) -> None:
+    """Writes what the windows on both sides of these will show in the background; `size` is that of the answer."""
+    windows = [part for part in wanted if part.is_closer()]
+    if windows:
+        work = threading.Thread(target=_prepare, args=(windows, size), name="timeline-beside", daemon=True)
+        work.start()
+
+
+def _prepare(windows: Sequence[Asked], size: int) -> None:
+    _step_back(_LOWEST)
+    for part in windows:
+        begin, end, resolution, asynchronous = part.events
+        width = (end - begin) * _BESIDE_BYTES // max(2 * size, 1)
+        beside = clip((begin - width, end + width), part.trace.native.span)
+        part.trace.native.prepare(*beside, resolution, asynchronous, part.pid_offset, _BESIDE_BYTES, 1)
 
 
 def typed_events(chosen: Chosen, args: TraceArgs) -> bytes:

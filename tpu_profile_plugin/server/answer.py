@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -42,16 +44,17 @@ class Body:
         plain: bytes | None,
         content_type: str,
         headers: tuple[tuple[str, str], ...] = (),
-        packed: bytes | None = None,
+        packed: bytes | Iterable[bytes] | None = None,
     ) -> None:
-        """Takes the plain form, or None and the gzip form as `packed`."""
+        """Takes the plain form, or None and the gzip form as `packed`, which may still be in the making."""
         self.stable = True
         self.complete = True
         self.kept = True
         self.content_type = content_type
         self.headers = headers
         self._plain = plain
-        self._packed = packed
+        self._packed = packed if isinstance(packed, bytes) else None
+        self._coming = None if isinstance(packed, bytes) else packed
         self._lock = threading.Lock()
 
     @property
@@ -59,7 +62,7 @@ class Body:
         """The bytes as they are."""
         with self._lock:
             if self._plain is None:
-                self._plain = gzip.decompress(self._packed or b"")
+                self._plain = gzip.decompress(self._gathered() or b"")
             return self._plain
 
     @property
@@ -73,13 +76,22 @@ class Body:
         with self._lock:
             plain = self._plain
             if plain is None:
-                return self._packed
+                return self._gathered()
             if self._packed is None:
                 if len(plain) < _SMALLEST or not self.content_type.startswith(_COMPRESSIBLE):
                     return None
                 packed = compress(plain)
                 self._packed = packed if len(packed) < len(plain) else plain
             return None if self._packed is plain else self._packed
+
+    def coming(self) -> Iterable[bytes] | None:
+        """The gzip form in parts, where it is still in the making; its length is not known."""
+        return self._coming
+
+    def _gathered(self) -> bytes | None:
+        if self._packed is None and self._coming is not None:
+            self._packed = b"".join(self._coming)
+        return self._packed
 
 
 # No guessing of types, no embedding by pages of other origins, and no address of a run told to another site.
@@ -145,6 +157,7 @@ def content_policy(framing: str) -> str:
 
 def send(answer: Answer, request: Request, start_response: StartResponse, policy: str) -> Iterable[bytes]:
     """Writes an answer: 304 when the client has it, gzip when accepted and worth it, no body for HEAD."""
+    _send_at_once(request)
     body = answer.body
     headers = [("Content-Type", body.content_type), *_ALWAYS]
     headers += [("Cache-Control", answer.cache), ("Vary", "Accept-Encoding"), *body.headers, *answer.headers]
@@ -156,13 +169,31 @@ def send(answer: Answer, request: Request, start_response: StartResponse, policy
         if request.if_none_match.contains_weak(etag):
             start_response("304 Not Modified", headers)
             return []
-    packed = body.packed() if request.accept_encodings.quality("gzip") > 0 else None
+    accepted = request.accept_encodings.quality("gzip") > 0
+    coming = body.coming()
+    if accepted and coming is not None and request.method == "GET" and _takes_chunks(request):
+        start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", [*headers, ("Content-Encoding", "gzip")])
+        return coming
+    packed = body.packed() if accepted else None
     if packed is not None:
         headers.append(("Content-Encoding", "gzip"))
     payload = body.plain if packed is None else packed
     headers.append(("Content-Length", str(len(payload))))
     start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", headers)
     return [] if request.method == "HEAD" else [payload]
+
+
+def _send_at_once(request: Request) -> None:
+    """Lets the end of a body go without waiting until its beginning has arrived, where the server shows its socket."""
+    connection = request.environ.get("werkzeug.socket")
+    if isinstance(connection, socket.socket):
+        with contextlib.suppress(OSError):  # it may be gone, or not be TCP
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _takes_chunks(request: Request) -> bool:
+    """Whether a body may go without its length: HTTP/1.0 would have to close the connection to end it."""
+    return bool(request.environ.get("SERVER_PROTOCOL", "HTTP/1.0") != "HTTP/1.0")
 
 
 def digest(data: bytes) -> str:

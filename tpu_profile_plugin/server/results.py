@@ -127,8 +127,11 @@ class Results:
         missing = [inputs.left_out[at] for at in sorted(inputs.left_out)]
         raw = encode(marked(payload, missing) if missing else payload)
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
-        plain, packed = (None, raw.body) if raw.encoding == "gzip" else (raw.body, None)
-        body = Body(plain, raw.content_type, (*raw.headers, *([header(missing)] if missing else ())), packed=packed)
+        headers = (*raw.headers, *([header(missing)] if missing else ()))
+        if raw.encoding == "gzip":
+            body = Body(None, raw.content_type, headers, packed=raw.body)
+        else:
+            body = Body(raw.bytes(), raw.content_type, headers)
         lasting = all(one.lasting for one in missing)  # else the next try may find all hosts
         body.kept, body.complete = raw.memory and lasting, lasting
         return body, durable and lasting

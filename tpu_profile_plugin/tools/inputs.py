@@ -89,9 +89,12 @@ class HostProfile:
         value: T = self._shelf.derived(self._identity, key, lambda: fn(self.space))
         return value
 
-    def relieve(self, *keys: Hashable) -> None:
-        """Columns, and the values derived under `keys`, will not be needed soon: large ones are dropped."""
-        self._shelf.relieve(self._identity, *keys)
+    def relieve(self, *keys: Hashable, least: int | None = None) -> None:
+        """Columns, and the values derived under `keys`, will not be needed soon: those of `least` bytes are dropped.
+
+        By default only those that take much of the room.
+        """
+        self._shelf.relieve(self._identity, *keys, least=least)
 
     def derive_lazily(self, key: Hashable, fn: Callable[[XSpace], T]) -> T:
         """As `derive`, from the columns of `lazy`."""

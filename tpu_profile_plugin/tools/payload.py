@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,7 +25,8 @@ class Raw:
     """An answer that is ready-made bytes.
 
     Attributes:
-      body: the bytes.
+      body: the bytes; or parts that are still being made, to be sent as they come: those come from memory alone, may be
+        iterated over several times, and are never kept.
       content_type: e.g. "application/json" or "application/octet-stream".
       disk: whether the answer may be kept in the cache on disk; None: yes, unless it is binary (windows of the
         timeline are many, and cheap to make again).
@@ -33,12 +35,16 @@ class Raw:
       headers: further headers of the answer, e.g. Content-Disposition.
     """
 
-    body: bytes
+    body: bytes | Iterable[bytes]
     content_type: str = JSON_TYPE
     disk: bool | None = None
     headers: tuple[tuple[str, str], ...] = ()
     encoding: Literal["", "gzip"] = ""
     memory: bool = True
+
+    def bytes(self) -> bytes:
+        """The body in one piece."""
+        return self.body if isinstance(self.body, bytes) else b"".join(self.body)
 
 
 Payload = Table | tuple[Table, ...] | Json | Raw

@@ -13,11 +13,12 @@ from tpu_profile_plugin.analysis.trace_sections import HOST_STRIDE
 from tpu_profile_plugin.analysis.trace_window import (
     Asked,
     Chosen,
+    Coming,
     Text,
     Window,
     counter_events,
     legacy_events,
-    streaming_packed,
+    packed_events,
 )
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -44,21 +45,34 @@ def streaming(
     Args:
       fixed: see `fixed_head`. window: the extent of the whole trace.
     """
-    facts = _facts(hosts, window, full_dma=full_dma)
-    head = [fixed]
+    return packed_events(wanted, *_frame(hosts, fixed, window, full_dma=full_dma))
+
+
+def streaming_parts(
+    hosts: Sequence[Host], wanted: Sequence[Asked], fixed: Text, window: Window, *, full_dma: bool
+) -> Coming:
+    """The same in parts, of which the first are there while the last are still being written."""
+    return Coming(wanted, *_frame(hosts, fixed, window, full_dma=full_dma))
+
+
+def _frame(
+    hosts: Sequence[Host], fixed: Text, window: Window, *, full_dma: bool
+) -> tuple[list[Text], tuple[bytes, bytes]]:
+    """What stands before and behind the events."""
+    head: list[Text] = [(_facts(hosts, window, full_dma=full_dma), None), fixed]
     samples = sum(len(counter.value) for _, trace in hosts for counter in trace.counters)
     if samples > MOST_SAMPLES:
-        return streaming_packed(wanted, facts, head, [(_tail(samples, _TOO_MANY_SAMPLES), None)])
+        return head, _tail(samples, _TOO_MANY_SAMPLES)
     values = b"".join(counter_events(trace, offset(i), legacy=False) for i, (_, trace) in enumerate(hosts))
     if values:
         head.append(_deflated(values))
-    return streaming_packed(wanted, facts, head, [(_tail(samples), None)])
+    return head, _tail(samples)
 
 
 def streaming_with(hosts: Sequence[Host], events: Sequence[bytes], count: int, fixed: Text, window: Window) -> bytes:
     """The streaming form around events that are JSON already, each behind a comma; plain."""
-    before, behind = _facts(hosts, window, full_dma=False)
-    return b"".join([before, b"%d" % count, behind, fixed[0], *events, _tail(0)])
+    before, behind = _tail(0)
+    return b"".join([_facts(hosts, window, full_dma=False), fixed[0], *events, before, b"%d" % count, behind])
 
 
 def fixed_head(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> Text:
@@ -74,21 +88,22 @@ def _deflated(text: bytes) -> Text:
     return text, packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH)
 
 
-def _facts(hosts: Sequence[Host], window: Window, *, full_dma: bool) -> tuple[bytes, bytes]:
-    """The beginning of the streaming form, before and behind the number of events."""
+def _facts(hosts: Sequence[Host], window: Window, *, full_dma: bool) -> bytes:
+    """The beginning of the streaming form."""
     details: list[dict[str, Any]] = [{"name": "mpmd_pipeline_view", "value": False}]
     if any(trace.has_tpu for _, trace in hosts):
         details.append({"name": "full_dma", "value": full_dma})
-    before = (
+    return (
         '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"codeLink":"","useNewBackend":false,'
-        f'"details":{_dump(details)},"returnedEventsSize":'
-    )
-    behind = f',"filteredByVisibility":true,"fullTimespan":[{_milli(window[0])},{_milli(window[1])}],"stackFrames":'
-    return before.encode(), behind.encode()
+        f'"details":{_dump(details)},"filteredByVisibility":true,'
+        f'"fullTimespan":[{_milli(window[0])},{_milli(window[1])}],"stackFrames":'
+    ).encode()
 
 
-def _tail(samples: int, message: str = "") -> bytes:
-    return f'],"showCounterMessage":{_dump(message)},"totalCounterEvents":{samples}}}'.encode()
+def _tail(samples: int, message: str = "") -> tuple[bytes, bytes]:
+    """The end of the streaming form, before and behind the number of events, which is known last."""
+    behind = f',"showCounterMessage":{_dump(message)},"totalCounterEvents":{samples}}}'
+    return b'],"returnedEventsSize":', behind.encode()
 
 
 def legacy(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> bytes:

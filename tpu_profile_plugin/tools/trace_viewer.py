@@ -33,6 +33,12 @@ _MOST_COLUMNS = 1_000_000
 _LARGEST_KEPT = 1 << 20
 """Larger answers for a window are made anew each time, which takes milliseconds."""
 
+_LARGE_COLUMNS = 32 << 20
+"""Columns of this size are dropped for windows as JSON; other tools decode what they need in some ten milliseconds."""
+
+_MOST_AT_ONCE = 50_000
+"""A window in which more events begin is sent while it is being written."""
+
 _SWITCH = ("0", "1", "false", "true")
 
 PARAMS = (
@@ -84,11 +90,23 @@ def _streaming(inputs: Inputs) -> Raw:
         args = [_args(host, folded=True) for host in inputs.hosts]
         events = [typed_events(part, of_host) for part, of_host in zip(chosen, args, strict=True)]
         return Raw(trace_json.streaming_with(hosts, events, sum(map(len, chosen)), fixed, full), disk=False)
-    body = trace_json.streaming(hosts, wanted, fixed, full, full_dma=inputs.flag("full_dma"))
+    _relieve(inputs, _LARGE_COLUMNS)
+    answer = _window_answer(inputs, hosts, wanted, fixed, full)
     for host, (_, trace) in zip(inputs.hosts, hosts, strict=True):
         # Once per host: the first answer is ready, the next will be a closer look.
         host.derive_lazily("trace_settled", lambda _, trace=trace: settle(trace))  # type: ignore[misc]
+    return answer
+
+
+def _window_answer(
+    inputs: Inputs, hosts: Sequence[trace_json.Host], wanted: Sequence[Chosen | Asked], fixed: Text, full: Window
+) -> Raw:
     closer = inputs.params["start_time_ms"] is not None or inputs.params["end_time_ms"] is not None
+    full_dma, windows = inputs.flag("full_dma"), [part for part in wanted if isinstance(part, Asked)]
+    if closer and sum(window.candidates() for window in windows) > _MOST_AT_ONCE:
+        parts = trace_json.streaming_parts(hosts, windows, fixed, full, full_dma=full_dma)
+        return Raw(parts, disk=False, encoding="gzip", memory=False)
+    body = trace_json.streaming(hosts, wanted, fixed, full, full_dma=full_dma)
     return Raw(body, disk=False, encoding="gzip", memory=not closer or len(body) <= _LARGEST_KEPT)
 
 
@@ -165,10 +183,10 @@ def _trace(host: HostProfile) -> HostTrace:
     return host.derive("trace", lambda space: host_trace(space, extras))
 
 
-def _relieve(inputs: Inputs) -> None:
-    """The pictures need the traces only; columns of huge profiles make room for the order of the events."""
+def _relieve(inputs: Inputs, least: int | None = None) -> None:
+    """The pictures need the traces only; large columns make room for the order of the events."""
     for host in inputs.hosts:
-        host.relieve(("trace_args", True), ("trace_args", False))
+        host.relieve(("trace_args", True), ("trace_args", False), least=least)
 
 
 def _args(host: HostProfile, *, folded: bool) -> TraceArgs:

@@ -3,12 +3,23 @@
 
 use _native::trace::args::{Args, Extra, Sheet, Stats, Values};
 use _native::trace::build::{Piece, Table, build};
-use _native::trace::pack::{Source, Wanted, pack};
+use _native::trace::deflate::Packed;
+use _native::trace::pack::{Source, Taker, Wanted, pack, prepare};
 use _native::trace::payload::{Container, Strings, columns};
 use _native::trace::script::Script;
 use _native::trace::select::{Query, select};
-use _native::trace::{HIDDEN, Names, TrackId, deflate, json, legacy, lod, search, typed};
+use _native::trace::{HIDDEN, Names, TrackId, json, legacy, lod, search, typed};
 use libfuzzer_sys::fuzz_target;
+use std::sync::{Arc, Mutex};
+
+#[derive(Default)]
+struct Parts(Mutex<Vec<(usize, Arc<Packed>)>>);
+
+impl Taker for Parts {
+    fn take(&self, _: usize, events: usize, part: Arc<Packed>) {
+        self.0.lock().unwrap().push((events, part));
+    }
+}
 
 /// The input read from its front; zeros behind its end.
 struct Feed<'a>(&'a [u8]);
@@ -82,16 +93,17 @@ fuzz_target!(|data: &[u8]| {
     let chosen = select(&trace, &query);
     let mut text = Vec::new();
     let (mut script, serial) = (Script::new(&trace, 1000), &trace.order(1).serial);
-    json::emit(&mut script, &trace, serial, &chosen.chunks(3), &mut json::Plain { out: &mut text });
+    let events = json::Chosen { trace: &trace, serial, runs: &chosen.chunks(3) };
+    json::emit(&mut script, &events, &mut json::Plain { out: &mut text });
     assert!(std::str::from_utf8(&text).is_ok());
     for wanted in [Wanted::These(&chosen), Wanted::Window(query)] {
-        let (count, packed) = pack(&[Source { trace: &trace, wanted, pid_offset: 1000 }], 1);
-        assert_eq!(count, chosen.events.len());
-        assert_eq!(packed.iter().map(|part| part.length).sum::<u64>(), text.len() as u64);
-        let file = deflate::File::new(packed);
-        let mut memory = vec![0; file.size()];
-        file.write(&mut memory, 1);
+        let parts = Parts::default();
+        pack(&[Source { trace: &trace, wanted, pid_offset: 1000 }], 1, &parts);
+        let parts = parts.0.into_inner().unwrap();
+        assert_eq!(parts.iter().map(|(events, _)| events).sum::<usize>(), chosen.events.len());
+        assert_eq!(parts.iter().map(|(_, part)| part.length).sum::<u64>(), text.len() as u64);
     }
+    prepare(&trace, &query, 1000, usize::MAX);
     let host = typed::Host { trace: &trace, chosen: &chosen, pid_offset: 1000, threads: 1 };
     search::search(&trace, &[1, 0, 1], &removed, 1 + width as usize);
     for track in 0..4 {

@@ -10,7 +10,7 @@ fuzz_target!(|text: &[u8]| {
         Err(error) => assert!(error.offset <= text.len() as u64, "{error}"),
         Ok(space) => {
             assert!(space.len() <= 4096 + 64 * text.len(), "{} bytes of {}", space.len(), text.len());
-            decode(&space, 0, Options { threads: 1, keep: None, events: true }).unwrap();
+            decode(&space, 0, Options { threads: 1, keep: None, events: true, picks: &[] }).unwrap();
         }
     }
 });

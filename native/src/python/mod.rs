@@ -7,6 +7,7 @@ mod groups;
 mod sigbus;
 mod steps;
 mod trace;
+mod trace_json;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -52,6 +53,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     sigbus::register(module)?;
     steps::register(module)?;
     trace::register(module)?;
+    trace_json::register(module)?;
     // PyO3 collects `__all__`; a private module needs none, and the stub would have to repeat it.
     module.delattr("__all__")
 }

@@ -11,9 +11,8 @@ use crate::memory;
 use crate::parallel;
 use crate::trace::args::{self, Args, Extra, Sheet, Stats, Values};
 use crate::trace::build::{Piece, Table, build};
-use crate::trace::deflate::{self, Packed};
 use crate::trace::order::decode_flow;
-use crate::trace::pack::{self, Source, Wanted};
+use crate::trace::pack;
 use crate::trace::payload::{self, Container, Strings};
 use crate::trace::select::{self, Query, Selection};
 use crate::trace::{Names, TrackId, counter, legacy, lod, script, search, typed};
@@ -25,13 +24,13 @@ type Array<T> = Py<PyArray1<T>>;
 /// One host's timeline.
 #[pyclass(frozen, module = "tpu_profile_plugin._native")]
 pub struct Trace {
-    inner: crate::trace::Trace,
+    pub(super) inner: crate::trace::Trace,
 }
 
 /// Events chosen by a question, by track and time.
 #[pyclass(frozen, module = "tpu_profile_plugin._native")]
 pub struct TraceSelection {
-    inner: Selection,
+    pub(super) inner: Selection,
 }
 
 #[pymethods]
@@ -181,7 +180,7 @@ impl Trace {
         let rows = &trace.rows[trace.track_rows[track] as usize..trace.track_rows[track + 1] as usize];
         let row = rows.iter().position(|r| event < r.last)?;
         let at = event as usize;
-        Some((trace.name[at], trace.begin[at], trace.duration[at], trace.source[at], trace.group_of(at), row))
+        Some((trace.name[at], trace.begin[at], trace.duration(at), trace.source[at], trace.group_of(at), row))
     }
 
     /// Enclosing events of an event, outermost first: (index within the track, row).
@@ -204,6 +203,35 @@ impl Trace {
     /// Events that stand on a track of a trace viewer: neither asynchronous nor beyond the 256th of one begin.
     fn on_tracks(&self, py: Python<'_>, threads: usize) -> PyResult<usize> {
         without_gil(py, || Ok(self.inner.order(threads).on_tracks))
+    }
+
+    /// Number of events that begin from `begin` to `end`.
+    fn begins(&self, py: Python<'_>, begin: i64, end: i64, threads: usize) -> PyResult<usize> {
+        without_gil(py, || {
+            let times = &self.inner.order(threads).begin;
+            let before = |time: i64| times.partition_point(|&b| b < time);
+            Ok(before(end.saturating_add(1)).saturating_sub(before(begin)))
+        })
+    }
+
+    /// Prepares parts of the JSON of windows like (begin, end), at most `most` bytes, until somebody asks for one.
+    #[expect(clippy::too_many_arguments, reason = "those of `select`, and what the parts are for")]
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        begin: i64,
+        end: i64,
+        resolution: i64,
+        asynchronous: bool,
+        pid_offset: u32,
+        most: usize,
+        threads: usize,
+    ) -> PyResult<()> {
+        let query = Query { begin, end, resolution, asynchronous, threads };
+        without_gil(py, || {
+            pack::prepare(&self.inner, &query, pid_offset, most);
+            Ok(())
+        })
     }
 
     /// Computes what later questions need, one level of detail at a time, so that a question never waits long.
@@ -248,57 +276,6 @@ impl Trace {
             inner: without_gil(py, || Ok(select::exactly(&self.inner, name, begin, duration, serial, threads)))?,
         })
     }
-}
-
-/// Events that were chosen, or (begin, end, resolution, asynchronous) of a window as `Trace.select` takes them.
-#[derive(FromPyObject)]
-enum Choice {
-    These(Py<TraceSelection>),
-    Window((i64, i64, i64, bool)),
-}
-
-/// A text before or behind the events: plain, and raw deflate of it that ends at a byte, or None.
-type Text<'py> = (Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>);
-
-/// JSON of the events of hosts, which are (trace, choice, number added to process ids), as a gzip file, and their number.
-///
-/// The number of events stands between the two texts of `facts`, which are the first.
-#[pyfunction]
-fn trace_json_packed<'py>(
-    py: Python<'py>,
-    hosts: Vec<(Py<Trace>, Choice, u32)>,
-    facts: (&[u8], &[u8]),
-    head: Vec<Text<'py>>,
-    tail: Vec<Text<'py>>,
-    threads: usize,
-) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-    let sources: Vec<Source> = hosts
-        .iter()
-        .map(|(trace, choice, offset)| Source {
-            trace: &trace.get().inner,
-            wanted: match choice {
-                Choice::These(chosen) => Wanted::These(&chosen.get().inner),
-                &Choice::Window((begin, end, resolution, asynchronous)) => {
-                    Wanted::Window(Query { begin, end, resolution, asynchronous, threads })
-                }
-            },
-            pid_offset: *offset,
-        })
-        .collect();
-    let (count, events) = without_gil(py, || Ok(pack::pack(&sources, threads)))?;
-    let texts = |list: &[Text<'py>]| -> Vec<Packed> {
-        list.iter().map(|(text, packed)| pack::part(text.as_bytes(), packed.as_ref().map(|p| p.as_bytes()))).collect()
-    };
-    let first = [facts.0, count.to_string().as_bytes(), facts.1].concat();
-    let parts = [vec![pack::part(&first, None)], texts(&head), events, texts(&tail)].into_iter().flatten().collect();
-    let file = deflate::File::new(parts);
-    let bytes = PyBytes::new_with(py, file.size(), |memory| {
-        without_gil(py, || {
-            file.write(memory, threads);
-            Ok(())
-        })
-    })?;
-    Ok((bytes, count))
 }
 
 /// Attributes of `ArgSheet` objects; stats are (start, key, kind, value).
@@ -555,7 +532,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<TraceSelection>()?;
     module.add_class::<TraceNames>()?;
     module.add_function(wrap_pyfunction!(build_trace, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_json_packed, module)?)?;
     module.add_function(wrap_pyfunction!(trace_typed, module)?)?;
     module.add_function(wrap_pyfunction!(trace_args, module)?)?;
     module.add_function(wrap_pyfunction!(trace_legacy, module)?)?;

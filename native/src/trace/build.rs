@@ -1,5 +1,6 @@
 //! Event tables into tracks: picks what is shown, sorts it, nests it into rows.
 
+use super::lengths::Lengths;
 use super::sparse::Sparse;
 use super::track::{Inputs, Target, everything_shown, fill_track, shown};
 use super::{Names, Row, Trace, TrackId, WIDE};
@@ -106,7 +107,6 @@ fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize)
     let total: usize = counts.iter().sum();
     let mut trace = Trace {
         begin: zeros(total),
-        duration: zeros(total),
         name: zeros(total),
         source: zeros(total),
         group: zeros(if inputs.grouped { total } else { 0 }),
@@ -114,10 +114,11 @@ fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize)
         track_rows: vec![0],
         ..Trace::default()
     };
+    let mut durations: Vec<i64> = zeros(total);
     let mut jobs = Vec::with_capacity(tracks.len());
     {
         let mut begin = trace.begin.as_mut_slice();
-        let mut duration = trace.duration.as_mut_slice();
+        let mut duration = durations.as_mut_slice();
         let mut name = trace.name.as_mut_slice();
         let mut source = trace.source.as_mut_slice();
         let mut group = trace.group.as_mut_slice();
@@ -136,6 +137,8 @@ fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize)
         }
     }
     let sizes = run(inputs, jobs, tracks.len(), threads);
+    trace.lengths = Lengths::new(&durations);
+    drop(durations);
     let mut first = 0u32;
     for (track, rows) in sizes.iter().enumerate() {
         for &size in rows {

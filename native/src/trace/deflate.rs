@@ -8,8 +8,6 @@ use super::checksum;
 use super::huffman::{Codes, LONGEST, SHORTEST, codes};
 use super::pieces::{PAD, Pieces, Writer};
 use super::stream::{Cursor, Place, State};
-use crate::memory::ask_for_huge_pages;
-use crate::parallel;
 
 /// Plain text that waits for its checksum.
 const TEXT: usize = 1 << 14;
@@ -32,7 +30,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.pages.iter().map(Vec::len).sum()
     }
 }
@@ -206,12 +204,6 @@ impl Writer for Packer {
         self.room(SLACK, SLACK);
         self.write(|out| out.micro(value));
     }
-
-    #[inline]
-    fn quote(&mut self) {
-        self.room(SLACK, SLACK);
-        self.write(|out| out.quote());
-    }
 }
 
 /// Any text as stored blocks.
@@ -225,57 +217,4 @@ pub fn stored(text: &[u8]) -> Vec<u8> {
         out.extend_from_slice(block);
     }
     out
-}
-
-/// Plain bytes of a file that one thread puts together.
-const ALONE: u64 = 8 << 20;
-
-/// Length of the frame around the parts of a file.
-const FRAME: usize = 10 + 5 + 8;
-
-/// A gzip file in parts.
-pub struct File {
-    parts: Vec<Packed>,
-}
-
-impl File {
-    pub fn new(parts: Vec<Packed>) -> Self {
-        File { parts }
-    }
-
-    pub fn size(&self) -> usize {
-        FRAME + self.parts.iter().map(Packed::size).sum::<usize>()
-    }
-
-    /// Writes the file into memory of exactly its size; every part is dropped once it is there.
-    pub fn write(self, memory: &mut [u8], threads: usize) {
-        if memory.len() != self.size() {
-            return;
-        }
-        ask_for_huge_pages(memory);
-        let (head, mut rest) = memory.split_at_mut(10);
-        head.copy_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-        let (mut register, mut length) = (!0, 0u64);
-        let mut jobs = Vec::with_capacity(self.parts.len());
-        for part in self.parts {
-            register = checksum::join(register, part.register, part.length);
-            length += part.length;
-            let (place, left) = std::mem::take(&mut rest).split_at_mut(part.size());
-            jobs.push((part, place));
-            rest = left;
-        }
-        rest[..5].copy_from_slice(&[1, 0, 0, 0xff, 0xff]);
-        rest[5..9].copy_from_slice(&(!register).to_le_bytes());
-        rest[9..].copy_from_slice(&(length as u32).to_le_bytes());
-        // Threads cost more than a small file.
-        let threads = if length > ALONE { threads } else { 1 };
-        let _ = parallel::run(threads, jobs, |(part, mut place): (Packed, &mut [u8])| {
-            for page in part.pages {
-                let (front, back) = std::mem::take(&mut place).split_at_mut(page.len());
-                front.copy_from_slice(&page);
-                place = back;
-            }
-            Ok(())
-        });
-    }
 }

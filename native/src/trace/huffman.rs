@@ -13,12 +13,14 @@ const DISTANCES: usize = 30;
 /// Bits in the order of the stream, and how many.
 pub type Bits = (u32, u8);
 
+/// Bits of every digit, and of the point.
+pub const DIGIT: u32 = 4;
+
 /// Three digits, or the first one to three of a number: their code and their text.
 #[derive(Clone, Copy, Default)]
 pub struct Digits {
     pub bits: u16,
     pub count: u8,
-    pub length: u8,
     pub text: [u8; 4],
 }
 
@@ -42,10 +44,7 @@ pub struct Codes {
     pub first: Box<[Digits; 1000]>,
     /// The same, and nothing for zero.
     pub leading: Box<[Digits; 1000]>,
-    /// What stands around digits.
-    pub point: Digits,
-    pub minus: Digits,
-    pub quote: Digits,
+    pub point: u8,
     /// Length symbols with their extra bits, by length.
     pub lengths: [Bits; LONGEST + 1],
     pub end: Bits,
@@ -64,12 +63,11 @@ pub fn codes() -> &'static Codes {
 impl Digits {
     fn new(literals: &[Bits; 256], text: &str) -> Self {
         let mut digits = Digits::default();
-        for &byte in text.as_bytes() {
+        for (i, &byte) in text.as_bytes().iter().enumerate() {
             let (bits, count) = literals[byte as usize];
-            digits.text[digits.length as usize] = byte;
+            digits.text[i] = byte;
             digits.bits |= (bits as u16) << digits.count;
             digits.count += count;
-            digits.length += 1;
         }
         digits
     }
@@ -136,9 +134,7 @@ impl Codes {
             three: Box::new(std::array::from_fn(|value| Digits::new(&literals, &format!("{value:03}")))),
             first,
             leading,
-            point: Digits::new(&literals, "."),
-            minus: Digits::new(&literals, "-"),
-            quote: Digits::new(&literals, "\""),
+            point: literals[usize::from(b'.')].0 as u8,
             literals,
             lengths,
             end: symbols[END],
@@ -166,16 +162,16 @@ impl Codes {
 fn weights() -> Vec<u32> {
     (0..SYMBOLS)
         .map(|symbol| match symbol {
-            0x30..=0x39 => 2200,
-            0x2e => 1600,
-            0x22 => 400,
+            0x2e | 0x30..=0x39 => 2000,
             0x61..=0x7a | 0x5f | 0x2d | 0x3a => 24,
             0x20..=0x7e => 12,
             END => 8,
-            257..=276 => 300,
-            277..=282 => 900,
-            283..=285 => 60,
-            _ => 8,
+            // References of one text or two between numbers, and of all the texts between two events.
+            261 => 1500,
+            257..=278 => 200,
+            279..=284 => 900,
+            285 => 60,
+            _ => 2,
         })
         .collect()
 }
@@ -238,8 +234,8 @@ mod tests {
         assert!(sizes.iter().all(|&size| (1..=15).contains(&size)));
         assert_eq!(sizes.iter().map(|&size| 1u32 << (15 - size)).sum::<u32>(), 1 << 15);
         assert_eq!((0..DISTANCES).map(|d| if d == 13 || d == 14 { 2 } else { 1 }).sum::<u32>(), 32);
-        assert!((b'0'..=b'9').all(|digit| sizes[digit as usize] <= 4), "four groups of three fit a push");
-        assert!([b'.', b'-', b'"'].iter().all(|&byte| sizes[byte as usize] <= 16), "one fits the bits of a group");
+        assert!(b".0123456789".iter().all(|&byte| u32::from(sizes[usize::from(byte)]) == DIGIT));
+        assert!((b'0'..=b'9').all(|digit| codes().literals[usize::from(digit)].0 != 0), "zero bits are no digit");
     }
 
     #[test]

@@ -3,63 +3,110 @@
 use super::deflate::Packer;
 use super::order::decode_flow;
 use super::pieces::{Pieces, Writer};
-use super::script::{Script, Words};
+use super::script::{End, Form, NONE, Phase, Script, is_quoted};
 use super::select::Run;
 use super::text::Sink;
 use super::{NO_GROUP, Trace};
 
-/// What an event says; the name as a piece.
+/// What is written between two names.
 pub struct Facts {
-    begin: i64,
+    time: i64,
+    /// Negative for an end of an asynchronous event, which has none.
     duration: i64,
-    flow: Option<u64>,
+    /// Of the flow.
+    id: Option<u64>,
     group: i64,
-    name: u32,
-    serial: u8,
+    end: u32,
 }
 
 /// Events fetched at once.
 const BATCH: usize = 64;
 
-/// Writes runs of events, each behind a comma; `serial` is by event.
+/// Events of some runs; `serial` is by event.
+pub struct Chosen<'a> {
+    pub trace: &'a Trace,
+    pub serial: &'a [u8],
+    pub runs: &'a [(Run, &'a [u32])],
+}
+
+/// Writes events, each behind a comma.
+pub fn emit(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("bmi2") {
+        // SAFETY: the processor has what the function was compiled for.
+        #[allow(unsafe_code)]
+        return unsafe { emit_fast(script, chosen, out) };
+    }
+    emit_anywhere(script, chosen, out);
+}
+
+/// The same for processors of the last ten years, a tenth faster.
 ///
-/// The end of an event is held back: with the beginning of the next one it is a chain that was written before.
-pub fn emit(script: &mut Script, trace: &Trace, serial: &[u8], runs: &[(Run, &[u32])], out: &mut impl Events) {
-    let mut held = script.words.nothing;
-    let mut batch = Vec::with_capacity(BATCH);
+/// # Safety
+/// The processor must have AVX2 and BMI2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi2")]
+#[allow(unsafe_code)]
+unsafe fn emit_fast(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
+    emit_anywhere(script, chosen, out);
+}
+
+/// What follows an event's numbers is held back: with the next one's time it is a chain that was written before.
+#[inline(always)]
+fn emit_anywhere(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
+    let &Chosen { trace, serial, runs } = chosen;
+    let mut held = None;
+    let mut batch = Vec::with_capacity(2 * BATCH);
     for (run, events) in runs {
-        let track = script.track(trace, run);
+        let place = script.place(trace, run);
         for events in events.chunks(BATCH) {
             // Fetched before they are written, so that the memory answers to many at once.
             batch.clear();
-            batch.extend(events.iter().map(|&event| Facts::new(script, trace, serial, event as usize)));
+            let mut put =
+                |event: u32, phase| batch.push(Facts::new(script, trace, serial, place, event as usize, phase));
+            for &event in events {
+                if run.asynchronous {
+                    put(event, Phase::Begin);
+                    put(event, Phase::End);
+                } else {
+                    put(event, Phase::Whole);
+                }
+            }
             out.prepare(&script.pieces);
             for facts in &batch {
-                held = if run.asynchronous {
-                    out.piece(&script.pieces, held);
-                    pair(script, track, facts, out);
-                    script.words.nothing
-                } else {
-                    out.event(script, [held, track], facts)
-                };
+                match held {
+                    Some(end) => out.event(script, &script.ends[end as usize], facts),
+                    None => {
+                        out.piece(&script.pieces, script.words.open);
+                        out.micro(facts.time);
+                        fields(script, facts, out);
+                    }
+                }
+                held = Some(facts.end);
             }
         }
     }
-    out.prepare(&script.pieces);
-    out.piece(&script.pieces, held);
+    if let Some(end) = held {
+        let [form, place, name] = script.ends[end as usize].parts;
+        let last = script.last_name(name);
+        out.prepare(&script.pieces);
+        [form, place, last].into_iter().for_each(|piece| out.piece(&script.pieces, piece));
+    }
 }
 
 impl Facts {
     #[inline(always)]
-    fn new(script: &mut Script, trace: &Trace, serial: &[u8], event: usize) -> Self {
-        Facts {
-            begin: trace.begin[event],
-            duration: trace.duration[event],
-            name: script.name(trace, trace.name[event]),
-            flow: trace.flow.get(event),
-            group: trace.group_of(event),
-            serial: serial[event],
-        }
+    fn new(script: &mut Script, trace: &Trace, serial: &[u8], place: u32, event: usize, phase: Phase) -> Self {
+        let flow = trace.flow.get(event).map(decode_flow);
+        let group = trace.group_of(event);
+        let form = Form { phase, flow, has_group: group != NO_GROUP, serial: serial[event] };
+        let (time, duration) = match phase {
+            Phase::Whole => (trace.begin[event], trace.duration(event).max(1)),
+            Phase::Begin => (trace.begin[event], -1),
+            Phase::End => (trace.end(event), -1),
+        };
+        let end = script.end(trace, place, trace.name[event], &form);
+        Facts { time, duration, id: flow.map(|flow| flow.id), group, end }
     }
 }
 
@@ -68,9 +115,10 @@ pub trait Events: Writer + Sized {
     /// Hears of pieces that were added.
     fn prepare(&mut self, _: &Pieces) {}
 
-    /// Writes an event behind two pieces; gives the end that is still to be written.
-    fn event(&mut self, script: &Script, before: [u32; 2], event: &Facts) -> u32 {
-        plain(script, before, event, self)
+    /// Writes what was held back and the numbers of the next event.
+    fn event(&mut self, script: &Script, held: &End, event: &Facts) {
+        self.end(&script.pieces, held, event.time);
+        fields(script, event, self);
     }
 }
 
@@ -82,68 +130,41 @@ impl Events for Packer {
     }
 
     #[inline(always)]
-    fn event(&mut self, script: &Script, before: [u32; 2], event: &Facts) -> u32 {
-        if script.pieces.are_short() {
+    fn event(&mut self, script: &Script, held: &End, event: &Facts) {
+        if held.piece != NONE {
             self.room_for_event();
             let mut cursor = self.cursor();
-            let tail = plain(script, before, event, &mut cursor);
+            cursor.end(&script.pieces, held, event.time);
+            fields(script, event, &mut cursor);
             let state = cursor.state;
             self.resume(state);
-            tail
         } else {
-            plain(script, before, event, self)
+            self.end(&script.pieces, held, event.time);
+            fields(script, event, self);
         }
     }
 }
 
-/// Writes an event behind two pieces; gives the end that is still to be written.
+/// Writes the numbers behind an event's time.
 #[inline(always)]
-fn plain(script: &Script, [before, track]: [u32; 2], event: &Facts, out: &mut impl Writer) -> u32 {
+fn fields(script: &Script, event: &Facts, out: &mut impl Writer) {
     let (pieces, words) = (&script.pieces, &script.words);
-    out.chain(pieces, [before, track, event.name]);
-    out.micro(event.begin);
-    out.piece(pieces, words.duration);
-    out.micro(event.duration.max(1));
-    let flow = event.flow.map(decode_flow);
-    if let Some(flow) = &flow {
-        Words::exact(pieces, words.flow, flow.id, out);
+    if event.duration >= 0 {
+        out.piece(pieces, words.duration);
+        out.micro(event.duration);
     }
-    let shape = words.shape(flow.as_ref());
-    match (event.group, event.serial) {
-        (NO_GROUP, 0) => shape.tail,
-        (NO_GROUP, serial) => {
-            out.piece(pieces, shape.phase);
-            words.serial(pieces, serial, false, out)
-        }
-        (group, serial) => {
-            words.signed(pieces, shape.with_group, group, out);
-            words.serial(pieces, serial, true, out)
-        }
+    let quoted = event.id.is_some_and(is_quoted);
+    if let Some(id) = event.id {
+        let texts = if event.duration >= 0 { &words.flow } else { &words.id };
+        out.piece(pieces, texts[usize::from(quoted)]);
+        out.uint(id);
     }
-}
-
-/// An asynchronous event as a begin and an end.
-fn pair(script: &Script, process: u32, event: &Facts, out: &mut impl Writer) {
-    let (pieces, words) = (&script.pieces, &script.words);
-    let flow = decode_flow(event.flow.unwrap_or(0));
-    let category = words.pair_category.get(flow.category as usize).copied().unwrap_or(words.pair_category[0]);
-    let end = event.begin.saturating_add(event.duration.max(0));
-    for (phase, time) in [(words.pair_begin, event.begin), (words.pair_end, end)] {
-        out.piece(pieces, process);
-        out.piece(pieces, event.name);
-        out.micro(time);
-        Words::exact(pieces, words.id, flow.id, out);
-        out.piece(pieces, category);
-        out.piece(pieces, phase);
-        if event.group != NO_GROUP {
-            words.signed(pieces, words.group, event.group, out);
+    if event.group != NO_GROUP {
+        out.piece(pieces, words.group[usize::from(quoted)]);
+        if event.group < 0 {
+            out.piece(pieces, words.minus);
         }
-        let tail = if phase == words.pair_begin {
-            words.serial(pieces, event.serial, event.group != NO_GROUP, out)
-        } else {
-            words.serial_of_end(pieces, event.serial, out)
-        };
-        out.piece(pieces, tail);
+        out.uint(event.group.unsigned_abs());
     }
 }
 
@@ -164,10 +185,6 @@ impl<S: Sink> Writer for Plain<'_, S> {
     fn micro(&mut self, value: i64) {
         self.out.micro(value);
     }
-
-    fn quote(&mut self) {
-        self.out.put(b"\"");
-    }
 }
 
 #[cfg(test)]
@@ -181,7 +198,9 @@ pub mod tests {
     pub fn plain(trace: &Trace, chosen: &Selection, pid_offset: u32) -> Vec<u8> {
         let mut text = Vec::new();
         let mut script = Script::new(trace, pid_offset);
-        emit(&mut script, trace, &trace.order(1).serial, &chosen.chunks(usize::MAX), &mut Plain { out: &mut text });
+        let runs = chosen.chunks(usize::MAX);
+        let chosen = super::Chosen { trace, serial: &trace.order(1).serial, runs: &runs };
+        emit(&mut script, &chosen, &mut Plain { out: &mut text });
         text
     }
 
@@ -191,7 +210,8 @@ pub mod tests {
         let text = plain(trace, &chosen, 1000);
         let mut packer = Packer::new();
         let mut script = Script::new(trace, 1000);
-        emit(&mut script, trace, &trace.order(1).serial, &chosen.chunks(usize::MAX), &mut packer);
+        let runs = chosen.chunks(usize::MAX);
+        emit(&mut script, &super::Chosen { trace, serial: &trace.order(1).serial, runs: &runs }, &mut packer);
         let packed = packer.finish();
         assert_eq!((packed.length, packed.register), (text.len() as u64, checksum::update(0, &text)));
         String::from_utf8(text).expect("UTF-8")
@@ -202,8 +222,8 @@ pub mod tests {
         let trace = trace_of(&[(0, 1_500_000, 2_000_000, 0), (0, 1_500_000, 0, 1)]);
         assert_eq!(
             text(&trace, false),
-            ",{\"pid\":1001,\"tid\":1,\"name\":\"n0\",\"ts\":1.500,\"dur\":2,\"ph\":\"X\",\"args\":{\"uid\":0}}\
-             ,{\"pid\":1001,\"tid\":1,\"name\":\"n1\",\"ts\":1.500,\"dur\":0.000001,\"ph\":\"X\",\"args\":{\"uid\":1},\"z\":1}"
+            ",{\"ts\":1.500,\"dur\":2,\"args\":{\"uid\":0},\"ph\":\"X\",\"pid\":1001,\"tid\":1,\"name\":\"n0\"}\
+             ,{\"ts\":1.500,\"dur\":0.000001,\"args\":{\"uid\":1},\"ph\":\"X\",\"z\":1,\"pid\":1001,\"tid\":1,\"name\":\"n1\"}"
         );
     }
 
@@ -215,9 +235,10 @@ pub mod tests {
             &[],
         );
         let json = text(&trace, false);
-        assert!(json.contains(",\"bind_id\":77,\"cat\":\"gpu_launch\",\"flow_out\":true,\"ph\":\"X\""), "{json}");
-        assert!(json.contains(",\"bind_id\":77,\"flow_in\":true,\"flow_out\":true,"), "{json}");
-        assert!(json.contains(",\"bind_id\":\"36028797018963968\",\"flow_in\":true,"), "{json}");
+        let args = ",\"args\":{\"uid\":0},\"ph\":\"X\"";
+        assert!(json.contains(&format!(",\"bind_id\":77{args},\"cat\":\"gpu_launch\",\"flow_out\":true,")), "{json}");
+        assert!(json.contains(&format!(",\"bind_id\":77{args},\"flow_in\":true,\"flow_out\":true,")), "{json}");
+        assert!(json.contains(&format!(",\"bind_id\":\"36028797018963968\"{args},\"flow_in\":true,")), "{json}");
     }
 
     #[test]
@@ -225,8 +246,8 @@ pub mod tests {
         let trace = trace_with(&[(0, 0, 3_000_000, 0)], &[(0, 7 << 2 | 3)], &[0]);
         assert_eq!(
             text(&trace, true),
-            ",{\"pid\":1001,\"name\":\"n0\",\"ts\":0,\"id\":7,\"cat\":\"\",\"ph\":\"b\",\"args\":{\"uid\":0}}\
-             ,{\"pid\":1001,\"name\":\"n0\",\"ts\":3,\"id\":7,\"cat\":\"\",\"ph\":\"e\",\"args\":{}}"
+            ",{\"ts\":0,\"id\":7,\"args\":{\"uid\":0},\"ph\":\"b\",\"cat\":\"\",\"pid\":1001,\"name\":\"n0\"}\
+             ,{\"ts\":3,\"id\":7,\"args\":{},\"ph\":\"e\",\"cat\":\"\",\"pid\":1001,\"name\":\"n0\"}"
         );
     }
 }

@@ -57,10 +57,10 @@ fn one<'a>(
     if !list.is_empty() {
         out.put(b"}, ");
     }
-    let instant = trace.duration[event] <= 0;
+    let instant = trace.duration(event) <= 0;
     if !instant {
         out.put(b"\"dur\": ");
-        out.micro(trace.duration[event]);
+        out.micro(trace.duration(event));
         out.put(b", ");
     }
     out.put(b"\"name\": ");

@@ -211,7 +211,7 @@ impl Levels {
         let limit = resolution(level);
         let mut state = Visibility::new(limit, trace.tracks.len(), 0);
         for (k, known) in self.level.iter_mut().enumerate() {
-            let (begin, end) = (order.begin[k], order.end[k]);
+            let (begin, end) = (order.begin[k], order.end(trace, k));
             let seen = Seen { track: order.track[k] as usize, begin, end, flow: None };
             match order.kind[k] {
                 Kind::Async | Kind::Dropped => {}
@@ -241,8 +241,12 @@ impl Levels {
             if order.kind[k] != Kind::Flow {
                 continue;
             }
-            let seen =
-                Seen { track: order.track[k] as usize, begin: order.begin[k], end: order.end[k], flow: Some(flow) };
+            let seen = Seen {
+                track: order.track[k] as usize,
+                begin: order.begin[k],
+                end: order.end(trace, k),
+                flow: Some(flow),
+            };
             let shown = if *known < level {
                 state.mark(seen);
                 true

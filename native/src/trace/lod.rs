@@ -92,11 +92,11 @@ impl Span<'_> {
         }
         while at < self.last && trace.begin[at] <= end {
             let mut next = at + 1;
-            if (trace.duration[at] as f64) < pixel.width {
+            if (trace.duration(at) as f64) < pixel.width {
                 let edge = pixel.next(trace.begin[at]).min(end.saturating_add(1));
                 next = self.gallop(at + 1, edge);
                 // Only the last event of a column can reach beyond a pixel's length; it stands alone.
-                if next > at + 1 && trace.duration[next - 1] as f64 >= pixel.width {
+                if next > at + 1 && trace.duration(next - 1) as f64 >= pixel.width {
                     next -= 1;
                 }
             }

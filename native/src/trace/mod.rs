@@ -8,15 +8,18 @@ pub mod build;
 pub mod checksum;
 pub mod counter;
 pub mod deflate;
+pub mod delivery;
 pub mod huffman;
 pub mod json;
 pub mod legacy;
+pub mod lengths;
 pub mod levels;
 pub mod lod;
 pub mod order;
 pub mod pack;
 pub mod payload;
 pub mod pieces;
+pub mod recent;
 pub mod rows;
 pub mod script;
 pub mod search;
@@ -30,8 +33,10 @@ pub mod typed;
 
 use std::sync::OnceLock;
 
+use lengths::Lengths;
 use levels::Growing;
 use order::Order;
+use recent::{Ahead, Recent};
 use sparse::Sparse;
 
 /// Name id of events that are not shown.
@@ -67,7 +72,7 @@ pub struct Trace {
     pub track_rows: Vec<u32>,
     pub rows: Vec<Row>,
     pub begin: Vec<i64>,
-    pub duration: Vec<i64>,
+    pub lengths: Lengths,
     pub name: Vec<u32>,
     /// Number of the event in the concatenation of the tables.
     pub source: Vec<u32>,
@@ -83,6 +88,8 @@ pub struct Trace {
     pub span: (i64, i64),
     order: OnceLock<Order>,
     levels: Growing,
+    recent: Recent,
+    ahead: Ahead,
 }
 
 /// Strings kept in one piece.
@@ -144,9 +151,14 @@ impl Trace {
         self.begin.is_empty()
     }
 
+    #[inline(always)]
+    pub fn duration(&self, event: usize) -> i64 {
+        self.lengths.get(event)
+    }
+
     #[inline]
     pub fn end(&self, event: usize) -> i64 {
-        self.begin[event].saturating_add(self.duration[event].max(0))
+        self.begin[event].saturating_add(self.duration(event).max(0))
     }
 
     #[inline]
@@ -197,7 +209,7 @@ impl Trace {
                 break;
             }
             let next = range.start + self.begin[range.clone()].partition_point(|&b| b <= self.begin[event]);
-            if next > range.start && self.end(next - 1) >= self.end(event) && self.duration[next - 1] > 0 {
+            if next > range.start && self.end(next - 1) >= self.end(event) && self.duration(next - 1) > 0 {
                 found.push(((next - 1) as u32 - base, depth));
             }
         }
@@ -221,6 +233,12 @@ impl Trace {
     pub fn bytes(&self) -> usize {
         let order = self.order.get().map_or(0, Order::bytes);
         let levels = self.levels.bytes();
-        self.len() * 24 + self.group.len() * 4 + self.flow.bytes() + self.names.text.len() * 2 + order + levels
+        self.len() * 16
+            + self.lengths.bytes()
+            + self.group.len() * 4
+            + self.flow.bytes()
+            + self.names.text.len() * 2
+            + order
+            + levels
     }
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::Trace;
+use super::lengths::{narrow, widen};
 use super::slice::Work;
 use super::sparse::Sparse;
 use crate::memory::zeros;
@@ -53,7 +54,9 @@ pub struct Order {
     pub event: Vec<u32>,
     pub track: Vec<u32>,
     pub begin: Vec<i64>,
-    pub end: Vec<i64>,
+    /// See `Order::end`.
+    low: Vec<u32>,
+    high: Vec<u8>,
     pub kind: Vec<Kind>,
     /// Number among the events with the same begin, by position in the trace.
     pub serial: Vec<u8>,
@@ -68,8 +71,15 @@ pub struct Order {
 }
 
 impl Order {
+    /// End of the event at a place.
+    #[inline(always)]
+    pub fn end(&self, trace: &Trace, place: usize) -> i64 {
+        let length = widen(self.low[place], self.high[place], || trace.duration(self.event[place] as usize));
+        self.begin[place].saturating_add(length)
+    }
+
     pub fn bytes(&self) -> usize {
-        self.event.len() * 26 + self.flow.bytes() + self.flow_place.len() * 4 + self.latest_end.len() * 8
+        self.event.len() * 23 + self.flow.bytes() + self.flow_place.len() * 4 + self.latest_end.len() * 8
     }
 }
 
@@ -92,7 +102,8 @@ pub fn order(trace: &Trace, threads: usize) -> Order {
         event: zeros(n),
         track: zeros(n),
         begin: zeros(n),
-        end: zeros(n),
+        low: zeros(n),
+        high: zeros(n),
         serial: zeros(n),
         kind: vec![Kind::Plain; n],
         flow: Sparse::default(),
@@ -138,7 +149,8 @@ fn finish(trace: &Trace, mut order: Order) -> Order {
         order.flow = Sparse::new(trace.len(), numbered);
         order.flow_count = keys.len();
     }
-    order.latest_end = order.end.chunks(BLOCK).map(|block| block.iter().copied().max().unwrap_or(i64::MIN)).collect();
+    let blocks = (0..trace.len()).step_by(BLOCK).map(|first| first..trace.len().min(first + BLOCK));
+    order.latest_end = blocks.map(|block| block.map(|k| order.end(trace, k)).max().unwrap_or(i64::MIN)).collect();
     order.on_tracks = order.kind.iter().filter(|&&k| matches!(k, Kind::Plain | Kind::Flow)).count();
     order
 }
@@ -184,7 +196,8 @@ struct Part<'a> {
     event: &'a mut [u32],
     track: &'a mut [u32],
     begin: &'a mut [i64],
-    end: &'a mut [i64],
+    low: &'a mut [u32],
+    high: &'a mut [u8],
     serial: &'a mut [u8],
     kind: &'a mut [Kind],
 }
@@ -195,7 +208,8 @@ impl Order {
             event: &mut self.event,
             track: &mut self.track,
             begin: &mut self.begin,
-            end: &mut self.end,
+            low: &mut self.low,
+            high: &mut self.high,
             serial: &mut self.serial,
             kind: &mut self.kind,
         }
@@ -207,18 +221,20 @@ impl<'a> Part<'a> {
         let (event, event_left) = self.event.split_at_mut(count);
         let (track, track_left) = self.track.split_at_mut(count);
         let (begin, begin_left) = self.begin.split_at_mut(count);
-        let (end, end_left) = self.end.split_at_mut(count);
+        let (low, low_left) = self.low.split_at_mut(count);
+        let (high, high_left) = self.high.split_at_mut(count);
         let (serial, serial_left) = self.serial.split_at_mut(count);
         let (kind, kind_left) = self.kind.split_at_mut(count);
         let left = Part {
             event: event_left,
             track: track_left,
             begin: begin_left,
-            end: end_left,
+            low: low_left,
+            high: high_left,
             serial: serial_left,
             kind: kind_left,
         };
-        (Part { event, track, begin, end, serial, kind }, left)
+        (Part { event, track, begin, low, high, serial, kind }, left)
     }
 
     #[inline]
@@ -226,7 +242,7 @@ impl<'a> Part<'a> {
         self.event[at] = event;
         self.track[at] = track;
         self.begin[at] = begin;
-        self.end[at] = begin.saturating_add(trace.duration[event as usize].max(0));
+        (self.low[at], self.high[at]) = narrow(trace.duration(event as usize).max(0));
         self.serial[at] = serial.min(MAX_SERIAL as usize) as u8;
         self.kind[at] = if serial > MAX_SERIAL as usize { Kind::Dropped } else { kind_of(trace, event) };
     }
@@ -282,12 +298,12 @@ fn kind_of(trace: &Trace, event: u32) -> Kind {
 fn tie(trace: &Trace, event: u32, track: u32) -> (std::cmp::Reverse<i64>, u32, bool, u32, u32) {
     let e = event as usize;
     let id = trace.tracks[track as usize];
-    (std::cmp::Reverse(trace.duration[e]), id.pid, kind_of(trace, event) != Kind::Async, id.tid, trace.name[e])
+    (std::cmp::Reverse(trace.duration(e)), id.pid, kind_of(trace, event) != Kind::Async, id.tid, trace.name[e])
 }
 
 /// Compares two events that begin together; most of them differ in length.
 fn before(trace: &Trace, a: (u32, u32), b: (u32, u32)) -> std::cmp::Ordering {
-    let length = |(event, _): (u32, u32)| trace.duration[event as usize];
+    let length = |(event, _): (u32, u32)| trace.duration(event as usize);
     length(b).cmp(&length(a)).then_with(|| tie(trace, a.0, a.1).cmp(&tie(trace, b.0, b.1)))
 }
 
@@ -349,7 +365,7 @@ mod tests {
         let times = |list: &[u32]| -> Vec<(i64, i64, usize, u32)> {
             list.iter()
                 .map(|&e| {
-                    (trace.begin[e as usize], trace.duration[e as usize], trace.track_of(e), trace.name[e as usize])
+                    (trace.begin[e as usize], trace.duration(e as usize), trace.track_of(e), trace.name[e as usize])
                 })
                 .collect()
         };

@@ -1,14 +1,19 @@
 //! The events of a trace viewer's answer as parts of a compressed stream, written while they are still being chosen.
 
+use std::sync::Arc;
+
 use super::Trace;
 use super::deflate::{self, Packed, Packer};
-use super::json::emit;
+use super::json::{Chosen, emit};
 use super::script::Script;
 use super::select::{self, Query, Run, Selection};
 use crate::parallel;
 
 /// Events that a thread writes at once; the texts begin anew in each part.
 const SHARE: usize = 8192;
+
+/// Places of the order that a thread looks at once, of which a window shows some.
+const BLOCK: u32 = 1 << 15;
 
 /// What one host contributes to a body.
 pub struct Source<'a> {
@@ -26,41 +31,97 @@ pub enum Wanted<'a> {
 
 enum Job<'a> {
     Runs(Vec<(Run, &'a [u32])>),
-    /// Places in the order.
-    Places(Vec<u32>),
+    /// Places in the order, and whether another window may show the same.
+    Places(Vec<u32>, bool),
 }
 
-/// Number of events, and the events of all hosts, each behind a comma.
-pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize) -> (usize, Vec<Packed>) {
-    let produce = |put: &mut dyn FnMut((usize, Job<'a>))| {
+/// Who gets the parts of a stream.
+pub trait Taker: Sync {
+    /// Part number `index`, counted from 0, with so many events; they come in any order.
+    fn take(&self, index: usize, events: usize, part: Arc<Packed>);
+
+    /// Hears of a part that had to be written, because no earlier answer had the same.
+    fn wrote(&self) {}
+
+    /// Whether nobody wants them any more.
+    fn gone(&self) -> bool {
+        false
+    }
+}
+
+/// Gives the events of all hosts, each behind a comma.
+pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
+    let produce = |put: &mut dyn FnMut((usize, usize, Job<'a>))| {
+        let mut index = 0;
+        let mut put = |host, job| {
+            if !taker.gone() {
+                put((index, host, job));
+                index += 1;
+            }
+        };
         for (host, source) in sources.iter().enumerate() {
+            source.trace.ahead.asked();
             match &source.wanted {
-                Wanted::These(selection) => shares(selection, &mut |runs| put((host, Job::Runs(runs)))),
+                Wanted::These(selection) => shares(selection, &mut |runs| put(host, Job::Runs(runs))),
                 Wanted::Window(query) => {
-                    select::places(source.trace, query, SHARE, &mut |places| put((host, Job::Places(places))));
+                    let (begin, end) = source.trace.span;
+                    let closer = query.begin > begin || query.end < end;
+                    select::places(source.trace, query, BLOCK, &mut |places| {
+                        put(host, Job::Places(places, closer));
+                        !taker.gone()
+                    });
                 }
             }
         }
     };
     let scripts = || sources.iter().map(|_| None).collect::<Vec<Option<Script>>>();
-    let work = |scripts: &mut Vec<Option<Script>>, (host, job): (usize, Job<'a>)| {
+    let work = |scripts: &mut Vec<Option<Script>>, (index, host, job): (usize, usize, Job<'a>)| {
         let (trace, pid_offset) = (sources[host].trace, sources[host].pid_offset);
         let order = trace.order(threads);
-        let script = scripts[host].get_or_insert_with(|| Script::new(trace, pid_offset));
-        let chosen;
-        let runs = match job {
-            Job::Runs(runs) => runs,
-            Job::Places(places) => {
-                chosen = select::by_track(trace, order, &places);
-                chosen.chunks(usize::MAX)
-            }
+        let mut write = |runs: &[(Run, &[u32])]| {
+            let script = scripts[host].get_or_insert_with(|| Script::new(trace, pid_offset));
+            let mut packer = Packer::new();
+            emit(script, &Chosen { trace, serial: &order.serial, runs }, &mut packer);
+            Arc::new(packer.finish())
         };
-        let mut packer = Packer::new();
-        emit(script, trace, &order.serial, &runs, &mut packer);
-        (runs.iter().map(|(_, events)| events.len()).sum::<usize>(), packer.finish())
+        match job {
+            Job::Runs(runs) => taker.take(index, runs.iter().map(|(_, events)| events.len()).sum(), write(&runs)),
+            Job::Places(places, closer) => {
+                let known = if closer { trace.recent.get(pid_offset, &places) } else { None };
+                let count = places.len();
+                let part = known.unwrap_or_else(|| {
+                    let part = write(&select::by_track(trace, order, &places).chunks(usize::MAX));
+                    if closer {
+                        taker.wrote();
+                        trace.recent.put(pid_offset, places, &part);
+                    }
+                    part
+                });
+                taker.take(index, count, part);
+            }
+        }
     };
-    let (counts, parts): (Vec<_>, Vec<_>) = parallel::pipe(threads, produce, scripts, work).into_iter().unzip();
-    (counts.iter().sum(), parts)
+    parallel::pipe(threads, produce, scripts, work);
+}
+
+/// Prepares parts for windows like this one, at most `most` bytes, until somebody asks for one.
+pub fn prepare(trace: &Trace, query: &Query, pid_offset: u32, most: usize) {
+    trace.ahead.prepare(|go_on| {
+        let mut script = Script::new(trace, pid_offset);
+        let (order, mut size) = (trace.order(query.threads), 0);
+        select::places(trace, query, BLOCK, &mut |places| {
+            if trace.recent.get(pid_offset, &places).is_none() {
+                let runs = select::by_track(trace, order, &places);
+                let mut packer = Packer::new();
+                let chosen = Chosen { trace, serial: &order.serial, runs: &runs.chunks(usize::MAX) };
+                emit(&mut script, &chosen, &mut packer);
+                let part = Arc::new(packer.finish());
+                size += part.size();
+                trace.recent.put(pid_offset, places, &part);
+            }
+            size < most && go_on()
+        });
+    });
 }
 
 /// The runs of a selection in shares.
@@ -74,7 +135,9 @@ fn shares<'a>(selection: &'a Selection, put: &mut dyn FnMut(Vec<(Run, &'a [u32])
             size = 0;
         }
     }
-    put(runs);
+    if !runs.is_empty() {
+        put(runs);
+    }
 }
 
 /// A text as a part of a compressed stream, as it is or (`packed`) compressed already, ending at a byte.
@@ -88,30 +151,75 @@ pub fn part(text: &[u8], packed: Option<&[u8]>) -> Packed {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
     use super::super::build::tests::trace_of;
     use super::super::checksum;
     use super::super::json::tests::plain;
     use super::*;
 
     #[test]
+    fn a_window_takes_over_what_an_earlier_one_wrote() {
+        let events: Vec<_> = (0..200_000).map(|i| (i % 3, i as i64 * 1000, 10, (i % 10) as u32)).collect();
+        let trace = trace_of(&events);
+        let written = |begin: i64, end: i64, pid_offset: u32| {
+            let query = Query { begin, end, resolution: 0, asynchronous: false, threads: 2 };
+            let parts = Parts::default();
+            pack(&[Source { trace: &trace, wanted: Wanted::Window(query), pid_offset }], 2, &parts);
+            parts.0.into_inner().unwrap().into_values().map(|(_, part)| part).collect::<Vec<_>>()
+        };
+        // Blocks 0 to 3 and 1 to 4 of 32,768 events each; those in the middle are the same.
+        let (first, second) = (written(1000, 120_000_000, 7), written(50_000_000, 150_000_000, 7));
+        assert_eq!((first.len(), second.len()), (4, 4));
+        let same = |a: usize, b: usize| Arc::ptr_eq(&first[a], &second[b]);
+        assert_eq!([same(1, 0), same(2, 1), same(3, 2)], [false, true, false]);
+        assert!(!Arc::ptr_eq(&first[2], &written(50_000_000, 150_000_000, 8)[1]), "other process ids");
+        let ahead = Query { begin: 120_000_000, end: 190_000_000, resolution: 0, asynchronous: false, threads: 2 };
+        let before = trace.recent.bytes();
+        prepare(&trace, &ahead, 7, 1);
+        assert!(trace.recent.bytes() > before, "one part");
+        prepare(&trace, &ahead, 7, usize::MAX);
+        let prepared = trace.recent.bytes();
+        let third = written(140_000_000, 190_000_000, 7);
+        assert_eq!(third.len(), 2);
+        // The first was cut elsewhere, and the last was there already.
+        let first_bytes = 4 * (163_840 - 140_000) + third[0].pages.iter().map(Vec::capacity).sum::<usize>();
+        assert_eq!(trace.recent.bytes() - prepared, first_bytes);
+    }
+
+    #[derive(Default)]
+    struct Parts(Mutex<BTreeMap<usize, (usize, Arc<Packed>)>>);
+
+    impl Taker for Parts {
+        fn take(&self, index: usize, events: usize, part: Arc<Packed>) {
+            self.0.lock().unwrap().insert(index, (events, part));
+        }
+    }
+
+    #[test]
     fn a_window_is_written_as_it_is_chosen() {
         let events: Vec<_> =
-            (0..20_000).map(|i| (i % 3, i as i64 * 1_234_567, i as i64 * 17, (i % 10) as u32)).collect();
+            (0..70_000).map(|i| (i % 3, i as i64 * 1_234_567, i as i64 * 17, (i % 10) as u32)).collect();
         let trace = trace_of(&events);
         let query = Query { begin: 0, end: i64::MAX, resolution: 0, asynchronous: false, threads: 2 };
         let selection = select::select(&trace, &query);
         let length = plain(&trace, &selection, 0).len() as u64;
         let of = |wanted: Wanted, threads| {
-            let (count, parts) = pack(&[Source { trace: &trace, wanted, pid_offset: 0 }], threads);
-            let register = parts.iter().fold(0, |r, part| checksum::join(r, part.register, part.length));
-            assert_eq!((count, parts.iter().map(|part| part.length).sum::<u64>()), (20_000, length));
+            let parts = Parts::default();
+            pack(&[Source { trace: &trace, wanted, pid_offset: 0 }], threads, &parts);
+            let parts = parts.0.into_inner().unwrap();
+            let register = parts.values().fold(0, |r, (_, part)| checksum::join(r, part.register, part.length));
+            let count: usize = parts.values().map(|(events, _)| events).sum();
+            assert_eq!((count, parts.values().map(|(_, part)| part.length).sum::<u64>()), (70_000, length));
             (parts.len(), register)
         };
         let register = checksum::update(0, &plain(&trace, &selection, 0));
-        assert_eq!(of(Wanted::These(&selection), 1), (2, register));
-        assert_eq!(of(Wanted::These(&selection), 4), (2, register));
+        assert_eq!(of(Wanted::These(&selection), 1), (7, register));
+        assert_eq!(of(Wanted::These(&selection), 4), (7, register));
         // By time first, then by track, therefore with another checksum; but the same for any number of threads.
-        assert_eq!(of(Wanted::Window(query), 4), of(Wanted::Window(query), 1));
-        assert_eq!(of(Wanted::Window(query), 1).0, 3);
+        let window = of(Wanted::Window(query), 4);
+        assert_eq!((window, window.0), (of(Wanted::Window(query), 1), 3));
+        assert_eq!(trace.recent.bytes(), 0, "there is no other window of the whole");
     }
 }

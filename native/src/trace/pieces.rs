@@ -1,6 +1,7 @@
 //! Texts that an answer repeats: written as they are, or into a compressed stream as a reference to the last time.
 
 use super::huffman::{Bits, LONGEST, codes};
+use super::script::End;
 
 /// Texts may be copied in steps of this size.
 pub const PAD: usize = 64;
@@ -34,7 +35,6 @@ pub struct Pieces {
     list: Vec<Piece>,
     /// The texts as codes: bits in groups, and how many.
     code: Vec<(u64, u8)>,
-    longest: usize,
 }
 
 impl Pieces {
@@ -47,7 +47,6 @@ impl Pieces {
             self.bytes.push(padded);
         }
         self.add_code(text);
-        self.longest = self.longest.max(text.len());
         self.list.push(Piece {
             start,
             length: text.len() as u32,
@@ -79,11 +78,6 @@ impl Pieces {
 
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
-    }
-
-    /// Whether every text fits a reference.
-    pub fn are_short(&self) -> bool {
-        self.longest <= LONGEST
     }
 
     #[inline(always)]
@@ -123,12 +117,10 @@ pub trait Writer {
     /// `value` / 10^6 exactly: no, three or six digits behind the point.
     fn micro(&mut self, value: i64);
 
-    /// The sign around a number that is written as a text.
-    fn quote(&mut self);
-
-    /// Three pieces that often follow each other.
-    fn chain(&mut self, pieces: &Pieces, chain: [u32; 3]) {
-        chain.into_iter().for_each(|number| self.piece(pieces, number));
+    /// The end of an event and a `micro`, the next one's time.
+    fn end(&mut self, pieces: &Pieces, end: &End, time: i64) {
+        end.parts.into_iter().for_each(|number| self.piece(pieces, number));
+        self.micro(time);
     }
 }
 

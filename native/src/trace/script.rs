@@ -1,10 +1,9 @@
-//! The texts between the numbers of a trace viewer's events, and the fields that are made of them.
-
-use std::sync::OnceLock;
+//! The texts between the numbers of a trace viewer's events.
 
 use super::Trace;
+use super::huffman::LONGEST;
 use super::order::{FLOW_IN, FLOW_OUT, Flow};
-use super::pieces::{Pieces, Writer};
+use super::pieces::Pieces;
 use super::select::Run;
 
 /// Names of the flow categories; generic and legacy flows have none.
@@ -34,209 +33,274 @@ pub fn category(flow: &Flow) -> &'static str {
     CATEGORIES.get(flow.category as usize).copied().unwrap_or("")
 }
 
+/// What an event says about its flow besides the id.
+pub fn flow_text(flow: &Flow) -> String {
+    let name = category(flow);
+    let category = if name.is_empty() { String::new() } else { format!(",\"cat\":\"{name}\"") };
+    let into = if flow.direction & FLOW_IN != 0 { ",\"flow_in\":true" } else { "" };
+    let out = if flow.direction & FLOW_OUT != 0 { ",\"flow_out\":true" } else { "" };
+    category + into + out
+}
+
 /// Largest integer that JavaScript holds exactly; larger ones are quoted.
 const EXACT: u64 = 1 << 53;
 
-/// Serials below this have texts of their own; larger ones are written as numbers.
-const SERIALS: u8 = 8;
+/// Whether a flow id is written as a text.
+#[inline(always)]
+pub fn is_quoted(id: u64) -> bool {
+    id > EXACT
+}
 
-/// The texts behind the duration or the flow id of an event.
+/// What becomes of an event: itself, or the two ends of an asynchronous one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Whole,
+    Begin,
+    End,
+}
+
+/// What an event is besides name, track and numbers.
 #[derive(Clone, Copy)]
-pub struct Shape {
-    /// What it says about its flow besides the id.
-    pub flow: u32,
-    /// The same, up to the first argument.
-    pub phase: u32,
-    /// The same, up to the group.
-    pub with_group: u32,
-    /// The same, up to the end of an event without group and serial.
-    pub tail: u32,
+pub struct Form {
+    pub phase: Phase,
+    pub flow: Option<Flow>,
+    pub has_group: bool,
+    pub serial: u8,
+}
+
+/// Without a flow, then by category and direction.
+const FLOWS: usize = 1 + 4 * CATEGORIES.len();
+
+/// Three phases; behind a number, behind a quoted number, behind a group.
+const ENDS: usize = 9;
+
+impl Form {
+    /// A number below `FLOWS * ENDS * 256`; small for a small serial.
+    #[inline(always)]
+    fn number(&self) -> usize {
+        let (flow, quoted) = match &self.flow {
+            None => (0, false),
+            Some(flow) => {
+                let category = if (flow.category as usize) < CATEGORIES.len() { flow.category as usize } else { 0 };
+                (1 + 4 * category + (flow.direction & 3) as usize, is_quoted(flow.id))
+            }
+        };
+        let end = 3 * self.phase as usize + if self.has_group { 2 } else { usize::from(quoted) };
+        (usize::from(self.serial) * FLOWS + flow) * ENDS + end
+    }
+
+    /// What stands between the last number and the process.
+    fn text(&self) -> String {
+        let quoted = self.flow.is_some_and(|flow| is_quoted(flow.id));
+        let mut text = match (self.has_group, quoted) {
+            (true, _) => String::new(),
+            (false, true) => "\",\"args\":{".to_string(),
+            (false, false) => ",\"args\":{".to_string(),
+        };
+        let flow = self.flow.as_ref();
+        let (uid, phase, flow) = match self.phase {
+            Phase::Whole => (true, "X", flow.map(flow_text).unwrap_or_default()),
+            Phase::Begin => (true, "b", format!(",\"cat\":\"{}\"", flow.map_or("", category))),
+            Phase::End => (false, "e", format!(",\"cat\":\"{}\"", flow.map_or("", category))),
+        };
+        if uid {
+            let comma = if self.has_group { "," } else { "" };
+            text += &format!("{comma}\"uid\":{}", self.serial);
+        }
+        text += &format!("}},\"ph\":\"{phase}\"{flow}");
+        if self.serial > 0 {
+            text += &format!(",\"z\":{}", self.serial);
+        }
+        text
+    }
 }
 
 /// The texts that all events have in common.
+#[derive(Clone, Copy)]
 pub struct Words {
-    pub nothing: u32,
+    /// Beginning of an event.
+    pub open: u32,
     pub duration: u32,
-    pub flow: u32,
-    /// Without a flow, then by category and direction.
-    shapes: Vec<Shape>,
-    /// Serials and the end of an event, behind nothing and behind a group.
-    tails: [Vec<u32>; 2],
-    serial: [u32; 2],
-    next_serial: u32,
-    close: u32,
-    minus: u32,
-    pub id: u32,
-    pub group: u32,
-    pub pair_begin: u32,
-    pub pair_end: u32,
-    pub pair_category: Vec<u32>,
+    /// In front of a flow id, which is quoted or not; of an event and of an end of an asynchronous one.
+    pub flow: [u32; 2],
+    pub id: [u32; 2],
+    /// In front of a group, behind a quoted number or not.
+    pub group: [u32; 2],
+    pub minus: u32,
+}
+
+/// What follows the numbers of an event, up to the next event's time.
+#[derive(Clone, Copy)]
+pub struct End {
+    /// Form, place and name.
+    pub parts: [u32; 3],
+    /// Where the second and the third begin.
+    pub starts: [u32; 2],
+    /// The three in one piece; `NONE` where that is longer than a reference may be.
+    pub piece: u32,
 }
 
 /// The texts of one host's events, added when they are first needed.
 pub struct Script {
     pub pieces: Pieces,
-    pub words: &'static Words,
+    pub words: Words,
+    pub ends: Vec<End>,
     pid_offset: u32,
-    /// By track: what stands before a name, with and without the thread; by name: the name and what follows it.
+    /// Ends by form, place and name.
+    slots: Vec<Slot>,
+    /// By number of a form.
+    forms: Vec<u32>,
+    /// By track: what stands between form and name, with and without the thread.
     tracks: Vec<u32>,
     processes: Vec<u32>,
+    /// By name: the name and what follows it, up to the next event's time.
     names: Vec<u32>,
 }
 
 const UNUSED: u32 = u32::MAX;
 
+/// No piece.
+pub const NONE: u32 = u32::MAX;
+
+/// A place of a hash table.
+#[derive(Clone, Copy)]
+struct Slot {
+    form: u32,
+    place: u32,
+    name: u32,
+    end: u32,
+}
+
+const FREE: Slot = Slot { form: 0, place: 0, name: 0, end: NONE };
+
+impl Slot {
+    /// Where to look for it first.
+    #[inline(always)]
+    fn home(&self, slots: usize) -> usize {
+        let mixed = self.name.wrapping_mul(0x9e37_79b1)
+            ^ self.form.wrapping_mul(0x85eb_ca6b)
+            ^ self.place.wrapping_mul(0xc2b2_ae35);
+        (mixed ^ mixed >> 15) as usize & (slots - 1)
+    }
+}
+
 impl Script {
     pub fn new(trace: &Trace, pid_offset: u32) -> Self {
-        static WORDS: OnceLock<(Pieces, Words)> = OnceLock::new();
-        let (pieces, words) = WORDS.get_or_init(|| {
-            let mut pieces = Pieces::default();
-            let words = Words::new(&mut pieces);
-            (pieces, words)
-        });
+        let mut pieces = Pieces::default();
+        let words = Words {
+            open: pieces.add(OPEN.as_bytes()),
+            duration: pieces.add(b",\"dur\":"),
+            flow: [pieces.add(b",\"bind_id\":"), pieces.add(b",\"bind_id\":\"")],
+            id: [pieces.add(b",\"id\":"), pieces.add(b",\"id\":\"")],
+            group: [pieces.add(b",\"args\":{\"group_id\":"), pieces.add(b"\",\"args\":{\"group_id\":")],
+            minus: pieces.add(b"-"),
+        };
         Script {
-            pieces: pieces.clone(),
+            pieces,
             words,
+            ends: Vec::new(),
             pid_offset,
+            slots: vec![FREE; 1 << 10],
+            forms: vec![UNUSED; FLOWS * ENDS],
             tracks: vec![UNUSED; trace.tracks.len()],
             processes: vec![UNUSED; trace.tracks.len()],
             names: vec![UNUSED; trace.names.len()],
         }
     }
 
+    /// What follows the numbers of an event on the place `place` (see `place`).
+    #[inline(always)]
+    pub fn end(&mut self, trace: &Trace, place: u32, name: u32, form: &Form) -> u32 {
+        let wanted = Slot { form: form.number() as u32, place, name, end: NONE };
+        let mut at = wanted.home(self.slots.len());
+        loop {
+            let slot = self.slots[at];
+            if slot.end == NONE {
+                return self.add_end(trace, at, wanted, form);
+            }
+            if (slot.form, slot.place, slot.name) == (wanted.form, place, name) {
+                return slot.end;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    #[cold]
+    fn add_end(&mut self, trace: &Trace, at: usize, slot: Slot, form: &Form) -> u32 {
+        let parts = [self.form(form), slot.place, self.name(trace, slot.name)];
+        let texts = parts.map(|part| self.pieces.text(part).to_vec());
+        let starts = [texts[0].len() as u32, (texts[0].len() + texts[1].len()) as u32];
+        let text = texts.concat();
+        let piece = if text.len() <= LONGEST { self.pieces.add(&text) } else { NONE };
+        let end = self.ends.len() as u32;
+        self.ends.push(End { parts, starts, piece });
+        self.slots[at] = Slot { end, ..slot };
+        if 2 * self.ends.len() > self.slots.len() {
+            self.rehash();
+        }
+        end
+    }
+
+    fn rehash(&mut self) {
+        let size = 2 * self.slots.len();
+        let old = std::mem::replace(&mut self.slots, vec![FREE; size]);
+        for slot in old.into_iter().filter(|slot| slot.end != NONE) {
+            let mut at = slot.home(size);
+            while self.slots[at].end != NONE {
+                at = (at + 1) & (size - 1);
+            }
+            self.slots[at] = slot;
+        }
+    }
+
+    fn form(&mut self, form: &Form) -> u32 {
+        let number = form.number();
+        if let Some(&known) = self.forms.get(number).filter(|&&known| known != UNUSED) {
+            return known;
+        }
+        if self.forms.len() <= number {
+            self.forms.resize(number + 1, UNUSED);
+        }
+        self.forms[number] = self.pieces.add(form.text().as_bytes());
+        self.forms[number]
+    }
+
     /// What stands before the names of a run.
-    pub fn track(&mut self, trace: &Trace, run: &Run) -> u32 {
-        let id = trace.tracks[run.track as usize];
-        let pid = id.pid.wrapping_add(self.pid_offset);
+    pub fn place(&mut self, trace: &Trace, run: &Run) -> u32 {
         let known = if run.asynchronous { &mut self.processes } else { &mut self.tracks };
         let known = &mut known[run.track as usize];
         if *known == UNUSED {
-            let thread = if run.asynchronous { String::new() } else { format!("\"tid\":{},", id.tid) };
-            *known = self.pieces.add(format!(",{{\"pid\":{pid},{thread}\"name\":").as_bytes());
+            *known = self.pieces.add(place_text(trace, run, self.pid_offset).as_bytes());
         }
         *known
     }
 
-    /// A name and what follows it.
-    #[inline(always)]
-    pub fn name(&mut self, trace: &Trace, name: u32) -> u32 {
+    /// A name and what follows it, up to the next event's time.
+    fn name(&mut self, trace: &Trace, name: u32) -> u32 {
         let known = self.names[name as usize];
-        if known == UNUSED { self.add_name(trace, name) } else { known }
-    }
-
-    #[cold]
-    fn add_name(&mut self, trace: &Trace, name: u32) -> u32 {
-        let number = self.pieces.add(&[trace.names.quoted(name), b",\"ts\":"].concat());
+        if known != UNUSED {
+            return known;
+        }
+        let number = self.pieces.add(&[trace.names.quoted(name), b"}", OPEN.as_bytes()].concat());
         self.names[name as usize] = number;
         number
     }
-}
 
-impl Words {
-    fn new(pieces: &mut Pieces) -> Self {
-        let mut shapes = vec![Shape::new(pieces, "")];
-        for name in CATEGORIES {
-            let category = if name.is_empty() { String::new() } else { format!(",\"cat\":\"{name}\"") };
-            for direction in 0..4 {
-                let into = if direction & FLOW_IN != 0 { ",\"flow_in\":true" } else { "" };
-                let out = if direction & FLOW_OUT != 0 { ",\"flow_out\":true" } else { "" };
-                shapes.push(Shape::new(pieces, &format!("{category}{into}{out}")));
-            }
-        }
-        let tail = |serial: u8| match serial {
-            0 => "\"uid\":0}}".to_string(),
-            _ => format!("\"uid\":{serial}}},\"z\":{serial}}}"),
-        };
-        let tails = ["", ","].map(|before| {
-            (0..SERIALS).map(|serial| pieces.add((before.to_string() + &tail(serial)).as_bytes())).collect()
-        });
-        Words {
-            nothing: pieces.add(b""),
-            duration: pieces.add(b",\"dur\":"),
-            flow: pieces.add(b",\"bind_id\":"),
-            shapes,
-            tails,
-            serial: [pieces.add(b"\"uid\":"), pieces.add(b",\"uid\":")],
-            next_serial: pieces.add(b"},\"z\":"),
-            close: pieces.add(b"}"),
-            minus: pieces.add(b"-"),
-            id: pieces.add(b",\"id\":"),
-            group: pieces.add(b"\"group_id\":"),
-            pair_begin: pieces.add(b",\"ph\":\"b\",\"args\":{"),
-            pair_end: pieces.add(b",\"ph\":\"e\",\"args\":{"),
-            pair_category: CATEGORIES
-                .iter()
-                .map(|name| pieces.add(format!(",\"cat\":\"{name}\"").as_bytes()))
-                .collect(),
-        }
-    }
-
-    /// What stands behind an event's duration.
-    #[inline(always)]
-    pub fn shape(&self, flow: Option<&Flow>) -> &Shape {
-        let number = flow.map_or(0, |flow| {
-            let category = if (flow.category as usize) < CATEGORIES.len() { flow.category as usize } else { 0 };
-            1 + 4 * category + (flow.direction & 3) as usize
-        });
-        &self.shapes[number]
-    }
-
-    /// Writes the serial of an event, behind a group or not, up to the text with which the event ends; gives that.
-    #[inline(always)]
-    pub fn serial(&self, pieces: &Pieces, serial: u8, behind_group: bool, out: &mut impl Writer) -> u32 {
-        if let Some(&tail) = self.tails[usize::from(behind_group)].get(usize::from(serial)) {
-            return tail;
-        }
-        for text in [self.serial[usize::from(behind_group)], self.next_serial] {
-            out.piece(pieces, text);
-            out.uint(u64::from(serial));
-        }
-        self.close
-    }
-
-    /// The same for the end of a pair, which has the serial only outside of its arguments.
-    pub fn serial_of_end(&self, pieces: &Pieces, serial: u8, out: &mut impl Writer) -> u32 {
-        if serial == 0 {
-            out.piece(pieces, self.close);
-        } else {
-            out.piece(pieces, self.next_serial);
-            out.uint(u64::from(serial));
-        }
-        self.close
-    }
-
-    /// Writes a number with its sign behind a text.
-    #[inline(always)]
-    pub fn signed(&self, pieces: &Pieces, text: u32, value: i64, out: &mut impl Writer) {
-        out.piece(pieces, text);
-        if value < 0 {
-            out.piece(pieces, self.minus);
-        }
-        out.uint(value.unsigned_abs());
-    }
-
-    /// Writes a flow id behind a text, quoted where JavaScript would lose digits.
-    #[inline(always)]
-    pub fn exact(pieces: &Pieces, text: u32, value: u64, out: &mut impl Writer) {
-        out.piece(pieces, text);
-        if value > EXACT {
-            out.quote();
-            out.uint(value);
-            out.quote();
-        } else {
-            out.uint(value);
-        }
+    /// The same piece without what follows the name's event.
+    pub fn last_name(&mut self, name: u32) -> u32 {
+        let text = self.pieces.text(name);
+        let text = text[..text.len() - OPEN.len()].to_vec();
+        self.pieces.add(&text)
     }
 }
 
-impl Shape {
-    fn new(pieces: &mut Pieces, flow: &str) -> Self {
-        let mut add = |end: &str| pieces.add(format!("{flow}{end}").as_bytes());
-        Shape {
-            flow: add(""),
-            phase: add(",\"ph\":\"X\",\"args\":{"),
-            with_group: add(",\"ph\":\"X\",\"args\":{\"group_id\":"),
-            tail: add(",\"ph\":\"X\",\"args\":{\"uid\":0}}"),
-        }
-    }
+/// Process and thread of a run, up to the name; an asynchronous one has no thread.
+pub fn place_text(trace: &Trace, run: &Run, pid_offset: u32) -> String {
+    let id = trace.tracks[run.track as usize];
+    let pid = id.pid.wrapping_add(pid_offset);
+    let thread = if run.asynchronous { String::new() } else { format!("\"tid\":{},", id.tid) };
+    format!(",\"pid\":{pid},{thread}\"name\":")
 }
+
+/// Beginning of an event.
+const OPEN: &str = ",{\"ts\":";

@@ -81,7 +81,7 @@ pub fn answer(
     container.u16s("row", &all.iter().map(|&(_, p, i)| parts[p].1.row[i]).collect::<Vec<_>>());
     container.f64s("begin_ps", &all.iter().map(|hit| hit.0 as f64).collect::<Vec<_>>());
     container
-        .f64s("duration_ps", &all.iter().map(|hit| parts[hit.1].0.duration[event(hit)] as f64).collect::<Vec<_>>());
+        .f64s("duration_ps", &all.iter().map(|hit| parts[hit.1].0.duration(event(hit)) as f64).collect::<Vec<_>>());
     container.u32s("name", &names);
     let within = |hit: &(i64, usize, usize)| {
         event(hit) as u32 - parts[hit.1].0.track_events[parts[hit.1].1.track[hit.2] as usize]

@@ -49,49 +49,68 @@ impl Selection {
 /// The events of a window.
 pub fn select(trace: &Trace, query: &Query) -> Selection {
     let mut kept = Vec::new();
-    places(trace, query, usize::MAX, &mut |mut part| kept.append(&mut part));
+    places(trace, query, u32::MAX, &mut |mut part| {
+        kept.append(&mut part);
+        true
+    });
     by_track(trace, trace.order(query.threads), &kept)
 }
 
-/// Places in the order of the events of a window, by time, in parts of about `size`; asynchronous events come last.
-pub fn places(trace: &Trace, query: &Query, size: usize, put: &mut dyn FnMut(Vec<u32>)) {
+/// Places in the order of the events of a window, by time, block after block; asynchronous events come last.
+///
+/// Blocks are the same for all windows: they end at multiples of `block`. `put` says whether to go on.
+pub fn places(trace: &Trace, query: &Query, block: u32, put: &mut dyn FnMut(Vec<u32>) -> bool) {
     let order = trace.order(query.threads);
-    let (before, during) = candidates(order, query);
-    let mut kept = Kept { places: Vec::new(), size, put };
+    let (before, during) = candidates(trace, order, query);
+    let mut kept = Kept { places: Vec::new(), put };
     let all = before.iter().copied().chain(during.clone());
     if query.resolution <= 0 {
-        let shown = |k: usize| matches!(order.kind[k], Kind::Plain | Kind::Flow) && order.end[k] >= query.begin;
-        kept.add(all.clone().filter(|&k| shown(k as usize)));
+        let shown = |&k: &u32| {
+            let k = k as usize;
+            matches!(order.kind[k], Kind::Plain | Kind::Flow) && order.end(trace, k) >= query.begin
+        };
+        kept.add(before.iter().copied().filter(shown));
+        for range in blocks(during, block) {
+            kept.add(range.filter(shown));
+            if !kept.hand_on() {
+                return;
+            }
+        }
     } else {
-        visible(trace, order, query, &before, during, &mut kept);
+        if !visible(trace, order, query, &before, blocks(during, block), &mut kept) {
+            return;
+        }
     }
     if query.asynchronous {
-        kept.add(all.filter(|&k| order.kind[k as usize] == Kind::Async && order.end[k as usize] >= query.begin));
+        kept.add(all.filter(|&k| order.kind[k as usize] == Kind::Async && order.end(trace, k as usize) >= query.begin));
     }
-    (kept.put)(kept.places);
+    kept.hand_on();
+}
+
+/// A range cut at the multiples of `size`.
+fn blocks(range: Range<u32>, size: u32) -> impl Iterator<Item = Range<u32>> {
+    let (first, last) = (range.start, range.end);
+    let end = move |first: u32| (first / size + 1).saturating_mul(size).min(last);
+    std::iter::successors(Some(first), move |&first| Some(end(first)))
+        .take_while(move |&first| first < last)
+        .map(move |first| first..end(first))
 }
 
 /// Places that were chosen and not handed on yet.
 struct Kept<'a> {
     places: Vec<u32>,
-    size: usize,
-    put: &'a mut dyn FnMut(Vec<u32>),
+    put: &'a mut dyn FnMut(Vec<u32>) -> bool,
 }
 
 impl Kept<'_> {
     fn add(&mut self, places: impl Iterator<Item = u32>) {
-        for place in places {
-            self.places.push(place);
-            self.hand_on();
-        }
+        self.places.extend(places);
     }
 
-    #[inline(always)]
-    fn hand_on(&mut self) {
-        if self.places.len() >= self.size {
-            let room = Vec::with_capacity(self.places.capacity());
-            (self.put)(std::mem::replace(&mut self.places, room));
-        }
+    /// Whether to go on.
+    fn hand_on(&mut self) -> bool {
+        let room = Vec::with_capacity(self.places.len());
+        self.places.is_empty() || (self.put)(std::mem::replace(&mut self.places, room))
     }
 }
 
@@ -112,28 +131,35 @@ pub fn exactly(trace: &Trace, name: u32, begin: i64, duration: i64, serial: u8, 
     let first = order.begin.partition_point(|&b| b < begin);
     let fits = |k: &usize| {
         let event = order.event[*k] as usize;
-        trace.name[event] == name && trace.duration[event].max(1) == duration && order.serial[event] == serial
+        trace.name[event] == name && trace.duration(event).max(1) == duration && order.serial[event] == serial
     };
     let run = (first..order.event.len()).take_while(|&k| order.begin[k] == begin);
     by_track(trace, order, &run.filter(fits).take(1).map(|k| k as u32).collect::<Vec<_>>())
 }
 
 /// Candidates: a few long events that begin before the window, and the run of those that begin in it.
-fn candidates(order: &Order, query: &Query) -> (Vec<u32>, Range<u32>) {
+fn candidates(trace: &Trace, order: &Order, query: &Query) -> (Vec<u32>, Range<u32>) {
     let first = order.begin.partition_point(|&b| b < query.begin);
     let last = order.begin.partition_point(|&b| b <= query.end).max(first);
     let mut before = Vec::new();
     for (b, &latest) in order.latest_end.iter().enumerate().take(first.div_ceil(BLOCK)) {
         if latest >= query.begin {
             let block = b * BLOCK..((b + 1) * BLOCK).min(first);
-            before.extend(block.filter(|&k| order.end[k] >= query.begin).map(|k| k as u32));
+            before.extend(block.filter(|&k| order.end(trace, k) >= query.begin).map(|k| k as u32));
         }
     }
     (before, first as u32..last as u32)
 }
 
-/// Applies the visibility rule to the events of the levels that count.
-fn visible(trace: &Trace, order: &Order, query: &Query, before: &[u32], during: Range<u32>, kept: &mut Kept) {
+/// Applies the visibility rule to the events of the levels that count; whether to go on.
+fn visible(
+    trace: &Trace,
+    order: &Order,
+    query: &Query,
+    before: &[u32],
+    during: impl Iterator<Item = Range<u32>>,
+    kept: &mut Kept,
+) -> bool {
     let deepest = (0..LEVELS).find(|&l| resolution(l) <= query.resolution).unwrap_or(LEVELS - 1);
     let levels = trace.levels.up_to(trace, order, deepest);
     let level = levels.level.as_slice();
@@ -146,7 +172,7 @@ fn visible(trace: &Trace, order: &Order, query: &Query, before: &[u32], during: 
             Kind::Flow => order.flow.index(place).map(|i| &order.flow.values()[i]),
             _ => return,
         };
-        let (begin, end) = (order.begin[place], order.end[place]);
+        let (begin, end) = (order.begin[place], order.end(trace, place));
         if end >= query.begin && state.test(Seen { track: order.track[place] as usize, begin, end, flow }) {
             kept.places.push(k);
         }
@@ -154,16 +180,21 @@ fn visible(trace: &Trace, order: &Order, query: &Query, before: &[u32], during: 
     before.iter().filter(|&&k| level[k as usize] <= deepest).for_each(|&k| test(k, kept));
     // Which are deep enough cannot be foreseen, so they are collected without a branch.
     let mut found = [0; 1024];
-    for start in during.clone().step_by(found.len()) {
-        let mut count = 0;
-        let end = during.end.min(start.saturating_add(found.len() as u32));
-        for (k, &own) in (start..end).zip(&level[start as usize..end as usize]) {
-            found[count] = k;
-            count += usize::from(own <= deepest);
+    for block in during {
+        for start in block.clone().step_by(found.len()) {
+            let mut count = 0;
+            let end = block.end.min(start.saturating_add(found.len() as u32));
+            for (k, &own) in (start..end).zip(&level[start as usize..end as usize]) {
+                found[count] = k;
+                count += usize::from(own <= deepest);
+            }
+            found[..count].iter().for_each(|&k| test(k, kept));
         }
-        found[..count].iter().for_each(|&k| test(k, kept));
-        kept.hand_on();
+        if !kept.hand_on() {
+            return false;
+        }
     }
+    true
 }
 
 /// Groups places by track, keeping their order in time.

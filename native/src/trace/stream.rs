@@ -2,18 +2,23 @@
 //!
 //! There must be room for what is written; `Packer` makes it.
 
-use super::huffman::{Bits, Codes, Digits, LONGEST, SHORTEST};
+use super::huffman::{Bits, Codes, DIGIT, Digits, LONGEST, SHORTEST};
 use super::pieces::{PAD, Pieces, Writer};
+use super::script::End;
+
+/// The most bits that a stream takes at once.
+const MOST_BITS: u32 = 56;
 
 /// How far back a reference may reach.
 const WINDOW: u64 = 1 << 15;
 
-/// Where a piece stood last, and which two stood before it then.
+/// Where a piece stood last, and which digits behind it.
 #[derive(Clone, Copy, Default)]
 pub struct Place {
     /// Position in the plain text plus one; 0: nowhere.
     pub at: u64,
-    pub behind: [u32; 2],
+    /// As they are written, four bits each; no digit is written as zero.
+    pub digits: u64,
 }
 
 impl Place {
@@ -48,6 +53,13 @@ pub struct State {
 }
 
 impl Cursor<'_> {
+    fn minus(&mut self) {
+        let (bits, count) = self.codes.literals[usize::from(b'-')];
+        self.text[self.state.end] = b'-';
+        self.state.end += 1;
+        self.push(u64::from(bits), u32::from(count));
+    }
+
     /// Adds at most 56 bits.
     #[inline(always)]
     pub fn push(&mut self, bits: u64, count: u32) {
@@ -72,13 +84,6 @@ impl Cursor<'_> {
         self.push(bits, u32::from(n + step.count + step.extra));
     }
 
-    #[inline(always)]
-    fn apart(&mut self, pieces: &Pieces, numbers: [u32; 3], places: [u64; 3]) {
-        for (number, here) in numbers.into_iter().zip(places) {
-            self.say(pieces, number, here, [numbers[0], numbers[1]]);
-        }
-    }
-
     /// The text of a piece.
     #[inline(always)]
     fn copy(&mut self, pieces: &Pieces, number: u32) {
@@ -93,9 +98,9 @@ impl Cursor<'_> {
 
     /// The bits of a piece whose text stands at `here`.
     #[inline(always)]
-    fn say(&mut self, pieces: &Pieces, number: u32, here: u64, behind: [u32; 2]) {
+    fn say(&mut self, pieces: &Pieces, number: u32, here: u64) {
         let piece = pieces.piece(number);
-        let before = std::mem::replace(&mut self.last[number as usize], Place { at: here, behind });
+        let before = std::mem::replace(&mut self.last[number as usize], Place { at: here, digits: 0 });
         match before.distance(here) {
             Some(distance) if piece.length() >= SHORTEST => self.reference(piece.reference, distance),
             _ => self.code(pieces, number),
@@ -109,37 +114,57 @@ impl Cursor<'_> {
         }
     }
 
-    /// Up to four groups, of at most 56 bits.
+    /// The text of up to five groups of digits; gives their bits.
     #[inline(always)]
-    fn digits<const N: usize>(&mut self, groups: [Digits; N]) {
-        let (mut bits, mut count, mut end) = (0, 0, self.state.end);
+    fn lay<const N: usize>(&mut self, groups: [Digits; N]) -> (u64, u32) {
+        let (mut bits, mut count) = (0, 0);
+        let end = self.state.end;
         let text = &mut self.text[end..end + 16];
-        let mut at = 0;
         for group in &groups {
+            let at = (count / DIGIT) as usize;
             text[at..at + 4].copy_from_slice(&group.text);
-            at += usize::from(group.length);
             bits |= u64::from(group.bits) << count;
             count += u32::from(group.count);
         }
-        end += at;
-        self.state.end = end;
-        self.push(bits, count);
+        self.state.end = end + (count / DIGIT) as usize;
+        (bits, count)
     }
 
-    /// A number of more than twelve digits.
+    /// Digits of a number below 10^15.
     #[inline(always)]
-    fn number_of_many(&mut self, value: u64) {
-        let (first, three, leading) = (&self.codes.first, &self.codes.three, &self.codes.leading);
+    fn digits(&mut self, value: u64) -> (u64, u32) {
+        const MILLION: u64 = 1_000_000;
+        let (first, three) = (&self.codes.first, &self.codes.three);
         let group = |value: u64| three[(value % 1000) as usize];
-        let (high, low) = (value / 1_000_000_000_000, value % 1_000_000_000_000);
-        if high < 1_000_000 {
-            let (a, b) = ((high / 1000) as usize, (high % 1000) as usize);
-            let rest = if a > 0 { three[b] } else { first[b] };
-            self.digits([leading[a], rest]);
+        if value < MILLION {
+            // Lengths of this size differ from event to event, so there is no branch.
+            let (high, low) = ((value / 1000) as usize, (value % 1000) as usize);
+            let rest = if high > 0 { &three[low] } else { &first[low] };
+            self.lay([self.codes.leading[high], *rest])
+        } else if value < 1000 * MILLION {
+            self.lay([first[(value / MILLION) as usize], group(value / 1000), group(value)])
+        } else if value < MILLION * MILLION {
+            let high = first[(value / (1000 * MILLION)) as usize];
+            self.lay([high, group(value / MILLION), group(value / 1000), group(value)])
         } else {
-            self.digits([first[(high / 1_000_000) as usize], group(high / 1000), group(high)]);
+            let high = first[(value / (MILLION * MILLION)) as usize];
+            self.lay([high, group(value / (1000 * MILLION)), group(value / MILLION), group(value / 1000), group(value)])
         }
-        self.digits([group(low / 1_000_000_000), group(low / 1_000_000), group(low / 1000), group(low)]);
+    }
+
+    /// The point and the digits behind it of a number of millionths, without zeros at the end that come in threes.
+    #[inline(always)]
+    fn fraction(&mut self, rest: u64) -> (u64, u32) {
+        let (a, b) = (&self.codes.three[(rest / 1000) as usize], &self.codes.three[(rest % 1000) as usize]);
+        let end = self.state.end;
+        let text = &mut self.text[end..end + 8];
+        text[0] = b'.';
+        text[1..5].copy_from_slice(&a.text);
+        text[4..8].copy_from_slice(&b.text);
+        let bits = u64::from(self.codes.point) | u64::from(a.bits) << DIGIT | u64::from(b.bits) << (4 * DIGIT);
+        let length = if rest % 1000 > 0 { 7 } else { u32::from(rest > 0) * 4 };
+        self.state.end = end + length as usize;
+        (bits & ((1 << (length * DIGIT)) - 1), length * DIGIT)
     }
 }
 
@@ -148,69 +173,88 @@ impl Writer for Cursor<'_> {
     fn piece(&mut self, pieces: &Pieces, number: u32) {
         let here = self.here();
         self.copy(pieces, number);
-        self.say(pieces, number, here, [0; 2]);
+        self.say(pieces, number, here);
     }
 
     #[inline(always)]
-    fn chain(&mut self, pieces: &Pieces, [first, second, third]: [u32; 3]) {
-        let places = {
-            let here = self.here();
-            let next = here + pieces.piece(first).length() as u64;
-            [here, next, next + pieces.piece(second).length() as u64]
-        };
-        self.copy(pieces, first);
-        self.copy(pieces, second);
-        self.copy(pieces, third);
-        let total = (self.here() - places[0]) as usize;
-        let (now, before) = (places[2], self.last[third as usize]);
-        match before.distance(now) {
-            Some(distance) if before.behind == [first, second] && total <= LONGEST => {
-                self.last[first as usize].at = places[0];
-                self.last[second as usize].at = places[1];
-                self.last[third as usize].at = now;
-                self.reference(self.codes.lengths[total], distance);
+    fn end(&mut self, pieces: &Pieces, end: &End, time: i64) {
+        let here = self.here();
+        self.copy(pieces, end.piece);
+        let total = pieces.piece(end.piece).length();
+        let before = self.last[end.piece as usize];
+        let [form, place, name] = end.parts;
+        let places = [here, here + u64::from(end.starts[0]), here + u64::from(end.starts[1])];
+        let (bits, count, fraction, skipped);
+        match before.distance(here) {
+            Some(distance) if time >= 0 => {
+                let (whole, rest) = split(time);
+                (bits, count) = self.digits(whole);
+                fraction = self.fraction(rest);
+                for (part, at) in [form, place, name].into_iter().zip(places) {
+                    self.last[part as usize].at = at;
+                }
+                // The first digits of a time are mostly those of the last one behind the same texts.
+                let same = (bits ^ before.digits).trailing_zeros().min(count) / DIGIT;
+                let same = same.min((LONGEST - total) as u32);
+                self.reference(self.codes.lengths[total + same as usize], distance);
+                skipped = same * DIGIT;
             }
-            _ => self.apart(pieces, [first, second, third], places),
+            _ => {
+                for (part, at) in [form, place, name].into_iter().zip(places) {
+                    self.say(pieces, part, at);
+                }
+                if time < 0 {
+                    self.minus();
+                }
+                let (whole, rest) = split(time);
+                (bits, count) = self.digits(whole);
+                fraction = self.fraction(rest);
+                skipped = 0;
+            }
         }
-    }
-
-    #[inline(always)]
-    fn quote(&mut self) {
-        self.digits([self.codes.quote]);
+        let digits = if time < 0 { 0 } else { bits };
+        self.last[end.piece as usize] = Place { at: here, digits };
+        self.push(bits >> skipped, count - skipped);
+        self.push(fraction.0, fraction.1);
     }
 
     #[inline(always)]
     fn uint(&mut self, value: u64) {
-        const MILLION: u64 = 1_000_000;
-        let (first, three) = (&self.codes.first, &self.codes.three);
-        let group = |value: u64| three[(value % 1000) as usize];
-        if value < MILLION {
-            // Lengths of this size differ from event to event, so there is no branch.
-            let (high, low) = ((value / 1000) as usize, (value % 1000) as usize);
-            let rest = if high > 0 { &three[low] } else { &first[low] };
-            self.digits([self.codes.leading[high], *rest]);
-        } else if value < 1000 * MILLION {
-            self.digits([first[(value / MILLION) as usize], group(value / 1000), group(value)]);
-        } else if value < MILLION * MILLION {
-            let high = first[(value / (1000 * MILLION)) as usize];
-            self.digits([high, group(value / MILLION), group(value / 1000), group(value)]);
-        } else {
-            self.number_of_many(value);
+        const GREAT: u64 = 1_000_000_000_000;
+        if value >= GREAT {
+            let (bits, count) = self.digits(value / GREAT);
+            self.push(bits, count);
+            let low = value % GREAT;
+            let three = &self.codes.three;
+            let group = |value: u64| three[(value % 1000) as usize];
+            let groups = [group(low / 1_000_000_000), group(low / 1_000_000), group(low / 1000), group(low)];
+            let (bits, count) = self.lay(groups);
+            return self.push(bits, count);
         }
+        let (bits, count) = self.digits(value);
+        self.push(bits, count);
     }
 
     #[inline(always)]
     fn micro(&mut self, value: i64) {
         if value < 0 {
-            self.digits([self.codes.minus]);
+            self.minus();
         }
-        let magnitude = value.unsigned_abs();
-        self.uint(magnitude / 1_000_000);
-        let (rest, three) = ((magnitude % 1_000_000) as usize, &self.codes.three);
-        if rest % 1000 > 0 {
-            self.digits([self.codes.point, three[rest / 1000], three[rest % 1000]]);
-        } else if rest > 0 {
-            self.digits([self.codes.point, three[rest / 1000]]);
+        let (whole, rest) = split(value);
+        let (bits, count) = self.digits(whole);
+        let fraction = self.fraction(rest);
+        if count <= MOST_BITS - 7 * DIGIT {
+            self.push(bits | fraction.0 << count, count + fraction.1);
+        } else {
+            self.push(bits, count);
+            self.push(fraction.0, fraction.1);
         }
     }
+}
+
+/// Whole numbers and millionths of a number of millionths.
+#[inline(always)]
+fn split(value: i64) -> (u64, u64) {
+    let magnitude = value.unsigned_abs();
+    (magnitude / 1_000_000, magnitude % 1_000_000)
 }

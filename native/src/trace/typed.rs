@@ -2,9 +2,8 @@
 
 use super::Trace;
 use super::args::{self, Args};
-use super::json::Plain;
 use super::order::decode_flow;
-use super::script::{Script, Words};
+use super::script::{flow_text, is_quoted, place_text};
 use super::select::{Run, Selection};
 use super::text::Sink;
 use crate::parallel;
@@ -22,22 +21,25 @@ pub struct Host<'a> {
 pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
     let (trace, serial) = (host.trace, &host.trace.order(host.threads).serial);
     let write = |(run, events): (Run, &[u32])| {
-        let mut script = Script::new(trace, host.pid_offset);
-        let track = script.track(trace, &run);
+        let place = place_text(trace, &run, host.pid_offset);
         let (mut out, mut list) = (Vec::new(), Vec::new());
         for &event in events {
             let event = event as usize;
-            out.put(script.pieces.text(track));
-            out.put(trace.names.quoted(trace.name[event]));
-            out.put(b",\"ts\":");
+            out.put(b",{\"ts\":");
             out.micro(trace.begin[event]);
             out.put(b",\"dur\":");
-            out.micro(trace.duration[event].max(1));
+            out.micro(trace.duration(event).max(1));
             if let Some(value) = trace.flow.get(event) {
                 let flow = decode_flow(value);
-                Words::exact(&script.pieces, script.words.flow, flow.id, &mut Plain { out: &mut out });
-                out.put(script.pieces.text(script.words.shape(Some(&flow)).flow));
+                let quote: &[u8] = if is_quoted(flow.id) { b"\"" } else { b"" };
+                out.put(b",\"bind_id\":");
+                out.put(quote);
+                out.uint(flow.id);
+                out.put(quote);
+                out.put(flow_text(&flow).as_bytes());
             }
+            out.put(place.as_bytes());
+            out.put(trace.names.quoted(trace.name[event]));
             out.put(b",\"ph\":\"X\",");
             args.collect(trace.source[event] as usize, &mut list);
             args::typed(&mut out, args, &list, trace.group_of(event), frames, false);

@@ -58,20 +58,51 @@ def event_lists(times: int, lengths: int, size: int = 40):
     return st.lists(one, max_size=size, unique_by=lambda e: (e.track, e.begin, e.duration, e.name))
 
 
+def file_of(trace, wanted):
+    """The gzip file of some events, which is the same whether it is taken whole or part by part."""
+    whole = _native.TraceJson([(trace, wanted, 0)], [(b"[0", None)], (b",", b"]"), 2, True).whole()
+    coming = _native.TraceJson([(trace, wanted, 0)], [(b"[0", None)], (b",", b"]"), 2, False)
+    parts, at = coming.read(0)
+    while True:
+        more, at = coming.read(at)
+        if not more:
+            break
+        parts += more
+    assert parts == whole
+    return whole
+
+
+def test_a_file_is_taken_once():
+    file = _native.TraceJson([], [(b"[", None)], (b"", b"]"), 1, True)
+    assert gzip.decompress(file.read(0)[0]) == gzip.decompress(file.whole()) == b"[0]"
+    with pytest.raises(RuntimeError, match="could not be written"):
+        file.whole()
+
+
+def test_what_was_prepared_is_not_written_again():
+    events = [Event(i % 3, 10 * i, 5, i % 4, None) for i in range(200_000)]
+    trace = native_of(events)
+
+    def answer(of, begin, end):
+        file = _native.TraceJson([(of, (begin, end, 0, False), 0)], [(b"[0", None)], (b",", b"]"), 2, True)
+        return gzip.decompress(file.whole()), file.written()
+
+    assert answer(trace, 0, 500_000)[1] == 2  # blocks of 32,768 events, the last one cut
+    trace.prepare(0, 2_000_000, 0, False, 0, 1 << 30, 1)
+    expected, alone = answer(native_of(events), 400_000, 1_500_000)
+    assert answer(trace, 400_000, 1_500_000) == (expected, 2)
+    assert alone == 4
+
+
 @settings(max_examples=300, deadline=None)
 @given(event_lists(3000, 700), st.integers(0, 3000), st.integers(0, 3000), st.sampled_from([0, 1, 5, 10, 64, 100, 900]))
 def test_selection(events, begin, length, resolution):
     chosen = native_of(events)
     picked = chosen.select(begin, begin + length, resolution, False, 2)
-    packed, count = _native.trace_json_packed([(chosen, picked, 0)], (b"[", b""), [(b",0", None)], [(b"]", None)], 2)
-    window = (begin, begin + length, resolution, False)
-    assert _native.trace_json_packed([(chosen, window, 0)], (b"[", b""), [(b",0", None)], [(b"]", None)], 2) == (
-        packed,
-        count,
-    )
-    body = json.loads(gzip.decompress(packed))
-    assert body[:2] == [count, 0]
-    body = body[2:]
+    packed = file_of(chosen, picked)
+    assert file_of(chosen, (begin, begin + length, resolution, False)) == packed
+    *body, count = json.loads(gzip.decompress(packed))[1:]
+    assert len(body) == count
     got = [(e["ts"], e["dur"], e["pid"] - 1, e["name"]) for e in body]
     expected = [
         (e.begin / 1e6, max(e.duration, 1) / 1e6, e.track, NAMES[e.name])

@@ -178,13 +178,16 @@ def test_what_is_decoded_later_and_what_is_shared_count_once():
     assert lazy.nbytes + 8000 < shelf.bytes() - empty < lazy.nbytes + 9000
 
 
-@pytest.mark.parametrize(("limit", "kept"), [(1 << 30, True), (100, False)])
-def test_large_columns_make_room_and_come_back(limit, kept):
+@pytest.mark.parametrize(
+    ("limit", "least", "kept"),
+    [(1 << 30, None, True), (100, None, False), (1 << 30, 100, False), (1 << 30, 1 << 20, True), (100, 1 << 20, False)],
+)
+def test_large_columns_make_room_and_come_back(limit, least, kept):
     shelf = Shelf(limit)
     host = profile(shelf, content=build(REAL))
     views = host.derive("views", lambda space: space.planes[0].events.begin_ps)
     other = host.derive("other", lambda space: len(space.planes))
-    host.relieve("views")
+    host.relieve("views", least=least)
     assert host.lazy.planes[0].decoded is kept
     assert shelf.has(host._identity, "views") is kept
     assert shelf.has(host._identity, "other")

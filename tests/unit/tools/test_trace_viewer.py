@@ -1,9 +1,11 @@
 """The streaming trace viewer: which processes, threads and events it gives, and how."""
 
 import pytest
-from builders.timeline import events, streaming
+from builders.timeline import events, inputs_of, streaming
 
+from tpu_profile_plugin.analysis import trace_window
 from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.tools import trace_viewer
 
 HOST = """
 plane 0 "/host:CPU"
@@ -123,6 +125,20 @@ def test_display_names_are_shown_and_steps_are_named():
     text += 'metadata long_one display="short"'
     assert [e["name"] for e in events(text)] == ["train 4", "short"]
     assert {e["args"]["group_id"] for e in events(text)} == {0}
+
+
+@pytest.mark.parametrize("few_events", [0, 1 << 40])
+def test_a_window_is_the_same_when_it_is_sent_while_it_is_written(monkeypatch, few_events):
+    monkeypatch.setattr(trace_window, "FEW_EVENTS", few_events)  # nothing is left out of a short timeline
+    asked = {"start_time_ms": 0.001, "end_time_ms": 5}
+    at_once = trace_viewer.TOOL.build(inputs_of(OPS, **asked))
+    monkeypatch.setattr(trace_viewer, "_MOST_AT_ONCE", 0)
+    coming = trace_viewer.TOOL.build(inputs_of(OPS, **asked))
+    assert isinstance(at_once.body, bytes)
+    assert not isinstance(coming.body, bytes)
+    assert coming.bytes() == coming.bytes() == at_once.body
+    assert not coming.memory
+    assert streaming(OPS, **asked)["returnedEventsSize"] == len(events(OPS, **asked)) > 0
 
 
 def test_windows_in_milliseconds_are_closed():
