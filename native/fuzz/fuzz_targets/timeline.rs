@@ -92,15 +92,15 @@ fuzz_target!(|data: &[u8]| {
     let query = Query { begin: from, end: to, resolution: feed.time(), asynchronous: feed.byte() & 1 == 0, threads: 1 };
     let chosen = select(&trace, &query);
     let mut text = Vec::new();
-    let (mut script, serial) = (Script::new(&trace, 1000), &trace.order(1).serial);
-    let events = json::Chosen { trace: &trace, serial, runs: &chosen.chunks(3) };
+    let mut script = Script::new(&trace, 1000);
+    let events = json::Chosen { trace: &trace, order: trace.order(1), runs: &chosen.chunks(3) };
     json::emit(&mut script, &events, &mut json::Plain { out: &mut text });
     assert!(std::str::from_utf8(&text).is_ok());
     for wanted in [Wanted::These(&chosen), Wanted::Window(query)] {
         let parts = Parts::default();
         pack(&[Source { trace: &trace, wanted, pid_offset: 1000 }], 1, &parts);
         let parts = parts.0.into_inner().unwrap();
-        assert_eq!(parts.iter().map(|(events, _)| events).sum::<usize>(), chosen.events.len());
+        assert_eq!(parts.iter().map(|(events, _)| events).sum::<usize>(), chosen.places.len());
         assert_eq!(parts.iter().map(|(_, part)| part.length).sum::<u64>(), text.len() as u64);
     }
     prepare(&trace, &query, 1000, usize::MAX);

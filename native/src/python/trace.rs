@@ -36,7 +36,7 @@ pub struct TraceSelection {
 #[pymethods]
 impl TraceSelection {
     fn __len__(&self) -> usize {
-        self.inner.events.len()
+        self.inner.places.len()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The events of a trace viewer as JSON, in the words that a writer of text and one of a compressed stream share.
 
 use super::deflate::Packer;
-use super::order::decode_flow;
+use super::order::{Kind, Order};
 use super::pieces::{Pieces, Writer};
 use super::script::{End, Form, NONE, Phase, Script, is_quoted};
 use super::select::Run;
@@ -22,10 +22,10 @@ pub struct Facts {
 /// Events fetched at once.
 const BATCH: usize = 64;
 
-/// Events of some runs; `serial` is by event.
+/// Runs of events by their places in the order.
 pub struct Chosen<'a> {
     pub trace: &'a Trace,
-    pub serial: &'a [u8],
+    pub order: &'a Order,
     pub runs: &'a [(Run, &'a [u32])],
 }
 
@@ -54,22 +54,20 @@ unsafe fn emit_fast(script: &mut Script, chosen: &Chosen, out: &mut impl Events)
 /// What follows an event's numbers is held back: with the next one's time it is a chain that was written before.
 #[inline(always)]
 fn emit_anywhere(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
-    let &Chosen { trace, serial, runs } = chosen;
     let mut held = None;
     let mut batch = Vec::with_capacity(2 * BATCH);
-    for (run, events) in runs {
-        let place = script.place(trace, run);
-        for events in events.chunks(BATCH) {
+    for (run, places) in chosen.runs {
+        let text = script.place(chosen.trace, run);
+        for places in places.chunks(BATCH) {
             // Fetched before they are written, so that the memory answers to many at once.
             batch.clear();
-            let mut put =
-                |event: u32, phase| batch.push(Facts::new(script, trace, serial, place, event as usize, phase));
-            for &event in events {
+            let mut put = |place: u32, phase| batch.push(Facts::new(script, chosen, text, place as usize, phase));
+            for &place in places {
                 if run.asynchronous {
-                    put(event, Phase::Begin);
-                    put(event, Phase::End);
+                    put(place, Phase::Begin);
+                    put(place, Phase::End);
                 } else {
-                    put(event, Phase::Whole);
+                    put(place, Phase::Whole);
                 }
             }
             out.prepare(&script.pieces);
@@ -96,16 +94,19 @@ fn emit_anywhere(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
 
 impl Facts {
     #[inline(always)]
-    fn new(script: &mut Script, trace: &Trace, serial: &[u8], place: u32, event: usize, phase: Phase) -> Self {
-        let flow = trace.flow.get(event).map(decode_flow);
+    fn new(script: &mut Script, chosen: &Chosen, text: u32, place: usize, phase: Phase) -> Self {
+        let (trace, order) = (chosen.trace, chosen.order);
+        let event = order.event[place] as usize;
+        let flow = if order.kind[place] == Kind::Plain { None } else { order.flow.get(place) };
         let group = trace.group_of(event);
-        let form = Form { phase, flow, has_group: group != NO_GROUP, serial: serial[event] };
+        let form = Form { phase, flow, has_group: group != NO_GROUP, serial: order.serial[event] };
+        let begin = order.begin[place];
         let (time, duration) = match phase {
-            Phase::Whole => (trace.begin[event], trace.duration(event).max(1)),
-            Phase::Begin => (trace.begin[event], -1),
-            Phase::End => (trace.end(event), -1),
+            Phase::Whole => (begin, order.length(trace, place).max(1)),
+            Phase::Begin => (begin, -1),
+            Phase::End => (order.end(trace, place), -1),
         };
-        let end = script.end(trace, place, trace.name[event], &form);
+        let end = script.end(trace, text, trace.name[event], &form);
         Facts { time, duration, id: flow.map(|flow| flow.id), group, end }
     }
 }
@@ -199,7 +200,7 @@ pub mod tests {
         let mut text = Vec::new();
         let mut script = Script::new(trace, pid_offset);
         let runs = chosen.chunks(usize::MAX);
-        let chosen = super::Chosen { trace, serial: &trace.order(1).serial, runs: &runs };
+        let chosen = super::Chosen { trace, order: trace.order(1), runs: &runs };
         emit(&mut script, &chosen, &mut Plain { out: &mut text });
         text
     }
@@ -211,7 +212,7 @@ pub mod tests {
         let mut packer = Packer::new();
         let mut script = Script::new(trace, 1000);
         let runs = chosen.chunks(usize::MAX);
-        emit(&mut script, &super::Chosen { trace, serial: &trace.order(1).serial, runs: &runs }, &mut packer);
+        emit(&mut script, &super::Chosen { trace, order: trace.order(1), runs: &runs }, &mut packer);
         let packed = packer.finish();
         assert_eq!((packed.length, packed.register), (text.len() as u64, checksum::update(0, &text)));
         String::from_utf8(text).expect("UTF-8")

@@ -17,11 +17,12 @@ pub fn events(trace: &Trace, args: &Args, pid_offset: u32, cap: usize, threads: 
     let kept: Vec<u32> =
         (0..order.event.len() as u32).filter(|&k| order.kind[k as usize] != Kind::Async).take(cap).collect();
     let chosen = by_track(trace, order, &kept);
-    let work = |(run, events): (Run, &[u32])| {
-        let mut out = Vec::with_capacity(events.len() * 128);
+    let work = |(run, places): (Run, &[u32])| {
+        let mut out = Vec::with_capacity(places.len() * 128);
         let mut list = Vec::new();
-        for &event in events {
-            one(trace, args, run.track as usize, event as usize, pid_offset, &mut list, &mut out);
+        for &place in places {
+            let event = order.event[place as usize] as usize;
+            one(trace, args, run.track as usize, event, pid_offset, &mut list, &mut out);
         }
         Ok(out)
     };

@@ -74,8 +74,13 @@ impl Order {
     /// End of the event at a place.
     #[inline(always)]
     pub fn end(&self, trace: &Trace, place: usize) -> i64 {
-        let length = widen(self.low[place], self.high[place], || trace.duration(self.event[place] as usize));
-        self.begin[place].saturating_add(length)
+        self.begin[place].saturating_add(self.length(trace, place))
+    }
+
+    /// Duration of the event at a place, at least 0.
+    #[inline(always)]
+    pub fn length(&self, trace: &Trace, place: usize) -> i64 {
+        widen(self.low[place], self.high[place], || trace.duration(self.event[place] as usize))
     }
 
     pub fn bytes(&self) -> usize {

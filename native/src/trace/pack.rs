@@ -81,7 +81,7 @@ pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
         let mut write = |runs: &[(Run, &[u32])]| {
             let script = scripts[host].get_or_insert_with(|| Script::new(trace, pid_offset));
             let mut packer = Packer::new();
-            emit(script, &Chosen { trace, serial: &order.serial, runs }, &mut packer);
+            emit(script, &Chosen { trace, order, runs }, &mut packer);
             Arc::new(packer.finish())
         };
         match job {
@@ -113,7 +113,7 @@ pub fn prepare(trace: &Trace, query: &Query, pid_offset: u32, most: usize) {
             if trace.recent.get(pid_offset, &places).is_none() {
                 let runs = select::by_track(trace, order, &places);
                 let mut packer = Packer::new();
-                let chosen = Chosen { trace, serial: &order.serial, runs: &runs.chunks(usize::MAX) };
+                let chosen = Chosen { trace, order, runs: &runs.chunks(usize::MAX) };
                 emit(&mut script, &chosen, &mut packer);
                 let part = Arc::new(packer.finish());
                 size += part.size();

@@ -21,8 +21,8 @@ pub struct Query {
 /// Events by track and then time; asynchronous events in front of their process.
 #[derive(Default)]
 pub struct Selection {
-    /// Positions in the trace.
-    pub events: Vec<u32>,
+    /// Places in the order.
+    pub places: Vec<u32>,
     pub runs: Vec<Run>,
 }
 
@@ -36,11 +36,11 @@ pub struct Run {
 }
 
 impl Selection {
-    /// The runs cut into pieces of at most `size` events: (run, its events).
+    /// The runs cut into pieces of at most `size` events: (run, their places).
     pub fn chunks(&self, size: usize) -> Vec<(Run, &[u32])> {
         let of_run = |run: &Run| {
             let run = *run;
-            self.events[run.first as usize..run.last as usize].chunks(size).map(move |events| (run, events))
+            self.places[run.first as usize..run.last as usize].chunks(size).map(move |places| (run, places))
         };
         self.runs.iter().flat_map(of_run).collect()
     }
@@ -223,13 +223,13 @@ pub fn by_track(trace: &Trace, order: &Order, kept: &[u32]) -> Selection {
         last: pair[1],
     };
     let runs = next.windows(2).enumerate().map(bounds).filter(|run| run.first < run.last).collect();
-    let mut events = vec![0; kept.len()];
+    let mut places = vec![0; kept.len()];
     for (&k, &slot) in kept.iter().zip(&slots) {
         let at = &mut next[slot as usize];
-        events[*at as usize] = order.event[k as usize];
+        places[*at as usize] = k;
         *at += 1;
     }
-    Selection { events, runs }
+    Selection { places, runs }
 }
 
 #[cfg(test)]
@@ -242,7 +242,8 @@ mod tests {
     }
 
     fn names(trace: &Trace, query: &Query) -> Vec<u32> {
-        select(trace, query).events.iter().map(|&e| trace.name[e as usize]).collect()
+        let event = |&place: &u32| trace.order(1).event[place as usize] as usize;
+        select(trace, query).places.iter().map(|place| trace.name[event(place)]).collect()
     }
 
     #[test]

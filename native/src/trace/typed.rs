@@ -19,12 +19,12 @@ pub struct Host<'a> {
 
 /// Events with all their arguments, each behind a comma; `frames` is the stack frame per text.
 pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
-    let (trace, serial) = (host.trace, &host.trace.order(host.threads).serial);
-    let write = |(run, events): (Run, &[u32])| {
-        let place = place_text(trace, &run, host.pid_offset);
+    let (trace, order) = (host.trace, host.trace.order(host.threads));
+    let write = |(run, places): (Run, &[u32])| {
+        let stands = place_text(trace, &run, host.pid_offset);
         let (mut out, mut list) = (Vec::new(), Vec::new());
-        for &event in events {
-            let event = event as usize;
+        for &place in places {
+            let event = order.event[place as usize] as usize;
             out.put(b",{\"ts\":");
             out.micro(trace.begin[event]);
             out.put(b",\"dur\":");
@@ -38,14 +38,14 @@ pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
                 out.put(quote);
                 out.put(flow_text(&flow).as_bytes());
             }
-            out.put(place.as_bytes());
+            out.put(stands.as_bytes());
             out.put(trace.names.quoted(trace.name[event]));
             out.put(b",\"ph\":\"X\",");
             args.collect(trace.source[event] as usize, &mut list);
             args::typed(&mut out, args, &list, trace.group_of(event), frames, false);
-            if serial[event] > 0 {
+            if order.serial[event] > 0 {
                 out.put(b",\"z\":");
-                out.uint(u64::from(serial[event]));
+                out.uint(u64::from(order.serial[event]));
             }
             out.put(b"}");
         }
