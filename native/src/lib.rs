@@ -14,6 +14,7 @@ pub mod cover;
 pub mod data_forest;
 pub mod error;
 pub mod expand;
+pub mod fast;
 pub mod forest;
 pub mod gather;
 pub mod heap;

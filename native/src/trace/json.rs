@@ -7,6 +7,7 @@ use super::script::{End, Form, NONE, Phase, Script, is_quoted};
 use super::select::Run;
 use super::text::Sink;
 use super::{NO_GROUP, Trace};
+use crate::fast;
 
 /// What is written between two names.
 pub struct Facts {
@@ -31,29 +32,12 @@ pub struct Chosen<'a> {
 
 /// Writes events, each behind a comma.
 pub fn emit(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
-    #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("bmi2") {
-        // SAFETY: the processor has what the function was compiled for.
-        #[allow(unsafe_code)]
-        return unsafe { emit_fast(script, chosen, out) };
-    }
-    emit_anywhere(script, chosen, out);
-}
-
-/// The same for processors of the last ten years, a tenth faster.
-///
-/// # Safety
-/// The processor must have AVX2 and BMI2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi2")]
-#[allow(unsafe_code)]
-unsafe fn emit_fast(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
-    emit_anywhere(script, chosen, out);
+    fast::run(|| write(script, chosen, out));
 }
 
 /// What follows an event's numbers is held back: with the next one's time it is a chain that was written before.
 #[inline(always)]
-fn emit_anywhere(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
+fn write(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
     let mut held = None;
     let mut batch = Vec::with_capacity(2 * BATCH);
     for (run, places) in chosen.runs {

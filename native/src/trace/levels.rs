@@ -72,7 +72,7 @@ impl Visibility {
     }
 
     /// Whether the event is shown after those before it; remembers the answer.
-    #[inline]
+    #[inline(always)]
     pub fn test(&mut self, event: Seen) -> bool {
         let resolution = self.resolution;
         let lane = &mut self.lanes[event.track];

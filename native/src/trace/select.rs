@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::Trace;
 use super::levels::{LEVELS, Seen, Visibility, resolution};
 use super::order::{BLOCK, Kind, Order};
+use crate::fast;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +78,7 @@ pub fn places(trace: &Trace, query: &Query, block: u32, put: &mut dyn FnMut(Vec<
             }
         }
     } else {
-        if !visible(trace, order, query, &before, blocks(during, block), &mut kept) {
+        if !fast::run(|| visible(trace, order, query, &before, blocks(during, block), &mut kept)) {
             return;
         }
     }
@@ -151,7 +152,11 @@ fn candidates(trace: &Trace, order: &Order, query: &Query) -> (Vec<u32>, Range<u
     (before, first as u32..last as u32)
 }
 
+/// Places that are looked at together.
+const STEP: usize = 1024;
+
 /// Applies the visibility rule to the events of the levels that count; whether to go on.
+#[inline(always)]
 fn visible(
     trace: &Trace,
     order: &Order,
@@ -165,36 +170,42 @@ fn visible(
     let level = levels.level.as_slice();
     let deepest = if deepest == LEVELS - 1 { u8::MAX } else { deepest };
     let mut state = Visibility::new(query.resolution, trace.tracks.len(), order.flow_count);
-    let mut test = |k: u32, kept: &mut Kept| {
-        let place = k as usize;
-        let flow = match order.kind[place] {
-            Kind::Plain => None,
-            Kind::Flow => order.flow.index(place).map(|i| &order.flow.values()[i]),
-            _ => return,
-        };
-        let (begin, end) = (order.begin[place], order.end(trace, place));
-        if end >= query.begin && state.test(Seen { track: order.track[place] as usize, begin, end, flow }) {
-            kept.places.push(k);
-        }
-    };
-    before.iter().filter(|&&k| level[k as usize] <= deepest).for_each(|&k| test(k, kept));
-    // Which are deep enough cannot be foreseen, so they are collected without a branch.
-    let mut found = [0; 1024];
-    for block in during {
-        for start in block.clone().step_by(found.len()) {
-            let mut count = 0;
-            let end = block.end.min(start.saturating_add(found.len() as u32));
-            for (k, &own) in (start..end).zip(&level[start as usize..end as usize]) {
-                found[count] = k;
-                count += usize::from(own <= deepest);
+    let mut found: Vec<u32> = before.iter().copied().filter(|&k| level[k as usize] <= deepest).collect();
+    let mut steps = during.flat_map(|block| {
+        block
+            .clone()
+            .step_by(STEP)
+            .map(move |first| (first..block.end.min(first.saturating_add(STEP as u32)), block.end))
+    });
+    let mut block_ends = false;
+    loop {
+        kept.places.reserve(found.len());
+        for &k in &found {
+            let place = k as usize;
+            let flow = match order.kind[place] {
+                Kind::Plain => None,
+                Kind::Flow => order.flow.index(place).map(|i| &order.flow.values()[i]),
+                _ => continue,
+            };
+            let (begin, end) = (order.begin[place], order.end(trace, place));
+            if end >= query.begin && state.test(Seen { track: order.track[place] as usize, begin, end, flow }) {
+                kept.places.push(k);
             }
-            found[..count].iter().for_each(|&k| test(k, kept));
         }
-        if !kept.hand_on() {
+        if block_ends && !kept.hand_on() {
             return false;
         }
+        let Some((range, end)) = steps.next() else { return true };
+        // Which are deep enough cannot be foreseen, so they are collected without a branch.
+        found.resize(STEP, 0);
+        let mut count = 0;
+        for (k, &own) in range.clone().zip(&level[range.start as usize..range.end as usize]) {
+            found[count] = k;
+            count += usize::from(own <= deepest);
+        }
+        found.truncate(count);
+        block_ends = range.end == end;
     }
-    true
 }
 
 /// Groups places by track, keeping their order in time.

@@ -52,7 +52,7 @@ impl<T: Copy + Default> Sparse<T> {
     }
 
     /// Where the value of `key` stands in `values`.
-    #[inline]
+    #[inline(always)]
     pub fn index(&self, key: usize) -> Option<usize> {
         let word = *self.words.get(key / 64)?;
         let bit = 1u64 << (key % 64);
@@ -62,7 +62,7 @@ impl<T: Copy + Default> Sparse<T> {
         Some(self.ranks[key / 64] as usize + (word & (bit - 1)).count_ones() as usize)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, key: usize) -> Option<T> {
         self.index(key).map(|i| self.values[i])
     }
