@@ -65,8 +65,8 @@ h.inEveryBrowser("shell", ({ name, browser }) => {
     await h.until("the tool in the address", () => h.query(tab).get("tool") === "profile_contents");
     await h.shows(tab, "demo-host");
     await tab.page.goBack();
-    await h.until("the step back", () => h.query(tab).get("tool") !== "profile_contents");
-    assert.equal(h.query(tab).get("run"), wanted);
+    // The address may change in more than one step; what counts is where it stays.
+    await h.until("the step back", () => h.query(tab).get("tool") !== "profile_contents" && h.query(tab).get("run") === wanted);
     h.assertClean(tab);
     await tab.page.close();
   });

@@ -40,18 +40,19 @@ pub fn emit(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
 fn write(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
     let mut held = None;
     let mut batch = Vec::with_capacity(2 * BATCH);
+    let mut fetched = Fetched::default();
     for (run, places) in chosen.runs {
         let text = script.place(chosen.trace, run);
         for places in places.chunks(BATCH) {
-            // Fetched before they are written, so that the memory answers to many at once.
+            fetched.fetch(chosen, places);
             batch.clear();
-            let mut put = |place: u32, phase| batch.push(Facts::new(script, chosen, text, place as usize, phase));
-            for &place in places {
+            let mut put = |i: usize, phase| batch.push(Facts::new(script, chosen, text, places[i], &fetched, i, phase));
+            for i in 0..places.len() {
                 if run.asynchronous {
-                    put(place, Phase::Begin);
-                    put(place, Phase::End);
+                    put(i, Phase::Begin);
+                    put(i, Phase::End);
                 } else {
-                    put(place, Phase::Whole);
+                    put(i, Phase::Whole);
                 }
             }
             out.prepare(&script.pieces);
@@ -76,21 +77,65 @@ fn write(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
     }
 }
 
+/// What stands by event and not by place, column after column, so that the memory answers to many at once.
+struct Fetched {
+    event: [u32; BATCH],
+    name: [u32; BATCH],
+    group: [i64; BATCH],
+    serial: [u8; BATCH],
+}
+
+impl Default for Fetched {
+    fn default() -> Self {
+        Fetched { event: [0; BATCH], name: [0; BATCH], group: [NO_GROUP; BATCH], serial: [0; BATCH] }
+    }
+}
+
+impl Fetched {
+    /// Of at most `BATCH` places.
+    #[inline(always)]
+    fn fetch(&mut self, chosen: &Chosen, places: &[u32]) {
+        let (trace, order) = (chosen.trace, chosen.order);
+        for (event, &place) in self.event.iter_mut().zip(places) {
+            *event = order.event[place as usize];
+        }
+        let events = &self.event[..places.len()];
+        for (name, &event) in self.name.iter_mut().zip(events) {
+            *name = trace.name[event as usize];
+        }
+        for (serial, &event) in self.serial.iter_mut().zip(events) {
+            *serial = order.serial[event as usize];
+        }
+        if !trace.group.is_empty() {
+            for (group, &event) in self.group.iter_mut().zip(events) {
+                *group = trace.group_of(event as usize);
+            }
+        }
+    }
+}
+
 impl Facts {
     #[inline(always)]
-    fn new(script: &mut Script, chosen: &Chosen, text: u32, place: usize, phase: Phase) -> Self {
-        let (trace, order) = (chosen.trace, chosen.order);
-        let event = order.event[place] as usize;
+    fn new(
+        script: &mut Script,
+        chosen: &Chosen,
+        text: u32,
+        place: u32,
+        fetched: &Fetched,
+        i: usize,
+        phase: Phase,
+    ) -> Self {
+        let (trace, order, place) = (chosen.trace, chosen.order, place as usize);
         let flow = if order.kind[place] == Kind::Plain { None } else { order.flow.get(place) };
-        let group = trace.group_of(event);
-        let form = Form { phase, flow, has_group: group != NO_GROUP, serial: order.serial[event] };
+        let (group, serial) = (fetched.group[i], fetched.serial[i]);
+        let form = Form { phase, flow, has_group: group != NO_GROUP, serial };
         let begin = order.begin[place];
         let (time, duration) = match phase {
             Phase::Whole => (begin, order.length(trace, place).max(1)),
             Phase::Begin => (begin, -1),
             Phase::End => (order.end(trace, place), -1),
         };
-        let end = script.end(trace, text, trace.name[event], &form);
+        let end = script.end(trace, text, fetched.name[i], &form);
         Facts { time, duration, id: flow.map(|flow| flow.id), group, end }
     }
 }

@@ -37,6 +37,7 @@ use lengths::Lengths;
 use levels::Growing;
 use order::Order;
 use recent::{Ahead, Recent};
+use script::Scripts;
 use sparse::Sparse;
 
 /// Name id of events that are not shown.
@@ -90,6 +91,7 @@ pub struct Trace {
     levels: Growing,
     recent: Recent,
     ahead: Ahead,
+    scripts: Scripts,
 }
 
 /// Strings kept in one piece.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Trace;
 use super::deflate::{self, Packed, Packer};
 use super::json::{Chosen, emit};
-use super::script::Script;
+use super::script::Lent;
 use super::select::{self, Query, Run, Selection};
 use crate::parallel;
 
@@ -74,14 +74,14 @@ pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
             }
         }
     };
-    let scripts = || sources.iter().map(|_| None).collect::<Vec<Option<Script>>>();
-    let work = |scripts: &mut Vec<Option<Script>>, (index, host, job): (usize, usize, Job<'a>)| {
+    let scripts = || sources.iter().map(|_| None).collect::<Vec<Option<Lent<'a>>>>();
+    let work = |scripts: &mut Vec<Option<Lent<'a>>>, (index, host, job): (usize, usize, Job<'a>)| {
         let (trace, pid_offset) = (sources[host].trace, sources[host].pid_offset);
         let order = trace.order(threads);
         let mut write = |runs: &[(Run, &[u32])]| {
-            let script = scripts[host].get_or_insert_with(|| Script::new(trace, pid_offset));
+            let lent = scripts[host].get_or_insert_with(|| trace.scripts.lend(trace, pid_offset));
             let mut packer = Packer::new();
-            emit(script, &Chosen { trace, order, runs }, &mut packer);
+            emit(lent.script(), &Chosen { trace, order, runs }, &mut packer);
             Arc::new(packer.finish())
         };
         match job {
@@ -107,14 +107,14 @@ pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
 /// Prepares parts for windows like this one, at most `most` bytes, until somebody asks for one.
 pub fn prepare(trace: &Trace, query: &Query, pid_offset: u32, most: usize) {
     trace.ahead.prepare(|go_on| {
-        let mut script = Script::new(trace, pid_offset);
+        let mut lent = trace.scripts.lend(trace, pid_offset);
         let (order, mut size) = (trace.order(query.threads), 0);
         select::places(trace, query, BLOCK, &mut |places| {
             if trace.recent.get(pid_offset, &places).is_none() {
                 let runs = select::by_track(trace, order, &places);
                 let mut packer = Packer::new();
                 let chosen = Chosen { trace, order, runs: &runs.chunks(usize::MAX) };
-                emit(&mut script, &chosen, &mut packer);
+                emit(lent.script(), &chosen, &mut packer);
                 let part = Arc::new(packer.finish());
                 size += part.size();
                 trace.recent.put(pid_offset, places, &part);

@@ -1,5 +1,8 @@
 //! The texts between the numbers of a trace viewer's events.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use super::Trace;
 use super::huffman::LONGEST;
 use super::order::{FLOW_IN, FLOW_OUT, Flow};
@@ -116,7 +119,7 @@ impl Form {
 }
 
 /// The texts that all events have in common.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Words {
     /// Beginning of an event.
     pub open: u32,
@@ -141,6 +144,7 @@ pub struct End {
 }
 
 /// The texts of one host's events, added when they are first needed.
+#[derive(Default)]
 pub struct Script {
     pub pieces: Pieces,
     pub words: Words,
@@ -155,6 +159,8 @@ pub struct Script {
     processes: Vec<u32>,
     /// By name: the name and what follows it, up to the next event's time.
     names: Vec<u32>,
+    /// By piece of a name.
+    last_names: HashMap<u32, u32>,
 }
 
 const UNUSED: u32 = u32::MAX;
@@ -205,6 +211,7 @@ impl Script {
             tracks: vec![UNUSED; trace.tracks.len()],
             processes: vec![UNUSED; trace.tracks.len()],
             names: vec![UNUSED; trace.names.len()],
+            last_names: HashMap::new(),
         }
     }
 
@@ -288,9 +295,64 @@ impl Script {
 
     /// The same piece without what follows the name's event.
     pub fn last_name(&mut self, name: u32) -> u32 {
+        if let Some(&known) = self.last_names.get(&name) {
+            return known;
+        }
         let text = self.pieces.text(name);
         let text = text[..text.len() - OPEN.len()].to_vec();
-        self.pieces.add(&text)
+        let number = self.pieces.add(&text);
+        self.last_names.insert(name, number);
+        number
+    }
+}
+
+/// A script with more texts than this is not worth keeping.
+const MANY: usize = 4000;
+
+/// So many are kept.
+const FEW: usize = 8;
+
+/// Scripts of a trace between two answers: most of their texts are needed again.
+#[derive(Default)]
+pub struct Scripts {
+    idle: Mutex<Vec<Script>>,
+}
+
+/// A script that goes back when it is let go.
+pub struct Lent<'a> {
+    scripts: &'a Scripts,
+    script: Script,
+}
+
+impl Scripts {
+    /// A script of this trace that nobody else uses now.
+    pub fn lend<'a>(&'a self, trace: &Trace, pid_offset: u32) -> Lent<'a> {
+        let known = {
+            let mut idle = self.lock();
+            let at = idle.iter().position(|script| script.pid_offset == pid_offset);
+            at.map(|at| idle.swap_remove(at))
+        };
+        Lent { scripts: self, script: known.unwrap_or_else(|| Script::new(trace, pid_offset)) }
+    }
+
+    /// A script that a panic interrupted is not put back, so that all are whole.
+    fn lock(&self) -> MutexGuard<'_, Vec<Script>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lent<'_> {
+    pub fn script(&mut self) -> &mut Script {
+        &mut self.script
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let mut idle = self.scripts.lock();
+        if self.script.pieces.len() < MANY && idle.len() < FEW && !std::thread::panicking() {
+            idle.push(std::mem::take(&mut self.script));
+        }
     }
 }
 
