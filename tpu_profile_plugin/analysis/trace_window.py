@@ -24,9 +24,6 @@ FEW_EVENTS = 500_000
 _BACKGROUND = 10
 """Priority (nice) of what the next question will need."""
 
-_LOWEST = 19
-"""Priority of what the next question may need."""
-
 _FEW_FOR_THREADS = 1 << 15
 """Fewer events are looked through faster than a thread starts."""
 
@@ -108,14 +105,17 @@ def settle(trace: HostTrace) -> None:
 
 
 def _settle(trace: HostTrace) -> None:
-    _step_back(_BACKGROUND)
+    if sys.platform == "linux":  # where a thread has a priority of its own
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _BACKGROUND)
     trace.native.settle(1)
 
 
-def _step_back(priority: int) -> None:
-    if sys.platform == "linux":  # where a thread has a priority of its own
+def _only_when_idle() -> None:
+    """This thread runs where no other wants to; a low priority alone would let others queue up behind each other."""
+    if sys.platform == "linux":
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), priority)
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def resolution_ps(window: Window, units: float, events: int) -> int:
@@ -197,7 +197,7 @@ def prepare_beside(wanted: Sequence[Asked], size: int) -> None:
 
 
 def _prepare(windows: Sequence[Asked], size: int) -> None:
-    _step_back(_LOWEST)
+    _only_when_idle()
     for part in windows:
         begin, end, resolution, asynchronous = part.events
         width = (end - begin) * _BESIDE_BYTES // max(2 * size, 1)

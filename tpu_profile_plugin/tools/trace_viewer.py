@@ -79,6 +79,8 @@ def build(inputs: Inputs) -> Payload:
 def _streaming(inputs: Inputs) -> Raw:
     hosts = _hosts(inputs)
     traces = [trace for _, trace in hosts]
+    for trace in traces:
+        trace.native.asked()
     full, fixed = whole(traces), _fixed_head(inputs, hosts)
     _relieve(inputs)
     if inputs.text("event_name"):

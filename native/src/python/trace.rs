@@ -214,6 +214,11 @@ impl Trace {
         })
     }
 
+    /// Ends `prepare`, wherever it is: somebody asks.
+    fn asked(&self) {
+        self.inner.ahead.asked();
+    }
+
     /// Prepares parts of the JSON of windows like (begin, end), at most `most` bytes, until somebody asks for one.
     #[expect(clippy::too_many_arguments, reason = "those of `select`, and what the parts are for")]
     fn prepare(

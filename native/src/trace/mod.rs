@@ -90,7 +90,7 @@ pub struct Trace {
     order: OnceLock<Order>,
     levels: Growing,
     recent: Recent,
-    ahead: Ahead,
+    pub ahead: Ahead,
     scripts: Scripts,
 }
 
