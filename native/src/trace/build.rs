@@ -78,6 +78,8 @@ pub fn build<'n>(
         let values = wide.map(|(at, (_, &source))| (at, inputs.group(source as usize)));
         trace.wide_group = Sparse::new(trace.len(), values);
     }
+    let source = &trace.source;
+    trace.lengths.complete(|at| inputs.duration(source[at] as usize));
     trace.names = Names::new(names);
     trace.span = span(&trace);
     trace
@@ -107,6 +109,7 @@ fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize)
     let total: usize = counts.iter().sum();
     let mut trace = Trace {
         begin: zeros(total),
+        lengths: Lengths::zeros(total),
         name: zeros(total),
         source: zeros(total),
         group: zeros(if inputs.grouped { total } else { 0 }),
@@ -114,11 +117,10 @@ fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize)
         track_rows: vec![0],
         ..Trace::default()
     };
-    let mut durations: Vec<i64> = zeros(total);
     let mut jobs = Vec::with_capacity(tracks.len());
     {
         let mut begin = trace.begin.as_mut_slice();
-        let mut duration = durations.as_mut_slice();
+        let (mut low, mut high) = trace.lengths.as_mut_slices();
         let mut name = trace.name.as_mut_slice();
         let mut source = trace.source.as_mut_slice();
         let mut group = trace.group.as_mut_slice();
@@ -128,7 +130,8 @@ fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize)
                 Target {
                     pieces: &pieces[piece_range[track].clone()],
                     begin: take(&mut begin, count),
-                    duration: take(&mut duration, count),
+                    low: take(&mut low, count),
+                    high: take(&mut high, count),
                     name: take(&mut name, count),
                     source: take(&mut source, count),
                     group: take(&mut group, if inputs.grouped { count } else { 0 }),
@@ -137,8 +140,6 @@ fn fill(inputs: &Inputs, pieces: &[Piece], tracks: Vec<TrackId>, threads: usize)
         }
     }
     let sizes = run(inputs, jobs, tracks.len(), threads);
-    trace.lengths = Lengths::new(&durations);
-    drop(durations);
     let mut first = 0u32;
     for (track, rows) in sizes.iter().enumerate() {
         for &size in rows {

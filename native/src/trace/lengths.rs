@@ -30,14 +30,19 @@ pub fn widen(low: u32, high: u8, apart: impl FnOnce() -> i64) -> i64 {
 }
 
 impl Lengths {
-    pub fn new(values: &[i64]) -> Self {
-        let (mut low, mut high) = (zeros(values.len()), zeros(values.len()));
-        for ((low, high), &value) in low.iter_mut().zip(&mut high).zip(values) {
-            (*low, *high) = narrow(value);
-        }
-        let apart = high.iter().enumerate().filter(|(_, high)| **high == APART);
-        let long = Sparse::new(values.len(), apart.map(|(i, _)| (i, values[i])));
-        Lengths { low, high, long }
+    /// Room for so many, to be filled with what `narrow` gives.
+    pub fn zeros(count: usize) -> Self {
+        Lengths { low: zeros(count), high: zeros(count), long: Sparse::default() }
+    }
+
+    pub fn as_mut_slices(&mut self) -> (&mut [u32], &mut [u8]) {
+        (&mut self.low, &mut self.high)
+    }
+
+    /// Adds those that do not fit, by index.
+    pub fn complete(&mut self, value: impl Fn(usize) -> i64) {
+        let apart = self.high.iter().enumerate().filter(|(_, high)| **high == APART);
+        self.long = Sparse::new(self.high.len(), apart.map(|(i, _)| (i, value(i))));
     }
 
     #[inline(always)]
@@ -62,7 +67,12 @@ mod tests {
             [1 << 32, (1 << 32) - 1, (255 << 32) - 1, 255 << 32, 256 << 32, second],
         ]
         .concat();
-        let lengths = Lengths::new(&values);
+        let mut lengths = Lengths::zeros(values.len());
+        let (low, high) = lengths.as_mut_slices();
+        for ((low, high), &value) in low.iter_mut().zip(high).zip(&values) {
+            (*low, *high) = narrow(value);
+        }
+        lengths.complete(|i| values[i]);
         assert_eq!((0..values.len()).map(|i| lengths.get(i)).collect::<Vec<_>>(), values);
         let widened = values.iter().map(|&value| widen(narrow(value).0, narrow(value).1, || value));
         assert_eq!(widened.collect::<Vec<_>>(), values);

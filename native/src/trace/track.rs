@@ -2,7 +2,7 @@
 
 use super::build::{Piece, Table};
 use super::sparse::Sparse;
-use super::{HIDDEN, NO_GROUP, WIDE, rows};
+use super::{HIDDEN, NO_GROUP, WIDE, lengths, rows};
 
 /// What all tracks are made of.
 pub(super) struct Inputs<'a> {
@@ -21,8 +21,19 @@ impl Inputs<'_> {
     }
 
     pub fn group(&self, source: usize) -> i64 {
+        let (table, event) = self.place(source);
+        table.group.get(event).copied().unwrap_or(NO_GROUP)
+    }
+
+    pub fn duration(&self, source: usize) -> i64 {
+        let (table, event) = self.place(source);
+        table.duration.get(event).copied().unwrap_or(0)
+    }
+
+    /// Table and event of a source number.
+    fn place(&self, source: usize) -> (&Table<'_>, usize) {
         let table = self.base.partition_point(|&base| base <= source).saturating_sub(1);
-        self.tables[table].group.get(source - self.base[table]).copied().unwrap_or(NO_GROUP)
+        (&self.tables[table], source - self.base[table])
     }
 }
 
@@ -34,7 +45,9 @@ pub(super) fn narrow(group: i64) -> i32 {
 pub(super) struct Target<'a> {
     pub pieces: &'a [Piece],
     pub begin: &'a mut [i64],
-    pub duration: &'a mut [i64],
+    /// Durations as `lengths::narrow` gives them.
+    pub low: &'a mut [u32],
+    pub high: &'a mut [u8],
     pub name: &'a mut [u32],
     pub source: &'a mut [u32],
     pub group: &'a mut [i32],
@@ -94,7 +107,7 @@ pub(super) fn fill_track(inputs: &Inputs, target: Target) -> Vec<u32> {
     for i in 0..count {
         let (to, (t, e)) = (put(i), at(i));
         target.begin[to] = begin[i];
-        target.duration[to] = duration[i];
+        (target.low[to], target.high[to]) = lengths::narrow(duration[i]);
         target.source[to] = (inputs.base[t] + e) as u32;
         target.name[to] = inputs.name(t, e);
         if let Some(group) = target.group.get_mut(to) {
@@ -108,7 +121,9 @@ pub(super) fn fill_track(inputs: &Inputs, target: Target) -> Vec<u32> {
 pub(super) fn copy_run(inputs: &Inputs, piece: Piece, target: Target) {
     let (table, range) = (&inputs.tables[piece.table], piece.first..piece.last);
     target.begin.copy_from_slice(&table.begin[range.clone()]);
-    target.duration.copy_from_slice(&table.duration[range.clone()]);
+    for ((low, high), &duration) in target.low.iter_mut().zip(target.high).zip(&table.duration[range.clone()]) {
+        (*low, *high) = lengths::narrow(duration);
+    }
     let base = inputs.base[piece.table];
     for ((source, name), event) in target.source.iter_mut().zip(target.name).zip(range.clone()) {
         *source = (base + event) as u32;
