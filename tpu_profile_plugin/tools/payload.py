@@ -42,7 +42,7 @@ class Raw:
     encoding: Literal["", "gzip"] = ""
     memory: bool = True
 
-    def bytes(self) -> bytes:
+    def whole(self) -> bytes:
         """The body in one piece."""
         return self.body if isinstance(self.body, bytes) else b"".join(self.body)
 

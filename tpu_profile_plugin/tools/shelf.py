@@ -116,15 +116,15 @@ class Shelf:
     def relieve(self, identity: Hashable, *keys: Hashable, least: int | None = None) -> None:
         """Drops the columns of a file, and values that hold on to them, when they alone take much of the room.
 
-        That is `least` bytes, or a quarter of what may be kept.
+        That is `least` bytes, or a quarter of what may be kept if that is less.
 
         They are made again for whoever needs them; the other values of the file stay.
         """
         with self._lock:
             entry = self._entries.get(identity)
             space = entry.values.get(_SPACE) if entry is not None else None
-            most = self._limit // _LARGE_SHARE
-            if entry is None or space is None or entry.sizes[_SPACE] < min(most, most if least is None else least):
+            large = self._limit // _LARGE_SHARE if least is None else min(least, self._limit // _LARGE_SHARE)
+            if entry is None or space is None or entry.sizes[_SPACE] < large:
                 return
             space.forget()
             for key in keys:

@@ -80,7 +80,7 @@ def _streaming(inputs: Inputs) -> Raw:
     hosts = _hosts(inputs)
     traces = [trace for _, trace in hosts]
     for trace in traces:
-        trace.native.asked()
+        trace.native.asked()  # whoever prepares in the background makes room on the processor
     full, fixed = whole(traces), _fixed_head(inputs, hosts)
     _relieve(inputs)
     if inputs.text("event_name"):

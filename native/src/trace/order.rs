@@ -4,7 +4,6 @@
 //! on its own while it is in the cache.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use super::Trace;
 use super::lengths::{narrow, widen};
@@ -12,6 +11,7 @@ use super::slice::Work;
 use super::sparse::Sparse;
 use crate::memory::zeros;
 use crate::parallel;
+use crate::rows::Seeded;
 
 /// Events per slice, about.
 const SLICE: usize = 1 << 14;
@@ -141,7 +141,7 @@ pub fn order(trace: &Trace, threads: usize) -> Order {
 
 fn finish(trace: &Trace, mut order: Order) -> Order {
     if !trace.flow.is_empty() {
-        let mut keys: HashMap<u64, u32, BuildHasherDefault<Mix>> = HashMap::default();
+        let mut keys: HashMap<u64, u32, Seeded> = HashMap::default();
         keys.reserve(trace.flow.values().len() / 2);
         let flows = order.kind.iter().enumerate().filter(|(_, kind)| matches!(kind, Kind::Flow | Kind::Async));
         order.flow_place = flows.map(|(k, _)| k as u32).collect();
@@ -310,27 +310,6 @@ fn tie(trace: &Trace, event: u32, track: u32) -> (std::cmp::Reverse<i64>, u32, b
 fn before(trace: &Trace, a: (u32, u32), b: (u32, u32)) -> std::cmp::Ordering {
     let length = |(event, _): (u32, u32)| trace.duration(event as usize);
     length(b).cmp(&length(a)).then_with(|| tie(trace, a.0, a.1).cmp(&tie(trace, b.0, b.1)))
-}
-
-/// Spreads flow ids, which are well mixed already.
-#[derive(Default)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        let mixed = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::huffman::LONGEST;
 use super::order::{FLOW_IN, FLOW_OUT, Flow};
 use super::pieces::Pieces;
 use super::select::Run;
+use crate::rows::Seeded;
 
 /// Names of the flow categories; generic and legacy flows have none.
 const CATEGORIES: [&str; 18] = [
@@ -150,8 +151,8 @@ pub struct Script {
     pub words: Words,
     pub ends: Vec<End>,
     pid_offset: u32,
-    /// Ends by form, place and name.
-    slots: Vec<Slot>,
+    /// Ends by place and name, and form; seeded, so that a crafted profile cannot make them collide.
+    known: HashMap<(u64, u64), u32, Seeded>,
     /// By number of a form.
     forms: Vec<u32>,
     /// By track: what stands between form and name, with and without the thread.
@@ -167,28 +168,6 @@ const UNUSED: u32 = u32::MAX;
 
 /// No piece.
 pub const NONE: u32 = u32::MAX;
-
-/// A place of a hash table.
-#[derive(Clone, Copy)]
-struct Slot {
-    form: u32,
-    place: u32,
-    name: u32,
-    end: u32,
-}
-
-const FREE: Slot = Slot { form: 0, place: 0, name: 0, end: NONE };
-
-impl Slot {
-    /// Where to look for it first.
-    #[inline(always)]
-    fn home(&self, slots: usize) -> usize {
-        let mixed = self.name.wrapping_mul(0x9e37_79b1)
-            ^ self.form.wrapping_mul(0x85eb_ca6b)
-            ^ self.place.wrapping_mul(0xc2b2_ae35);
-        (mixed ^ mixed >> 15) as usize & (slots - 1)
-    }
-}
 
 impl Script {
     pub fn new(trace: &Trace, pid_offset: u32) -> Self {
@@ -206,7 +185,7 @@ impl Script {
             words,
             ends: Vec::new(),
             pid_offset,
-            slots: vec![FREE; 1 << 10],
+            known: HashMap::default(),
             forms: vec![UNUSED; FLOWS * ENDS],
             tracks: vec![UNUSED; trace.tracks.len()],
             processes: vec![UNUSED; trace.tracks.len()],
@@ -218,46 +197,24 @@ impl Script {
     /// What follows the numbers of an event on the place `place` (see `place`).
     #[inline(always)]
     pub fn end(&mut self, trace: &Trace, place: u32, name: u32, form: &Form) -> u32 {
-        let wanted = Slot { form: form.number() as u32, place, name, end: NONE };
-        let mut at = wanted.home(self.slots.len());
-        loop {
-            let slot = self.slots[at];
-            if slot.end == NONE {
-                return self.add_end(trace, at, wanted, form);
-            }
-            if (slot.form, slot.place, slot.name) == (wanted.form, place, name) {
-                return slot.end;
-            }
-            at = (at + 1) & (self.slots.len() - 1);
+        let key = (u64::from(place) << 32 | u64::from(name), form.number() as u64);
+        match self.known.get(&key) {
+            Some(&end) => end,
+            None => self.add_end(trace, key, place, name, form),
         }
     }
 
     #[cold]
-    fn add_end(&mut self, trace: &Trace, at: usize, slot: Slot, form: &Form) -> u32 {
-        let parts = [self.form(form), slot.place, self.name(trace, slot.name)];
+    fn add_end(&mut self, trace: &Trace, key: (u64, u64), place: u32, name: u32, form: &Form) -> u32 {
+        let parts = [self.form(form), place, self.name(trace, name)];
         let texts = parts.map(|part| self.pieces.text(part).to_vec());
         let starts = [texts[0].len() as u32, (texts[0].len() + texts[1].len()) as u32];
         let text = texts.concat();
         let piece = if text.len() <= LONGEST { self.pieces.add(&text) } else { NONE };
         let end = self.ends.len() as u32;
         self.ends.push(End { parts, starts, piece });
-        self.slots[at] = Slot { end, ..slot };
-        if 2 * self.ends.len() > self.slots.len() {
-            self.rehash();
-        }
+        self.known.insert(key, end);
         end
-    }
-
-    fn rehash(&mut self) {
-        let size = 2 * self.slots.len();
-        let old = std::mem::replace(&mut self.slots, vec![FREE; size]);
-        for slot in old.into_iter().filter(|slot| slot.end != NONE) {
-            let mut at = slot.home(size);
-            while self.slots[at].end != NONE {
-                at = (at + 1) & (size - 1);
-            }
-            self.slots[at] = slot;
-        }
     }
 
     fn form(&mut self, form: &Form) -> u32 {
