@@ -13,6 +13,9 @@ use crate::trace::delivery::{self, Delivery, Failed};
 use crate::trace::pack::{self, Source, Taker, Wanted};
 use crate::trace::select::Query;
 
+/// Bytes that are handed out together, about: the next are put together while these are on their way.
+const AT_ONCE: usize = 1 << 18;
+
 /// Events that were chosen, or (begin, end, resolution, asynchronous) of a window as `Trace.select` takes them.
 #[derive(FromPyObject)]
 enum Choice {
@@ -77,7 +80,7 @@ impl TraceJson {
 
     /// Bytes from part `at` on that are there, and the part to go on with; waits for at least one. Empty at the end.
     fn read<'py>(&self, py: Python<'py>, at: usize) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        let parts = py.detach(|| self.delivery.read(at)).map_err(failed)?;
+        let parts = py.detach(|| self.delivery.read(at, AT_ONCE)).map_err(failed)?;
         let next = at + parts.len();
         Ok((self.bytes(py, parts)?, next))
     }

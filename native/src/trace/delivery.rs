@@ -73,12 +73,17 @@ impl Delivery {
         Delivery { shared }
     }
 
-    /// The parts from `at` on that are there, at least one; waits for it. None at the end.
-    pub fn read(&self, at: usize) -> Result<Vec<Arc<Packed>>, Failed> {
+    /// The parts from `at` on that are there, at least one and about `most` bytes; waits for it. None at the end.
+    pub fn read(&self, at: usize, most: usize) -> Result<Vec<Arc<Packed>>, Failed> {
         let mut state = self.shared.lock();
         loop {
-            let ready = state.parts.iter().skip(at).map_while(Option::as_ref);
-            let ready: Vec<_> = ready.map(|(_, part)| Arc::clone(part)).collect();
+            let mut left = Some(most);
+            let ready = state.parts.iter().skip(at).map_while(|part| {
+                let (_, part) = part.as_ref()?;
+                left = left?.checked_sub(part.size());
+                Some(Arc::clone(part))
+            });
+            let ready: Vec<_> = ready.collect();
             match state.ended {
                 Some(false) => return Err(Failed),
                 None if ready.is_empty() => state = self.shared.wait(state),
@@ -240,12 +245,12 @@ mod tests {
             taker.take(0, 12, Arc::new(part(b"first", None)));
         };
         let delivery = Delivery::start(false, vec![part(b"[", None)], work, |count| format!("{count}]").into_bytes());
-        let head = delivery.read(0).unwrap();
+        let head = delivery.read(0, usize::MAX).unwrap();
         assert_eq!(head.len(), 2, "the first part of the events is missing, so nothing behind it is given");
         go.send(()).unwrap();
         let mut all = head;
         loop {
-            let more = delivery.read(all.len()).unwrap();
+            let more = delivery.read(all.len(), usize::MAX).unwrap();
             if more.is_empty() {
                 break;
             }
@@ -253,9 +258,9 @@ mod tests {
         }
         let file = stored(&["[", "first", "second", "42]"]);
         assert_eq!(bytes(all), file);
-        assert_eq!(bytes(delivery.read(0).unwrap()), file, "once more");
+        assert_eq!(bytes(delivery.read(0, usize::MAX).unwrap()), file, "once more");
         assert_eq!(bytes(delivery.take().unwrap()), file);
-        assert_eq!(delivery.read(0).err(), Some(Failed));
+        assert_eq!(delivery.read(0, usize::MAX).err(), Some(Failed));
     }
 
     #[test]
@@ -274,7 +279,7 @@ mod tests {
         let work = |_: &dyn Taker| std::panic::resume_unwind(Box::new("no message"));
         let delivery = Delivery::start(false, Vec::new(), work, |_| Vec::new());
         assert!(delivery.take().is_err());
-        assert!(delivery.read(1).is_err());
+        assert!(delivery.read(1, usize::MAX).is_err());
     }
 
     #[test]

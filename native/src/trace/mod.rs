@@ -17,6 +17,7 @@ pub mod levels;
 pub mod lod;
 pub mod order;
 pub mod pack;
+pub mod passage;
 pub mod payload;
 pub mod pieces;
 pub mod recent;
@@ -30,6 +31,7 @@ pub mod stream;
 pub mod text;
 mod track;
 pub mod typed;
+pub mod visibility;
 
 use std::sync::OnceLock;
 

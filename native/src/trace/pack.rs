@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::Trace;
 use super::deflate::{self, Packed, Packer};
 use super::json::{Chosen, emit};
+use super::order::Order;
+use super::passage::{Blocks, Entry, Passage};
 use super::script::Lent;
 use super::select::{self, Query, Run, Selection};
 use crate::parallel;
@@ -31,8 +33,8 @@ pub enum Wanted<'a> {
 
 enum Job<'a> {
     Runs(Vec<(Run, &'a [u32])>),
-    /// Places in the order, and whether another window may show the same.
-    Places(Vec<u32>, bool),
+    /// Places in the order, and how a block was passed.
+    Places(Vec<u32>, Option<Passage>),
 }
 
 /// Who gets the parts of a stream.
@@ -53,30 +55,20 @@ pub trait Taker: Sync {
 pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
     let produce = |put: &mut dyn FnMut((usize, usize, Job<'a>))| {
         let mut index = 0;
-        let mut put = |host, job| {
-            if !taker.gone() {
-                put((index, host, job));
-                index += 1;
-            }
-        };
         for (host, source) in sources.iter().enumerate() {
             source.trace.ahead.asked();
+            let mut line = Line { host, source, put, taker, index };
             match &source.wanted {
-                Wanted::These(selection) => shares(selection, &mut |runs| put(host, Job::Runs(runs))),
-                Wanted::Window(query) => {
-                    let (begin, end) = source.trace.span;
-                    let closer = query.begin > begin || query.end < end;
-                    select::places(source.trace, query, BLOCK, &mut |places| {
-                        put(host, Job::Places(places, closer));
-                        !taker.gone()
-                    });
-                }
+                Wanted::These(selection) => shares(selection, &mut |runs| line.hand_on(Job::Runs(runs))),
+                Wanted::Window(query) => select::places(source.trace, query, BLOCK, &mut line),
             }
+            index = line.index;
         }
     };
     let scripts = || sources.iter().map(|_| None).collect::<Vec<Option<Lent<'a>>>>();
     let work = |scripts: &mut Vec<Option<Lent<'a>>>, (index, host, job): (usize, usize, Job<'a>)| {
-        let (trace, pid_offset) = (sources[host].trace, sources[host].pid_offset);
+        let source = &sources[host];
+        let (trace, pid_offset) = (source.trace, source.pid_offset);
         let order = trace.order(threads);
         let mut write = |runs: &[(Run, &[u32])]| {
             let lent = scripts[host].get_or_insert_with(|| trace.scripts.lend(trace, pid_offset));
@@ -86,17 +78,17 @@ pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
         };
         match job {
             Job::Runs(runs) => taker.take(index, runs.iter().map(|(_, events)| events.len()).sum(), write(&runs)),
-            Job::Places(places, closer) => {
-                let known = if closer { trace.recent.get(pid_offset, &places) } else { None };
+            Job::Places(places, passage) => {
                 let count = places.len();
-                let part = known.unwrap_or_else(|| {
-                    let part = write(&select::by_track(trace, order, &places).chunks(usize::MAX));
-                    if closer {
-                        taker.wrote();
-                        trace.recent.put(pid_offset, places, &part);
-                    }
-                    part
-                });
+                let mut write_places = |places: &[u32]| {
+                    taker.wrote();
+                    write(&select::by_track(trace, order, places).chunks(usize::MAX))
+                };
+                let part = if source.is_closer() {
+                    trace.recent.get_or_put(pid_offset, places, passage, write_places)
+                } else {
+                    write_places(&places)
+                };
                 taker.take(index, count, part);
             }
         }
@@ -104,24 +96,84 @@ pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
     parallel::pipe(threads, produce, scripts, work);
 }
 
+impl Source<'_> {
+    /// Whether this is a part of the trace, so that another one may show the same.
+    fn is_closer(&self) -> bool {
+        let (begin, end) = self.trace.span;
+        matches!(self.wanted, Wanted::Window(query) if query.begin > begin || query.end < end)
+    }
+}
+
+/// Hands the jobs of one host to those who write.
+struct Line<'l, 'a> {
+    host: usize,
+    source: &'a Source<'a>,
+    put: &'l mut dyn FnMut((usize, usize, Job<'a>)),
+    taker: &'l dyn Taker,
+    /// Number of the next part.
+    index: usize,
+}
+
+impl<'a> Line<'_, 'a> {
+    fn hand_on(&mut self, job: Job<'a>) {
+        if !self.taker.gone() {
+            (self.put)((self.index, self.host, job));
+            self.index += 1;
+        }
+    }
+}
+
+impl Blocks for Line<'_, '_> {
+    fn put(&mut self, places: Vec<u32>, passage: Option<Passage>) -> bool {
+        self.hand_on(Job::Places(places, passage));
+        !self.taker.gone()
+    }
+
+    fn again(&mut self, entry: &Entry) -> Option<Arc<Passage>> {
+        let known = self.source.trace.recent.again(self.source.pid_offset, entry)?;
+        self.taker.take(self.index, known.count, known.part);
+        self.index += 1;
+        Some(known.passage)
+    }
+}
+
 /// Prepares parts for windows like this one, at most `most` bytes, until somebody asks for one.
 pub fn prepare(trace: &Trace, query: &Query, pid_offset: u32, most: usize) {
     trace.ahead.prepare(|go_on| {
-        let mut lent = trace.scripts.lend(trace, pid_offset);
-        let (order, mut size) = (trace.order(query.threads), 0);
-        select::places(trace, query, BLOCK, &mut |places| {
-            if trace.recent.get(pid_offset, &places).is_none() {
-                let runs = select::by_track(trace, order, &places);
-                let mut packer = Packer::new();
-                let chosen = Chosen { trace, order, runs: &runs.chunks(usize::MAX) };
-                emit(lent.script(), &chosen, &mut packer);
-                let part = Arc::new(packer.finish());
-                size += part.size();
-                trace.recent.put(pid_offset, places, &part);
-            }
-            size < most && go_on()
-        });
+        let (lent, order) = (trace.scripts.lend(trace, pid_offset), trace.order(query.threads));
+        let mut beside = Beside { trace, order, pid_offset, lent, left: most, go_on };
+        select::places(trace, query, BLOCK, &mut beside);
     });
+}
+
+/// Writes the parts that nobody has asked for yet.
+struct Beside<'b> {
+    trace: &'b Trace,
+    order: &'b Order,
+    pid_offset: u32,
+    lent: Lent<'b>,
+    /// Bytes that may still be written.
+    left: usize,
+    go_on: &'b dyn Fn() -> bool,
+}
+
+impl Blocks for Beside<'_> {
+    fn put(&mut self, places: Vec<u32>, passage: Option<Passage>) -> bool {
+        let (trace, order) = (self.trace, self.order);
+        self.trace.recent.get_or_put(self.pid_offset, places, passage, |places| {
+            let runs = select::by_track(trace, order, places);
+            let mut packer = Packer::new();
+            emit(self.lent.script(), &Chosen { trace, order, runs: &runs.chunks(usize::MAX) }, &mut packer);
+            let part = Arc::new(packer.finish());
+            self.left = self.left.saturating_sub(part.size());
+            part
+        });
+        self.left > 0 && (self.go_on)()
+    }
+
+    fn again(&mut self, entry: &Entry) -> Option<Arc<Passage>> {
+        self.trace.recent.again(self.pid_offset, entry).map(|known| known.passage)
+    }
 }
 
 /// The runs of a selection in shares.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::Trace;
-use super::levels::{LEVELS, Seen, Visibility, resolution};
 use super::order::{BLOCK, Kind, Order};
+use super::passage::{Blocks, Kept, blocks, visible};
 use crate::fast;
 
 /// What is asked for.
@@ -50,20 +50,17 @@ impl Selection {
 /// The events of a window.
 pub fn select(trace: &Trace, query: &Query) -> Selection {
     let mut kept = Vec::new();
-    places(trace, query, u32::MAX, &mut |mut part| {
-        kept.append(&mut part);
-        true
-    });
+    places(trace, query, u32::MAX, &mut kept);
     by_track(trace, trace.order(query.threads), &kept)
 }
 
 /// Places in the order of the events of a window, by time, block after block; asynchronous events come last.
 ///
-/// Blocks are the same for all windows: they end at multiples of `block`. `put` says whether to go on.
-pub fn places(trace: &Trace, query: &Query, block: u32, put: &mut dyn FnMut(Vec<u32>) -> bool) {
+/// Blocks are the same for all windows: they end at multiples of `block`.
+pub fn places(trace: &Trace, query: &Query, block: u32, taker: &mut dyn Blocks) {
     let order = trace.order(query.threads);
     let (before, during) = candidates(trace, order, query);
-    let mut kept = Kept { places: Vec::new(), put };
+    let mut kept = Kept::new(taker);
     let all = before.iter().copied().chain(during.clone());
     if query.resolution <= 0 {
         let shown = |&k: &u32| {
@@ -73,46 +70,19 @@ pub fn places(trace: &Trace, query: &Query, block: u32, put: &mut dyn FnMut(Vec<
         kept.add(before.iter().copied().filter(shown));
         for range in blocks(during, block) {
             kept.add(range.filter(shown));
-            if !kept.hand_on() {
+            if !kept.hand_on(None) {
                 return;
             }
         }
     } else {
-        if !fast::run(|| visible(trace, order, query, &before, blocks(during, block), &mut kept)) {
+        if !fast::run(|| visible(trace, order, query, &before, (during, block), &mut kept)) {
             return;
         }
     }
     if query.asynchronous {
         kept.add(all.filter(|&k| order.kind[k as usize] == Kind::Async && order.end(trace, k as usize) >= query.begin));
     }
-    kept.hand_on();
-}
-
-/// A range cut at the multiples of `size`.
-fn blocks(range: Range<u32>, size: u32) -> impl Iterator<Item = Range<u32>> {
-    let (first, last) = (range.start, range.end);
-    let end = move |first: u32| (first / size + 1).saturating_mul(size).min(last);
-    std::iter::successors(Some(first), move |&first| Some(end(first)))
-        .take_while(move |&first| first < last)
-        .map(move |first| first..end(first))
-}
-
-/// Places that were chosen and not handed on yet.
-struct Kept<'a> {
-    places: Vec<u32>,
-    put: &'a mut dyn FnMut(Vec<u32>) -> bool,
-}
-
-impl Kept<'_> {
-    fn add(&mut self, places: impl Iterator<Item = u32>) {
-        self.places.extend(places);
-    }
-
-    /// Whether to go on.
-    fn hand_on(&mut self) -> bool {
-        let room = Vec::with_capacity(self.places.len());
-        self.places.is_empty() || (self.put)(std::mem::replace(&mut self.places, room))
-    }
+    kept.hand_on(None);
 }
 
 /// Events of the whole trace whose name is marked (one flag per name id); nothing is left out.
@@ -150,62 +120,6 @@ fn candidates(trace: &Trace, order: &Order, query: &Query) -> (Vec<u32>, Range<u
         }
     }
     (before, first as u32..last as u32)
-}
-
-/// Places that are looked at together.
-const STEP: usize = 1024;
-
-/// Applies the visibility rule to the events of the levels that count; whether to go on.
-#[inline(always)]
-fn visible(
-    trace: &Trace,
-    order: &Order,
-    query: &Query,
-    before: &[u32],
-    during: impl Iterator<Item = Range<u32>>,
-    kept: &mut Kept,
-) -> bool {
-    let deepest = (0..LEVELS).find(|&l| resolution(l) <= query.resolution).unwrap_or(LEVELS - 1);
-    let levels = trace.levels.up_to(trace, order, deepest);
-    let level = levels.level.as_slice();
-    let deepest = if deepest == LEVELS - 1 { u8::MAX } else { deepest };
-    let mut state = Visibility::new(query.resolution, trace.tracks.len(), order.flow_count);
-    let mut found: Vec<u32> = before.iter().copied().filter(|&k| level[k as usize] <= deepest).collect();
-    let mut steps = during.flat_map(|block| {
-        block
-            .clone()
-            .step_by(STEP)
-            .map(move |first| (first..block.end.min(first.saturating_add(STEP as u32)), block.end))
-    });
-    let mut block_ends = false;
-    loop {
-        kept.places.reserve(found.len());
-        for &k in &found {
-            let place = k as usize;
-            let flow = match order.kind[place] {
-                Kind::Plain => None,
-                Kind::Flow => order.flow.index(place).map(|i| &order.flow.values()[i]),
-                _ => continue,
-            };
-            let (begin, end) = (order.begin[place], order.end(trace, place));
-            if end >= query.begin && state.test(Seen { track: order.track[place] as usize, begin, end, flow }) {
-                kept.places.push(k);
-            }
-        }
-        if block_ends && !kept.hand_on() {
-            return false;
-        }
-        let Some((range, end)) = steps.next() else { return true };
-        // Which are deep enough cannot be foreseen, so they are collected without a branch.
-        found.resize(STEP, 0);
-        let mut count = 0;
-        for (k, &own) in range.clone().zip(&level[range.start as usize..range.end as usize]) {
-            found[count] = k;
-            count += usize::from(own <= deepest);
-        }
-        found.truncate(count);
-        block_ends = range.end == end;
-    }
 }
 
 /// Groups places by track, keeping their order in time.
