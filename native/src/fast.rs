@@ -1,10 +1,15 @@
 //! Runs hot loops as they were compiled for processors of the last ten years, where there is one.
 
+/// A loop; `work` must be `#[inline(always)]`, like all that is to be compiled for the processor.
+pub trait Work {
+    type Result;
+
+    fn work(self) -> Self::Result;
+}
+
 /// Does `work` with AVX2, bit manipulation and counting instructions if the processor has them.
-///
-/// Only what is inlined into `work` is compiled for them.
 #[inline(always)]
-pub fn run<R>(work: impl FnOnce() -> R) -> R {
+pub fn run<W: Work>(work: W) -> W::Result {
     #[cfg(target_arch = "x86_64")]
     {
         use std::is_x86_feature_detected as has;
@@ -14,7 +19,7 @@ pub fn run<R>(work: impl FnOnce() -> R) -> R {
             return unsafe { with_features(work) };
         }
     }
-    work()
+    work.work()
 }
 
 /// # Safety
@@ -22,16 +27,25 @@ pub fn run<R>(work: impl FnOnce() -> R) -> R {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 #[allow(unsafe_code)]
-unsafe fn with_features<R>(work: impl FnOnce() -> R) -> R {
-    work()
+unsafe fn with_features<W: Work>(work: W) -> W::Result {
+    work.work()
 }
 
 #[cfg(test)]
 mod tests {
+    struct Twice(u32);
+
+    impl super::Work for Twice {
+        type Result = u32;
+
+        #[inline(always)]
+        fn work(self) -> u32 {
+            2 * self.0
+        }
+    }
+
     #[test]
-    fn work_is_done_once() {
-        let mut times = 0;
-        assert_eq!(super::run(|| std::mem::replace(&mut times, 1)), 0);
-        assert_eq!(times, 1);
+    fn work_is_done() {
+        assert_eq!(super::run(Twice(21)), 42);
     }
 }

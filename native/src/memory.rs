@@ -8,6 +8,7 @@ const WORTH_ASKING: usize = 4 << 20;
 pub trait Integer: Copy + Default {}
 
 impl Integer for u8 {}
+impl Integer for u16 {}
 impl Integer for u32 {}
 impl Integer for u64 {}
 impl Integer for i32 {}

@@ -162,13 +162,14 @@ def packed_events(wanted: Sequence[Chosen | Asked], head: Sequence[Text], tail: 
 class Coming:
     """The same file while it is being written in the background.
 
-    When it is read to its end, windows beside this one are prepared while nobody asks for anything.
+    When it was read to its end and is closed, windows beside this one are prepared while nobody asks for anything.
     """
 
     def __init__(self, wanted: Sequence[Asked], head: Sequence[Text], tail: tuple[bytes, bytes]) -> None:
         """Starts to write."""
         self._wanted = wanted
         self._json = _native.TraceJson(_parts(wanted), head, tail, THREADS, False)
+        self._size: int | None = None
 
     def __iter__(self) -> Iterator[bytes]:
         """The bytes as they come; may be asked for several times."""
@@ -178,8 +179,12 @@ class Coming:
             yield data
             size += len(data)
             data, at = self._json.read(at)
-        if self._json.written() > _AT_THE_EDGES * len(self._wanted):
-            prepare_beside(self._wanted, size)
+        self._size = size
+
+    def close(self) -> None:
+        """Nobody reads on."""
+        if self._size is not None and self._json.written() > _AT_THE_EDGES * len(self._wanted):
+            prepare_beside(self._wanted, self._size)
 
 
 def _parts(

@@ -8,7 +8,7 @@ import hashlib
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -173,7 +173,7 @@ def send(answer: Answer, request: Request, start_response: StartResponse, policy
     coming = body.coming()
     if accepted and coming is not None and request.method == "GET" and _takes_chunks(request):
         start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", [*headers, ("Content-Encoding", "gzip")])
-        return coming
+        return _Chunks(coming, _connection(request))
     packed = body.packed() if accepted else None
     if packed is not None:
         headers.append(("Content-Encoding", "gzip"))
@@ -183,12 +183,43 @@ def send(answer: Answer, request: Request, start_response: StartResponse, policy
     return [] if request.method == "HEAD" else [payload]
 
 
+class _Chunks:
+    """Parts on their way: each leaves together with what the server writes around it."""
+
+    def __init__(self, parts: Iterable[bytes], connection: socket.socket | None) -> None:
+        self._parts = parts
+        self._connection = connection
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._parts:
+            self._hold(True)
+            yield part
+            self._hold(False)
+
+    def close(self) -> None:
+        """The server is done with the request, so what was put off until then may begin."""
+        if callable(close := getattr(self._parts, "close", None)):
+            close()
+
+    def _hold(self, on: bool) -> None:
+        """Keeps small pieces back until there is a full packet, or lets them go; only Linux can."""
+        option = getattr(socket, "TCP_CORK", None)
+        if self._connection is not None and option is not None:
+            with contextlib.suppress(OSError):
+                self._connection.setsockopt(socket.IPPROTO_TCP, option, on)
+
+
 def _send_at_once(request: Request) -> None:
-    """Lets the end of a body go without waiting until its beginning has arrived, where the server shows its socket."""
-    connection = request.environ.get("werkzeug.socket")
-    if isinstance(connection, socket.socket):
+    """Lets the end of a body go without waiting until its beginning has arrived."""
+    if (connection := _connection(request)) is not None:
         with contextlib.suppress(OSError):  # it may be gone, or not be TCP
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _connection(request: Request) -> socket.socket | None:
+    """The socket of a request, where the server shows it."""
+    connection = request.environ.get("werkzeug.socket")
+    return connection if isinstance(connection, socket.socket) else None
 
 
 def _takes_chunks(request: Request) -> bool:

@@ -5,9 +5,10 @@ use super::order::{Kind, Order};
 use super::pieces::{Pieces, Writer};
 use super::script::{End, Form, NONE, Phase, Script, is_quoted};
 use super::select::Run;
+use super::styles::NO_STYLE;
 use super::text::Sink;
 use super::{NO_GROUP, Trace};
-use crate::fast;
+use crate::fast::{self, Work};
 
 /// What is written between two names.
 pub struct Facts {
@@ -18,6 +19,13 @@ pub struct Facts {
     id: Option<u64>,
     group: i64,
     end: u32,
+}
+
+/// What is known of all events of a run: all that follows their numbers, or the place alone.
+#[derive(Clone, Copy)]
+enum Manner {
+    Style(u32),
+    Place(u32),
 }
 
 /// Events fetched at once.
@@ -32,7 +40,22 @@ pub struct Chosen<'a> {
 
 /// Writes events, each behind a comma.
 pub fn emit(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
-    fast::run(|| write(script, chosen, out));
+    fast::run(Emission { script, chosen, out });
+}
+
+struct Emission<'a, 'b, E> {
+    script: &'a mut Script,
+    chosen: &'a Chosen<'b>,
+    out: &'a mut E,
+}
+
+impl<E: Events> Work for Emission<'_, '_, E> {
+    type Result = ();
+
+    #[inline(always)]
+    fn work(self) {
+        write(self.script, self.chosen, self.out);
+    }
 }
 
 /// What follows an event's numbers is held back: with the next one's time it is a chain that was written before.
@@ -42,17 +65,29 @@ fn write(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
     let mut batch = Vec::with_capacity(2 * BATCH);
     let mut fetched = Fetched::default();
     for (run, places) in chosen.runs {
-        let text = script.place(chosen.trace, run);
+        let manner = match chosen.trace.styles() {
+            Some(styles) if run.style != NO_STYLE => Manner::Style(script.styled(chosen.trace, styles, run.style)),
+            _ => Manner::Place(script.place(chosen.trace, run.track, run.asynchronous)),
+        };
         for places in places.chunks(BATCH) {
-            fetched.fetch(chosen, places);
             batch.clear();
-            let mut put = |i: usize, phase| batch.push(Facts::new(script, chosen, text, places[i], &fetched, i, phase));
-            for i in 0..places.len() {
-                if run.asynchronous {
-                    put(i, Phase::Begin);
-                    put(i, Phase::End);
-                } else {
-                    put(i, Phase::Whole);
+            match manner {
+                Manner::Style(end) => {
+                    let style = &script.ends[end as usize];
+                    batch.extend(places.iter().map(|&place| Facts::styled(chosen, style, end, place as usize)));
+                }
+                Manner::Place(text) => {
+                    fetched.fetch(chosen, places);
+                    let mut put =
+                        |i: usize, phase| batch.push(Facts::new(script, chosen, text, places[i], &fetched, i, phase));
+                    for i in 0..places.len() {
+                        if run.asynchronous {
+                            put(i, Phase::Begin);
+                            put(i, Phase::End);
+                        } else {
+                            put(i, Phase::Whole);
+                        }
+                    }
                 }
             }
             out.prepare(&script.pieces);
@@ -137,6 +172,15 @@ impl Facts {
         };
         let end = script.end(trace, text, fetched.name[i], &form);
         Facts { time, duration, id: flow.map(|flow| flow.id), group, end }
+    }
+
+    /// The same of an event with a known end.
+    #[inline(always)]
+    fn styled(chosen: &Chosen, style: &End, end: u32, place: usize) -> Self {
+        let (trace, order) = (chosen.trace, chosen.order);
+        let id = if style.has_flow { order.flow.get(place).map(|flow| flow.id) } else { None };
+        let group = if style.has_group { trace.group_of(order.event[place] as usize) } else { NO_GROUP };
+        Facts { time: order.begin[place], duration: order.length(trace, place).max(1), id, group, end }
     }
 }
 

@@ -28,6 +28,7 @@ pub mod select;
 pub mod slice;
 pub mod sparse;
 pub mod stream;
+pub mod styles;
 pub mod text;
 mod track;
 pub mod typed;
@@ -41,6 +42,7 @@ use order::Order;
 use recent::{Ahead, Recent};
 use script::Scripts;
 use sparse::Sparse;
+use styles::Styles;
 
 /// Name id of events that are not shown.
 pub const HIDDEN: u32 = u32::MAX;
@@ -91,6 +93,7 @@ pub struct Trace {
     pub span: (i64, i64),
     order: OnceLock<Order>,
     levels: Growing,
+    styles: OnceLock<Option<Styles>>,
     recent: Recent,
     pub ahead: Ahead,
     scripts: Scripts,
@@ -179,9 +182,22 @@ impl Trace {
         self.order.get_or_init(|| order::order(self, threads))
     }
 
-    /// Computes the order and every level.
+    /// Computes the order, every level and the styles.
     pub fn settle(&self, threads: usize) {
-        self.levels.settle(self, self.order(threads));
+        let order = self.order(threads);
+        self.levels.settle(self, order);
+        self.styles.get_or_init(|| {
+            let t = std::time::Instant::now();
+            let s = Styles::new(self, order);
+            eprintln!("styles {:?} {:?}", t.elapsed(), s.as_ref().map(|s| s.list.len()));
+            s
+        });
+    }
+
+    /// The styles of the events, if they are computed already and not too many.
+    #[inline]
+    pub fn styles(&self) -> Option<&Styles> {
+        self.styles.get()?.as_ref()
     }
 
     /// The track that holds an event.
@@ -236,7 +252,7 @@ impl Trace {
     /// Bytes held, for the cache that keeps it.
     pub fn bytes(&self) -> usize {
         let order = self.order.get().map_or(0, Order::bytes);
-        let levels = self.levels.bytes();
+        let levels = self.levels.bytes() + self.styles().map_or(0, Styles::bytes);
         self.len() * 16
             + self.lengths.bytes()
             + self.group.len() * 4

@@ -82,7 +82,7 @@ pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
                 let count = places.len();
                 let mut write_places = |places: &[u32]| {
                     taker.wrote();
-                    write(&select::by_track(trace, order, places).chunks(usize::MAX))
+                    write(&select::by_style(trace, order, places).chunks(usize::MAX))
                 };
                 let part = if source.is_closer() {
                     trace.recent.get_or_put(pid_offset, places, passage, write_places)
@@ -161,7 +161,7 @@ impl Blocks for Beside<'_> {
     fn put(&mut self, places: Vec<u32>, passage: Option<Passage>) -> bool {
         let (trace, order) = (self.trace, self.order);
         self.trace.recent.get_or_put(self.pid_offset, places, passage, |places| {
-            let runs = select::by_track(trace, order, places);
+            let runs = select::by_style(trace, order, places);
             let mut packer = Packer::new();
             emit(self.lent.script(), &Chosen { trace, order, runs: &runs.chunks(usize::MAX) }, &mut packer);
             let part = Arc::new(packer.finish());

@@ -9,6 +9,7 @@ use super::levels::{LEVELS, resolution};
 use super::order::{Kind, Order};
 use super::select::Query;
 use super::visibility::{Seen, Span, Standing, Visibility};
+use crate::fast::Work;
 
 /// Places that are looked at together.
 const STEP: usize = 1024;
@@ -97,8 +98,29 @@ impl<'a> Kept<'a> {
 }
 
 /// Applies the visibility rule to the events of the levels that count; whether to go on.
+pub struct Passing<'a, 'b> {
+    pub trace: &'a Trace,
+    pub order: &'a Order,
+    pub query: &'a Query,
+    /// Places of long events that begin before the window.
+    pub before: &'a [u32],
+    /// Those that begin in it, and the size of a block.
+    pub during: (Range<u32>, u32),
+    pub kept: &'a mut Kept<'b>,
+}
+
+impl Work for Passing<'_, '_> {
+    type Result = bool;
+
+    #[inline(always)]
+    fn work(self) -> bool {
+        let Passing { trace, order, query, before, during: (during, size), kept } = self;
+        visible(trace, order, query, before, (during, size), kept)
+    }
+}
+
 #[inline(always)]
-pub fn visible(
+fn visible(
     trace: &Trace,
     order: &Order,
     query: &Query,

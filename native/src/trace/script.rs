@@ -7,7 +7,7 @@ use super::Trace;
 use super::huffman::LONGEST;
 use super::order::{FLOW_IN, FLOW_OUT, Flow};
 use super::pieces::Pieces;
-use super::select::Run;
+use super::styles::{Style, Styles};
 use crate::rows::Seeded;
 
 /// Names of the flow categories; generic and legacy flows have none.
@@ -81,7 +81,7 @@ const ENDS: usize = 9;
 impl Form {
     /// A number below `FLOWS * ENDS * 256`; small for a small serial.
     #[inline(always)]
-    fn number(&self) -> usize {
+    pub fn number(&self) -> usize {
         let (flow, quoted) = match &self.flow {
             None => (0, false),
             Some(flow) => {
@@ -142,6 +142,9 @@ pub struct End {
     pub starts: [u32; 2],
     /// The three in one piece; `NONE` where that is longer than a reference may be.
     pub piece: u32,
+    /// Whether the numbers in front of it are also those of a flow and of a group.
+    pub has_flow: bool,
+    pub has_group: bool,
 }
 
 /// The texts of one host's events, added when they are first needed.
@@ -153,6 +156,8 @@ pub struct Script {
     pid_offset: u32,
     /// Ends by place and name, and form; seeded, so that a crafted profile cannot make them collide.
     known: HashMap<(u64, u64), u32, Seeded>,
+    /// Ends by style.
+    styled: Vec<u32>,
     /// By number of a form.
     forms: Vec<u32>,
     /// By track: what stands between form and name, with and without the thread.
@@ -186,6 +191,7 @@ impl Script {
             ends: Vec::new(),
             pid_offset,
             known: HashMap::default(),
+            styled: Vec::new(),
             forms: vec![UNUSED; FLOWS * ENDS],
             tracks: vec![UNUSED; trace.tracks.len()],
             processes: vec![UNUSED; trace.tracks.len()],
@@ -204,6 +210,25 @@ impl Script {
         }
     }
 
+    /// What follows the numbers of an event of a style.
+    #[inline(always)]
+    pub fn styled(&mut self, trace: &Trace, styles: &Styles, style: u16) -> u32 {
+        match self.styled.get(style as usize) {
+            Some(&end) if end != UNUSED => end,
+            _ => self.add_styled(trace, styles, style),
+        }
+    }
+
+    #[cold]
+    fn add_styled(&mut self, trace: &Trace, styles: &Styles, style: u16) -> u32 {
+        let Style { track, name, form } = styles.list[style as usize];
+        let place = self.place(trace, track, false);
+        let end = self.end(trace, place, name, &form);
+        self.styled.resize(styles.list.len(), UNUSED);
+        self.styled[style as usize] = end;
+        end
+    }
+
     #[cold]
     fn add_end(&mut self, trace: &Trace, key: (u64, u64), place: u32, name: u32, form: &Form) -> u32 {
         let parts = [self.form(form), place, self.name(trace, name)];
@@ -212,7 +237,7 @@ impl Script {
         let text = texts.concat();
         let piece = if text.len() <= LONGEST { self.pieces.add(&text) } else { NONE };
         let end = self.ends.len() as u32;
-        self.ends.push(End { parts, starts, piece });
+        self.ends.push(End { parts, starts, piece, has_flow: form.flow.is_some(), has_group: form.has_group });
         self.known.insert(key, end);
         end
     }
@@ -229,12 +254,12 @@ impl Script {
         self.forms[number]
     }
 
-    /// What stands before the names of a run.
-    pub fn place(&mut self, trace: &Trace, run: &Run) -> u32 {
-        let known = if run.asynchronous { &mut self.processes } else { &mut self.tracks };
-        let known = &mut known[run.track as usize];
+    /// What stands before the names of a track.
+    pub fn place(&mut self, trace: &Trace, track: u32, asynchronous: bool) -> u32 {
+        let known = if asynchronous { &mut self.processes } else { &mut self.tracks };
+        let known = &mut known[track as usize];
         if *known == UNUSED {
-            *known = self.pieces.add(place_text(trace, run, self.pid_offset).as_bytes());
+            *known = self.pieces.add(place_text(trace, track, asynchronous, self.pid_offset).as_bytes());
         }
         *known
     }
@@ -314,10 +339,10 @@ impl Drop for Lent<'_> {
 }
 
 /// Process and thread of a run, up to the name; an asynchronous one has no thread.
-pub fn place_text(trace: &Trace, run: &Run, pid_offset: u32) -> String {
-    let id = trace.tracks[run.track as usize];
+pub fn place_text(trace: &Trace, track: u32, asynchronous: bool, pid_offset: u32) -> String {
+    let id = trace.tracks[track as usize];
     let pid = id.pid.wrapping_add(pid_offset);
-    let thread = if run.asynchronous { String::new() } else { format!("\"tid\":{},", id.tid) };
+    let thread = if asynchronous { String::new() } else { format!("\"tid\":{},", id.tid) };
     format!(",\"pid\":{pid},{thread}\"name\":")
 }
 

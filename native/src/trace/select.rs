@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::Trace;
 use super::order::{BLOCK, Kind, Order};
-use super::passage::{Blocks, Kept, blocks, visible};
+use super::passage::{Blocks, Kept, Passing, blocks};
+use super::styles::NO_STYLE;
 use crate::fast;
 
 /// What is asked for.
@@ -19,7 +20,7 @@ pub struct Query {
     pub threads: usize,
 }
 
-/// Events by track and then time; asynchronous events in front of their process.
+/// Events by track, or track and style, and then time; asynchronous events in front of their process.
 #[derive(Default)]
 pub struct Selection {
     /// Places in the order.
@@ -32,6 +33,8 @@ pub struct Selection {
 pub struct Run {
     pub track: u32,
     pub asynchronous: bool,
+    /// Of all of them; `NO_STYLE` when they differ.
+    pub style: u16,
     pub first: u32,
     pub last: u32,
 }
@@ -75,7 +78,8 @@ pub fn places(trace: &Trace, query: &Query, block: u32, taker: &mut dyn Blocks) 
             }
         }
     } else {
-        if !fast::run(|| visible(trace, order, query, &before, (during, block), &mut kept)) {
+        let during = (during, block);
+        if !fast::run(Passing { trace, order, query, before: &before, during, kept: &mut kept }) {
             return;
         }
     }
@@ -128,28 +132,53 @@ pub fn by_track(trace: &Trace, order: &Order, kept: &[u32]) -> Selection {
     let slot = |&k: &u32| {
         let track = order.track[k as usize] as usize;
         if order.kind[k as usize] == Kind::Async {
-            2 * trace.tracks.partition_point(|t| t.pid < trace.tracks[track].pid)
+            2 * trace.tracks.partition_point(|t| t.pid < trace.tracks[track].pid) as u32
         } else {
-            2 * track + 1
+            2 * track as u32 + 1
         }
     };
-    let slots: Vec<u32> = kept.iter().map(|k| slot(k) as u32).collect();
-    let mut next = vec![0u32; 2 * trace.tracks.len() + 1];
-    for &slot in &slots {
+    let slots: Vec<u32> = kept.iter().map(slot).collect();
+    grouped(kept, &slots, 2 * trace.tracks.len(), |slot, first, last| Run {
+        track: slot / 2,
+        asynchronous: slot % 2 == 0,
+        style: NO_STYLE,
+        first,
+        last,
+    })
+}
+
+/// Groups places by what is written of them besides numbers, where that is known: neighbours that differ in numbers only
+/// are written fastest. Styles are sorted by track; else this is `by_track`.
+pub fn by_style(trace: &Trace, order: &Order, kept: &[u32]) -> Selection {
+    let Some(styles) = trace.styles().filter(|styles| styles.list.len() <= kept.len()) else {
+        return by_track(trace, order, kept);
+    };
+    let slots: Vec<u32> = kept.iter().map(|&k| u32::from(styles.of[k as usize])).collect();
+    if slots.contains(&u32::from(NO_STYLE)) {
+        return by_track(trace, order, kept);
+    }
+    grouped(kept, &slots, styles.list.len(), |slot, first, last| Run {
+        track: styles.list[slot as usize].track,
+        asynchronous: false,
+        style: slot as u16,
+        first,
+        last,
+    })
+}
+
+/// Places by slot, in the order they had; one run for each slot that is not empty.
+fn grouped(kept: &[u32], slots: &[u32], count: usize, run: impl Fn(u32, u32, u32) -> Run) -> Selection {
+    let mut next = vec![0u32; count + 1];
+    for &slot in slots {
         next[slot as usize + 1] += 1;
     }
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
-    let bounds = |(slot, pair): (usize, &[u32])| Run {
-        track: (slot / 2) as u32,
-        asynchronous: slot % 2 == 0,
-        first: pair[0],
-        last: pair[1],
-    };
-    let runs = next.windows(2).enumerate().map(bounds).filter(|run| run.first < run.last).collect();
+    let bounds = next.windows(2).enumerate().filter(|(_, pair)| pair[0] < pair[1]);
+    let runs = bounds.map(|(slot, pair)| run(slot as u32, pair[0], pair[1])).collect();
     let mut places = vec![0; kept.len()];
-    for (&k, &slot) in kept.iter().zip(&slots) {
+    for (&k, &slot) in kept.iter().zip(slots) {
         let at = &mut next[slot as usize];
         places[*at as usize] = k;
         *at += 1;

@@ -21,7 +21,7 @@ pub struct Host<'a> {
 pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
     let (trace, order) = (host.trace, host.trace.order(host.threads));
     let write = |(run, places): (Run, &[u32])| {
-        let stands = place_text(trace, &run, host.pid_offset);
+        let stands = place_text(trace, run.track, run.asynchronous, host.pid_offset);
         let (mut out, mut list) = (Vec::new(), Vec::new());
         for &place in places {
             let event = order.event[place as usize] as usize;

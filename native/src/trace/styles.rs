@@ -1,0 +1,84 @@
+//! What is written of an event besides its numbers, found once for all events, so that writing a window need not look
+//! for it.
+
+use std::collections::HashMap;
+
+use super::order::{Kind, Order};
+use super::script::{Form, Phase};
+use super::{NO_GROUP, Trace};
+use crate::memory::zeros;
+use crate::rows::Seeded;
+
+/// A place without a style: an event that is asynchronous or never shown.
+pub const NO_STYLE: u16 = u16::MAX;
+
+/// Track, name and form; flow and group stand for those of all its events.
+#[derive(Clone, Copy)]
+pub struct Style {
+    pub track: u32,
+    pub name: u32,
+    pub form: Form,
+}
+
+/// The styles of a trace.
+pub struct Styles {
+    /// By place in the order.
+    pub of: Vec<u16>,
+    /// By track and name.
+    pub list: Vec<Style>,
+}
+
+impl Styles {
+    /// None when there are too many different ones.
+    pub fn new(trace: &Trace, order: &Order) -> Option<Self> {
+        let mut styles = Styles { of: zeros(order.event.len()), list: Vec::new() };
+        let mut known: HashMap<(u64, u64), u16, Seeded> = HashMap::default();
+        for (place, own) in styles.of.iter_mut().enumerate() {
+            *own = NO_STYLE;
+            if !matches!(order.kind[place], Kind::Plain | Kind::Flow) {
+                continue;
+            }
+            let style = Style::new(trace, order, place);
+            let key = (u64::from(style.track) << 32 | u64::from(style.name), style.form.number() as u64);
+            *own = match known.get(&key) {
+                Some(&number) => number,
+                None => {
+                    let number = u16::try_from(styles.list.len()).ok().filter(|&number| number != NO_STYLE)?;
+                    styles.list.push(style);
+                    known.insert(key, number);
+                    number
+                }
+            };
+        }
+        styles.sort();
+        Some(styles)
+    }
+
+    fn sort(&mut self) {
+        let mut places: Vec<u16> = (0..self.list.len() as u16).collect();
+        places.sort_by_key(|&at| {
+            let style = &self.list[at as usize];
+            (style.track, style.name, style.form.number())
+        });
+        let mut number = vec![NO_STYLE; usize::from(NO_STYLE) + 1];
+        for (new, &old) in places.iter().enumerate() {
+            number[old as usize] = new as u16;
+        }
+        self.of.iter_mut().for_each(|style| *style = number[*style as usize]);
+        self.list = places.iter().map(|&old| self.list[old as usize]).collect();
+    }
+
+    pub fn bytes(&self) -> usize {
+        2 * self.of.len() + size_of::<Style>() * self.list.len()
+    }
+}
+
+impl Style {
+    fn new(trace: &Trace, order: &Order, place: usize) -> Self {
+        let event = order.event[place] as usize;
+        let flow = if order.kind[place] == Kind::Flow { order.flow.get(place) } else { None };
+        let has_group = trace.group_of(event) != NO_GROUP;
+        let form = Form { phase: Phase::Whole, flow, has_group, serial: order.serial[event] };
+        Style { track: order.track[place], name: trace.name[event], form }
+    }
+}
