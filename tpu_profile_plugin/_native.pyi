@@ -1,6 +1,6 @@
 """Typed surface of the native core; checked against the built module by stubtest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias, final
 
 import numpy as np
@@ -415,20 +415,18 @@ def build_trace(
     threads: int,
 ) -> Trace: ...
 
-@final
-class TraceJson:
-    def __new__(
-        cls,
-        hosts: Sequence[tuple[Trace, TraceSelection | tuple[int, int, int, bool], int]],
-        head: Sequence[tuple[bytes, bytes | None]],
-        tail: tuple[bytes, bytes],
-        threads: int,
-        at_once: bool,
-    ) -> TraceJson: ...
-    def read(self, at: int) -> tuple[bytes, int]: ...
-    def written(self) -> int: ...
-    def whole(self) -> bytes: ...
+_TraceHosts = Sequence[tuple[Trace, TraceSelection | tuple[int, int, int, bool], int]]
 
+def trace_json(
+    hosts: _TraceHosts, head: Sequence[tuple[bytes, bytes | None]], tail: tuple[bytes, bytes], threads: int
+) -> tuple[bytes, int]: ...
+def trace_json_parts(
+    hosts: _TraceHosts,
+    head: Sequence[tuple[bytes, bytes | None]],
+    tail: tuple[bytes, bytes],
+    threads: int,
+    put: Callable[[bytes], object],
+) -> tuple[int, int]: ...
 def trace_typed(
     trace: Trace, selection: TraceSelection, pid_offset: int, args: _ArgsLike, frames: _U32, threads: int
 ) -> bytes: ...

@@ -51,28 +51,31 @@ where
 
 /// Applies `work` to jobs while `produce` still hands them out; gives the results in the order of the jobs.
 ///
-/// The calling thread produces and then works as well. `state` makes what a thread keeps from job to job.
+/// The calling thread produces and then works as well; after each job of its own and when all is done it calls `rest`.
+/// `state` makes what a thread keeps from job to job.
 pub fn pipe<J, R, S>(
     threads: usize,
     produce: impl FnOnce(&mut dyn FnMut(J)),
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, J) -> R + Sync,
+    rest: impl Fn(),
 ) -> Vec<R>
 where
     J: Send,
     R: Send,
 {
     let belt = Belt { waiting: Mutex::new((VecDeque::new(), false)), changed: Condvar::new() };
-    let drain = || {
+    let drain = |rest: &dyn Fn()| {
         let (mut state, mut done) = (state(), Vec::new());
         while let Some((index, job)) = belt.take() {
             done.push((index, work(&mut state, job)));
+            rest();
         }
         done
     };
     let mut done = thread::scope(|scope| {
-        let started: Vec<_> =
-            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, drain).ok()).collect();
+        let helpers = (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, || drain(&|| {})).ok());
+        let started: Vec<_> = helpers.collect();
         // Whatever happens to the producer, the others must not wait forever.
         let end = End(&belt);
         let mut count = 0;
@@ -81,12 +84,13 @@ where
             count += 1;
         });
         drop(end);
-        let mut done = drain();
+        let mut done = drain(&rest);
         for helper in started {
             match helper.join() {
                 Ok(part) => done.extend(part),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
+            rest();
         }
         done
     });
@@ -141,6 +145,8 @@ fn collect<R>(results: impl Iterator<Item = Result<R>>) -> Result<Vec<R>> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::error::Problem;
 
@@ -160,18 +166,20 @@ mod tests {
                 *seen += 1;
                 (n * n, *seen)
             };
-            let results = pipe(threads, produce, || 0, work);
+            let rests = Cell::new(0);
+            let results = pipe(threads, produce, || 0, work, || rests.set(rests.get() + 1));
+            assert!(threads > 1 || rests.get() == 50);
             assert_eq!(results.iter().map(|r| r.0).collect::<Vec<_>>(), (0..50).map(|n| n * n).collect::<Vec<_>>());
             let firsts = results.iter().filter(|r| r.1 == 1).count();
             assert!((1..=threads.max(1)).contains(&firsts), "{firsts} states for {threads} threads");
         }
-        assert_eq!(pipe(3, |_: &mut dyn FnMut(u8)| {}, || (), |_, n| n), [0u8; 0]);
+        assert_eq!(pipe(3, |_: &mut dyn FnMut(u8)| {}, || (), |_, n| n, || ()), [0u8; 0]);
     }
 
     #[test]
     #[should_panic(expected = "nothing more to come")]
     fn a_producer_that_fails_stops_the_others() {
-        pipe(3, |_: &mut dyn FnMut(u8)| panic!("nothing more to come"), || (), |_, n| n);
+        pipe(3, |_: &mut dyn FnMut(u8)| panic!("nothing more to come"), || (), |_, n| n, || ());
     }
 
     #[test]

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,34 +156,30 @@ def packed_events(wanted: Sequence[Chosen | Asked], head: Sequence[Text], tail: 
     The number of events stands between the two texts of `tail`.
     """
     few = all(isinstance(part, Asked) and part.candidates() < _FEW_FOR_THREADS for part in wanted)
-    return _native.TraceJson(_parts(wanted), head, tail, 1 if few else THREADS, True).whole()
+    return _native.trace_json(_parts(wanted), head, tail, 1 if few else THREADS)[0]
 
 
 class Coming:
-    """The same file while it is being written in the background.
+    """The same file part by part: nothing is written before somebody wants the parts.
 
-    When it was read to its end and is closed, windows beside this one are prepared while nobody asks for anything.
+    When all was handed on and it is closed, windows beside this one are prepared while nobody asks for anything.
     """
 
     def __init__(self, wanted: Sequence[Asked], head: Sequence[Text], tail: tuple[bytes, bytes]) -> None:
-        """Starts to write."""
         self._wanted = wanted
-        self._json = _native.TraceJson(_parts(wanted), head, tail, THREADS, False)
-        self._size: int | None = None
+        self._facts = _parts(wanted), head, tail, THREADS
+        self._size = self._written = 0
 
-    def __iter__(self) -> Iterator[bytes]:
-        """The bytes as they come; may be asked for several times."""
-        size = 0
-        data, at = self._json.read(0)
-        while data:
-            yield data
-            size += len(data)
-            data, at = self._json.read(at)
-        self._size = size
+    def pour(self, put: Callable[[bytes], object]) -> None:
+        """Hands on the bytes as they are written, which may be asked for several times.
+
+        The events come in the order in which they were ready, so it may be another one the next time.
+        """
+        self._size, self._written = _native.trace_json_parts(*self._facts, put)
 
     def close(self) -> None:
-        """Nobody reads on."""
-        if self._size is not None and self._json.written() > _AT_THE_EDGES * len(self._wanted):
+        """Nobody wants the parts once more."""
+        if self._written > _AT_THE_EDGES * len(self._wanted):
             prepare_beside(self._wanted, self._size)
 
 

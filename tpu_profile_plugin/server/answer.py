@@ -11,12 +11,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.server.compress import compress
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.tools.payload import Parts
 
 StartResponse = Callable[..., Any]
 
@@ -44,9 +47,9 @@ class Body:
         plain: bytes | None,
         content_type: str,
         headers: tuple[tuple[str, str], ...] = (),
-        packed: bytes | Iterable[bytes] | None = None,
+        packed: bytes | Parts | None = None,
     ) -> None:
-        """Takes the plain form, or None and the gzip form as `packed`, which may still be in the making."""
+        """Takes the plain form, or None and the gzip form as `packed`, which may be made when it is sent."""
         self.stable = True
         self.complete = True
         self.kept = True
@@ -84,13 +87,15 @@ class Body:
                 self._packed = packed if len(packed) < len(plain) else plain
             return None if self._packed is plain else self._packed
 
-    def coming(self) -> Iterable[bytes] | None:
-        """The gzip form in parts, where it is still in the making; its length is not known."""
+    def coming(self) -> Parts | None:
+        """The gzip form in parts, where it is made when it is sent; its length is not known."""
         return self._coming
 
     def _gathered(self) -> bytes | None:
         if self._packed is None and self._coming is not None:
-            self._packed = b"".join(self._coming)
+            from tpu_profile_plugin.tools.payload import gathered
+
+            self._packed = gathered(self._coming)
         return self._packed
 
 
@@ -172,8 +177,9 @@ def send(answer: Answer, request: Request, start_response: StartResponse, policy
     accepted = request.accept_encodings.quality("gzip") > 0
     coming = body.coming()
     if accepted and coming is not None and request.method == "GET" and _takes_chunks(request):
-        start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", [*headers, ("Content-Encoding", "gzip")])
-        return _Chunks(coming, _connection(request))
+        status = f"{answer.status} {HTTPStatus(answer.status).phrase}"
+        write = start_response(status, [*headers, ("Content-Encoding", "gzip")])
+        return _poured(coming, write, _connection(request))
     packed = body.packed() if accepted else None
     if packed is not None:
         headers.append(("Content-Encoding", "gzip"))
@@ -183,36 +189,40 @@ def send(answer: Answer, request: Request, start_response: StartResponse, policy
     return [] if request.method == "HEAD" else [payload]
 
 
-class _Chunks:
-    """Parts on their way: each leaves together with what the server writes around it."""
+def _poured(parts: Parts, write: Callable[[bytes], object], connection: socket.socket | None) -> Iterable[bytes]:
+    """Sends parts from the thread that makes them: handing them to another one would cost more than many a part."""
 
-    def __init__(self, parts: Iterable[bytes], connection: socket.socket | None) -> None:
-        self._parts = parts
-        self._connection = connection
+    def put(part: bytes) -> None:
+        _hold(connection, on=True)  # a part leaves together with what the server writes around it
+        write(part)
+        _hold(connection, on=False)
+
+    parts.pour(put)
+    return _Sent(parts)
+
+
+class _Sent:
+    """Nothing more to send; the server closes it when it is done with the request."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.close = parts.close
 
     def __iter__(self) -> Iterator[bytes]:
-        for part in self._parts:
-            self._hold(True)
-            yield part
-            self._hold(False)
+        return iter(())
 
-    def close(self) -> None:
-        """The server is done with the request, so what was put off until then may begin."""
-        if callable(close := getattr(self._parts, "close", None)):
-            close()
 
-    def _hold(self, on: bool) -> None:
-        """Keeps small pieces back until there is a full packet, or lets them go; only Linux can."""
-        option = getattr(socket, "TCP_CORK", None)
-        if self._connection is not None and option is not None:
-            with contextlib.suppress(OSError):
-                self._connection.setsockopt(socket.IPPROTO_TCP, option, on)
+def _hold(connection: socket.socket | None, *, on: bool) -> None:
+    """Keeps small pieces back until there is a full packet, or lets them go; only Linux can."""
+    option = getattr(socket, "TCP_CORK", None)
+    if connection is not None and option is not None:
+        with contextlib.suppress(OSError):  # it may be gone, or not be TCP
+            connection.setsockopt(socket.IPPROTO_TCP, option, on)
 
 
 def _send_at_once(request: Request) -> None:
     """Lets the end of a body go without waiting until its beginning has arrived."""
     if (connection := _connection(request)) is not None:
-        with contextlib.suppress(OSError):  # it may be gone, or not be TCP
+        with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 

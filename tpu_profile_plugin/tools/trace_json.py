@@ -51,7 +51,7 @@ def streaming(
 def streaming_parts(
     hosts: Sequence[Host], wanted: Sequence[Asked], fixed: Text, window: Window, *, full_dma: bool
 ) -> Coming:
-    """The same in parts, of which the first are there while the last are still being written."""
+    """The same in parts, of which the first are on their way while the last are still being written."""
     return Coming(wanted, *_frame(hosts, fixed, window, full_dma=full_dma))
 
 

@@ -10,37 +10,36 @@ pub fn update(register: u32, bytes: &[u8]) -> u32 {
 
 /// The register after what gave `part` from zero, `length` bytes, follows what gave `register`.
 pub fn join(register: u32, part: u32, length: u64) -> u32 {
-    apply(&power(length), register) ^ part
+    times(power(length), register) ^ part
 }
 
-type Map = [u32; 32];
+/// A register is a polynomial over two elements: its highest bit is 1, the next x, and so on to x^31.
+const ONE: u32 = 1 << 31;
 
-fn apply(map: &Map, register: u32) -> u32 {
-    let mut result = 0;
-    let mut left = register;
-    while left != 0 {
-        result ^= map[left.trailing_zeros() as usize];
-        left &= left - 1;
+/// What a zero byte multiplies a register by: x^8.
+const BYTE: u32 = ONE >> 8;
+
+/// What is left of x^32 modulo the polynomial of CRC-32.
+const REST: u32 = 0xedb8_8320;
+
+/// The product modulo the polynomial.
+fn times(a: u32, mut b: u32) -> u32 {
+    let mut product = 0;
+    for bit in (0..u32::BITS).rev() {
+        product ^= b & (a >> bit & 1).wrapping_neg();
+        b = b >> 1 ^ REST & (b & 1).wrapping_neg();
     }
-    result
+    product
 }
 
-/// The map of `length` zero bytes, by squaring.
-fn power(mut length: u64) -> Map {
-    let mut step: Map = [0; 32];
-    for (bit, column) in step.iter_mut().enumerate() {
-        *column = update(1 << bit, &[0]);
-    }
-    let mut result: Map = [0; 32];
-    for (bit, column) in result.iter_mut().enumerate() {
-        *column = 1 << bit;
-    }
+/// What `length` zero bytes multiply a register by, by squaring.
+fn power(mut length: u64) -> u32 {
+    let (mut result, mut step) = (ONE, BYTE);
     while length > 0 {
         if length & 1 == 1 {
-            result = result.map(|column| apply(&step, column));
+            result = times(result, step);
         }
-        let again = step;
-        step = step.map(|column| apply(&again, column));
+        step = times(step, step);
         length >>= 1;
     }
     result

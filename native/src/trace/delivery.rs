@@ -1,8 +1,7 @@
-//! A gzip file that is handed out while its later parts are still being written.
+//! A gzip file that is handed on part by part, as the parts are written.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::checksum;
 use super::deflate::Packed;
@@ -16,172 +15,166 @@ const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 /// Behind the last part: an empty last block.
 const LAST: [u8; 5] = [1, 0, 0, 0xff, 0xff];
 
+/// Bytes that are handed on together, about: the next are put together while these are on their way.
+const AT_ONCE: usize = 1 << 18;
+
 /// Bytes that one thread puts together; threads cost more than a small file.
 const ALONE: usize = 1 << 20;
 
-/// The file. Letting go of it ends the writing.
-pub struct Delivery {
-    shared: Arc<Shared>,
+/// Hands on some parts; whether anybody wants more.
+pub type Put<'a> = &'a mut (dyn FnMut(Vec<Arc<Packed>>) -> bool + Send);
+
+/// Hands on `head`, what `work` gives in the order in which it comes, and what `tail` makes of the number of events.
+///
+/// Gives how many parts had to be written. `put` is called on this thread only, between two pieces of its own work.
+pub fn deliver(
+    head: Vec<Packed>,
+    work: impl FnOnce(&dyn Taker),
+    tail: impl FnOnce(usize) -> Vec<u8>,
+    put: Put,
+) -> usize {
+    let delivery = Delivery::new(Some(put));
+    delivery.begin(head);
+    work(&delivery);
+    delivery.end(tail);
+    delivery.written.into_inner()
 }
 
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
+/// The same parts in the order in which they were asked for.
+pub fn whole(
+    head: Vec<Packed>,
+    work: impl FnOnce(&dyn Taker),
+    tail: impl FnOnce(usize) -> Vec<u8>,
+) -> (Vec<Arc<Packed>>, usize) {
+    let mut parts = Vec::new();
+    let mut put = |more: Vec<Arc<Packed>>| {
+        parts.extend(more);
+        true
+    };
+    let collected = Delivery::new(None);
+    work(&collected);
+    let mut ready = collected.ready();
+    ready.sort_unstable_by_key(|part| part.index);
+    let written = collected.written.into_inner();
+    let delivery = Delivery::new(Some(&mut put));
+    delivery.begin(head);
+    *delivery.lock() = ready;
+    delivery.end(tail);
+    drop(delivery);
+    (parts, written)
+}
+
+/// A part of the events that is written.
+struct Ready {
+    index: usize,
+    events: usize,
+    part: Arc<Packed>,
+}
+
+/// Parts that are ready, and the file that they go into.
+struct Delivery<'a> {
+    ready: Mutex<Vec<Ready>>,
+    file: Mutex<File<'a>>,
     gone: AtomicBool,
     written: AtomicUsize,
 }
 
-#[derive(Default)]
-struct State {
-    /// By place in the file, with the number of events; those that are not written yet are missing.
-    parts: Vec<Option<(usize, Arc<Packed>)>>,
-    /// Whether the writing has ended, and whether well.
-    ended: Option<bool>,
+/// What was handed on.
+struct File<'a> {
+    put: Option<Put<'a>>,
+    register: u32,
+    length: u64,
+    events: usize,
 }
 
-/// The writing failed; the thread that failed has said why.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Failed;
-
-impl Delivery {
-    /// Starts to write `head`, what `work` gives, and what `tail` makes of the number of events.
-    ///
-    /// Everything is written before this returns if that is wanted (`at_once`), or no thread can be started.
-    pub fn start(
-        at_once: bool,
-        head: Vec<Packed>,
-        work: impl Fn(&dyn Taker) + Send + Sync + 'static,
-        tail: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static,
-    ) -> Self {
-        let shared = Arc::new(Shared::default());
-        let first = Packed { pages: vec![HEAD.to_vec()], length: 0, register: 0 };
-        let front: Vec<_> = [first].into_iter().chain(head).map(|part| Some((0, Arc::new(part)))).collect();
-        let before = front.len();
-        shared.lock().parts = front;
-        let writer = Writer { shared: Arc::clone(&shared), before };
-        let write = Arc::new(move || {
-            let end = End(&writer.shared);
-            work(&writer);
-            end.well(&tail);
-        });
-        let started = Arc::clone(&write);
-        let spawn = || thread::Builder::new().name("timeline-json".into()).spawn(move || started());
-        if at_once || spawn().is_err() {
-            write();
-        }
-        Delivery { shared }
+impl<'a> Delivery<'a> {
+    /// Without `put` everything is collected.
+    fn new(put: Option<Put<'a>>) -> Self {
+        let file = File { put, register: !0, length: 0, events: 0 };
+        let (gone, written) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Delivery { ready: Mutex::default(), file: Mutex::new(file), gone, written }
     }
 
-    /// The parts from `at` on that are there, at least one and about `most` bytes; waits for it. None at the end.
-    pub fn read(&self, at: usize, most: usize) -> Result<Vec<Arc<Packed>>, Failed> {
-        let mut state = self.shared.lock();
-        loop {
-            let mut left = Some(most);
-            let ready = state.parts.iter().skip(at).map_while(|part| {
-                let (_, part) = part.as_ref()?;
-                left = left?.checked_sub(part.size());
-                Some(Arc::clone(part))
-            });
-            let ready: Vec<_> = ready.collect();
-            match state.ended {
-                Some(false) => return Err(Failed),
-                None if ready.is_empty() => state = self.shared.wait(state),
-                _ => return Ok(ready),
+    /// Parts are put in as a whole, so that they are whole even after a panic.
+    fn lock(&self) -> MutexGuard<'_, Vec<Ready>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ready(&self) -> Vec<Ready> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn begin(&self, head: Vec<Packed>) {
+        let first = Packed { pages: vec![HEAD.to_vec()], length: 0, register: 0 };
+        self.send([first].into_iter().chain(head).map(|part| (0, Arc::new(part))));
+    }
+
+    fn end(&self, tail: impl FnOnce(usize) -> Vec<u8>) {
+        self.rest();
+        let last = {
+            let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = part(&tail(file.events), None);
+            let (register, length) = file.behind(&last);
+            last.pages.push([&LAST[..], &(!register).to_le_bytes(), &(length as u32).to_le_bytes()].concat());
+            last
+        };
+        self.send([(0, Arc::new(last))].into_iter());
+    }
+
+    /// Hands on parts, some at once.
+    fn send(&self, parts: impl Iterator<Item = (usize, Arc<Packed>)>) {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut some, mut size) = (Vec::new(), 0);
+        for (events, part) in parts {
+            (file.register, file.length) = file.behind(&part);
+            file.events += events;
+            size += part.size();
+            some.push(part);
+            if size >= AT_ONCE {
+                self.put(&mut file, std::mem::take(&mut some));
+                size = 0;
             }
         }
+        self.put(&mut file, some);
     }
 
-    /// How many parts had to be written so far.
-    pub fn written(&self) -> usize {
-        self.shared.written.load(Ordering::Relaxed)
-    }
-
-    /// All parts, once they are there; there is nothing to be read any more then.
-    pub fn take(&self) -> Result<Vec<Arc<Packed>>, Failed> {
-        let mut state = self.shared.lock();
-        while state.ended.is_none() {
-            state = self.shared.wait(state);
+    fn put(&self, file: &mut File, parts: Vec<Arc<Packed>>) {
+        if let Some(put) = &mut file.put
+            && !parts.is_empty()
+            && !self.gone()
+            && !put(parts)
+        {
+            self.gone.store(true, Ordering::Relaxed);
         }
-        let parts = std::mem::take(&mut state.parts);
-        let well = state.ended.replace(false) == Some(true);
-        well.then(|| parts.into_iter().flatten().map(|(_, part)| part).collect()).ok_or(Failed)
     }
 }
 
-impl Drop for Delivery {
-    fn drop(&mut self) {
-        self.shared.gone.store(true, Ordering::Relaxed);
+impl File<'_> {
+    /// Checksum register and length behind another part.
+    fn behind(&self, part: &Packed) -> (u32, u64) {
+        (checksum::join(self.register, part.register, part.length), self.length + part.length)
     }
 }
 
-impl Shared {
-    /// Parts are put in as a whole, so that they are whole even after a panic.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Puts parts where they belong.
-struct Writer {
-    shared: Arc<Shared>,
-    /// Parts in front of the events.
-    before: usize,
-}
-
-impl Taker for Writer {
+impl Taker for Delivery<'_> {
     fn take(&self, index: usize, events: usize, part: Arc<Packed>) {
-        let mut state = self.shared.lock();
-        let place = self.before + index;
-        if state.parts.len() <= place {
-            state.parts.resize(place + 1, None);
+        self.lock().push(Ready { index, events, part });
+    }
+
+    fn rest(&self) {
+        if self.file.lock().is_ok_and(|file| file.put.is_some()) {
+            let ready = self.ready();
+            self.send(ready.into_iter().map(|ready| (ready.events, ready.part)));
         }
-        state.parts[place] = Some((events, part));
-        self.shared.changed.notify_all();
     }
 
     fn wrote(&self) {
-        self.shared.written.fetch_add(1, Ordering::Relaxed);
+        self.written.fetch_add(1, Ordering::Relaxed);
     }
 
     fn gone(&self) -> bool {
-        self.shared.gone.load(Ordering::Relaxed)
+        self.gone.load(Ordering::Relaxed)
     }
-}
-
-/// Tells the readers that there is nothing more to come, whatever happened.
-struct End<'a>(&'a Shared);
-
-impl End<'_> {
-    fn well(self, tail: &dyn Fn(usize) -> Vec<u8>) {
-        let mut state = self.0.lock();
-        let tail = trailer(&state.parts, tail);
-        state.parts.push(Some((0, Arc::new(tail))));
-        state.ended = Some(true);
-    }
-}
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.lock().ended.get_or_insert(false);
-        self.0.changed.notify_all();
-    }
-}
-
-/// The last part: a text made of the number of events, and the end of the file.
-fn trailer(parts: &[Option<(usize, Arc<Packed>)>], text: &dyn Fn(usize) -> Vec<u8>) -> Packed {
-    let mut last = part(&text(parts.iter().flatten().map(|(events, _)| events).sum()), None);
-    let (mut register, mut length) = (!0, 0u64);
-    for part in parts.iter().flatten().map(|(_, part)| &**part).chain([&last]) {
-        register = checksum::join(register, part.register, part.length);
-        length += part.length;
-    }
-    last.pages.push([&LAST[..], &(!register).to_le_bytes(), &(length as u32).to_le_bytes()].concat());
-    last
 }
 
 /// Bytes of some parts.
@@ -217,8 +210,6 @@ pub fn write(parts: Vec<Arc<Packed>>, memory: &mut [u8], threads: usize) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-
     use super::*;
 
     fn bytes(parts: Vec<Arc<Packed>>) -> Vec<u8> {
@@ -235,64 +226,62 @@ mod tests {
         HEAD.into_iter().chain(blocks).chain(ends.concat()).collect()
     }
 
+    fn work(taker: &dyn Taker) {
+        taker.take(1, 30, Arc::new(part(b"second", None)));
+        taker.rest();
+        taker.take(0, 12, Arc::new(part(b"first", None)));
+        taker.wrote();
+    }
+
     #[test]
-    fn parts_are_read_in_order_while_others_are_written() {
-        let (go, wait) = mpsc::channel::<()>();
-        let wait = Mutex::new(wait);
-        let work = move |taker: &dyn Taker| {
-            taker.take(1, 30, Arc::new(part(b"second", None)));
-            wait.lock().unwrap().recv().unwrap();
-            taker.take(0, 12, Arc::new(part(b"first", None)));
+    fn parts_are_handed_on_as_they_come() {
+        let mut calls = Vec::new();
+        let mut put = |parts| {
+            calls.push(bytes(parts));
+            true
         };
-        let delivery = Delivery::start(false, vec![part(b"[", None)], work, |count| format!("{count}]").into_bytes());
-        let head = delivery.read(0, usize::MAX).unwrap();
-        assert_eq!(head.len(), 2, "the first part of the events is missing, so nothing behind it is given");
-        go.send(()).unwrap();
-        let mut all = head;
-        loop {
-            let more = delivery.read(all.len(), usize::MAX).unwrap();
-            if more.is_empty() {
-                break;
+        let written = deliver(vec![part(b"[", None)], work, |count| format!("{count}]").into_bytes(), &mut put);
+        assert_eq!((calls.len(), written), (4, 1), "the head, one, the other, the tail");
+        assert_eq!(calls.concat(), stored(&["[", "second", "first", "42]"]));
+    }
+
+    #[test]
+    fn the_whole_has_them_in_order() {
+        let (parts, written) = whole(vec![part(b"[", None)], work, |count| format!("{count}]").into_bytes());
+        assert_eq!((bytes(parts), written), (stored(&["[", "first", "second", "42]"]), 1));
+    }
+
+    #[test]
+    fn many_parts_leave_together_up_to_a_size() {
+        let large = vec![b'x'; AT_ONCE];
+        let mut sizes = Vec::new();
+        let mut put = |parts: Vec<_>| {
+            sizes.push(parts.len());
+            true
+        };
+        let work = |taker: &dyn Taker| {
+            for (index, text) in [&b"a"[..], b"b", &large, b"c"].into_iter().enumerate() {
+                taker.take(index, 1, Arc::new(part(text, None)));
             }
-            all.extend(more);
-        }
-        let file = stored(&["[", "first", "second", "42]"]);
-        assert_eq!(bytes(all), file);
-        assert_eq!(bytes(delivery.read(0, usize::MAX).unwrap()), file, "once more");
-        assert_eq!(bytes(delivery.take().unwrap()), file);
-        assert_eq!(delivery.read(0, usize::MAX).err(), Some(Failed));
-    }
-
-    #[test]
-    fn at_once() {
-        let here = thread::current().id();
-        let work = move |taker: &dyn Taker| {
-            assert_eq!(thread::current().id(), here);
-            taker.take(0, 3, Arc::new(part(b"events", None)));
         };
-        let delivery = Delivery::start(true, Vec::new(), work, |count| format!("{count}").into_bytes());
-        assert_eq!(bytes(delivery.take().unwrap()), stored(&["events", "3"]));
+        deliver(Vec::new(), work, |_| Vec::new(), &mut put);
+        assert_eq!(sizes, [1, 3, 1, 1]);
     }
 
     #[test]
-    fn a_writer_that_fails_is_told_to_the_readers() {
-        let work = |_: &dyn Taker| std::panic::resume_unwind(Box::new("no message"));
-        let delivery = Delivery::start(false, Vec::new(), work, |_| Vec::new());
-        assert!(delivery.take().is_err());
-        assert!(delivery.read(1, usize::MAX).is_err());
-    }
-
-    #[test]
-    fn a_writer_hears_that_nobody_reads() {
-        let (heard, told) = mpsc::channel();
-        let heard = Mutex::new(heard);
-        let work = move |taker: &dyn Taker| {
-            while !taker.gone() {
-                thread::yield_now();
-            }
-            heard.lock().unwrap().send(()).unwrap();
+    fn who_works_hears_that_nobody_wants_more() {
+        let mut calls = 0;
+        let mut put = |_| {
+            calls += 1;
+            calls < 2
         };
-        drop(Delivery::start(false, Vec::new(), work, |_| Vec::new()));
-        told.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
+        let work = |taker: &dyn Taker| {
+            assert!(!taker.gone());
+            taker.take(0, 1, Arc::new(part(b"first", None)));
+            taker.rest();
+            assert!(taker.gone());
+        };
+        deliver(Vec::new(), work, |_| Vec::new(), &mut put);
+        assert_eq!(calls, 2);
     }
 }

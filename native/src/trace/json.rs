@@ -265,7 +265,8 @@ impl<S: Sink> Writer for Plain<'_, S> {
 pub mod tests {
     use super::super::build::tests::{trace_of, trace_with};
     use super::super::checksum;
-    use super::super::select::{Query, Selection, select};
+    use super::super::select::{self, Query, Selection, select};
+    use super::super::styles::NO_STYLE;
     use super::*;
 
     /// The events as text.
@@ -313,6 +314,36 @@ pub mod tests {
         assert!(json.contains(&format!(",\"bind_id\":77{args},\"cat\":\"gpu_launch\",\"flow_out\":true,")), "{json}");
         assert!(json.contains(&format!(",\"bind_id\":77{args},\"flow_in\":true,\"flow_out\":true,")), "{json}");
         assert!(json.contains(&format!(",\"bind_id\":\"36028797018963968\"{args},\"flow_in\":true,")), "{json}");
+    }
+
+    #[test]
+    fn events_by_style_are_the_same_events() {
+        let events: Vec<_> = (0..900).map(|i| (i % 3, 40 * (i as i64 / 2), 30, (i % 7) as u32)).collect();
+        let flows: Vec<_> = (0..300).map(|i| (3 * i, u64::from(i) << 2 | u64::from(i % 3 + 1) | 9 << 58)).collect();
+        let mut trace = trace_with(&events, &flows, &[0, 3]);
+        trace.group = (0..900).map(|i| if i % 5 == 0 { 7 } else { NO_GROUP as i32 }).collect();
+        let written = |trace: &Trace| {
+            let (order, places) =
+                (trace.order(1), (0..900).filter(|&k| trace.order(1).kind[k as usize] != Kind::Async));
+            let chosen = select::by_style(trace, order, &places.collect::<Vec<_>>());
+            let runs = chosen.chunks(usize::MAX);
+            let chosen = super::Chosen { trace, order, runs: &runs };
+            let (mut text, mut packer) = (Vec::new(), Packer::new());
+            emit(&mut Script::new(trace, 1000), &chosen, &mut Plain { out: &mut text });
+            emit(&mut Script::new(trace, 1000), &chosen, &mut packer);
+            let packed = packer.finish();
+            assert_eq!((packed.length, packed.register), (text.len() as u64, checksum::update(0, &text)));
+            let text = String::from_utf8(text).expect("UTF-8");
+            let mut events: Vec<String> = text.split(",{\"ts\":").map(str::to_string).collect();
+            events.sort_unstable();
+            (runs.iter().filter(|(run, _)| run.style != NO_STYLE).count(), events)
+        };
+        let (none, by_track) = written(&trace);
+        trace.settle(1);
+        let (styles, by_style) = written(&trace);
+        assert_eq!((none, by_track.len()), (0, 899));
+        assert!(styles > 30 && styles == trace.styles().map_or(0, |styles| styles.list.len()), "{styles}");
+        assert_eq!(by_track, by_style);
     }
 
     #[test]

@@ -186,12 +186,7 @@ impl Trace {
     pub fn settle(&self, threads: usize) {
         let order = self.order(threads);
         self.levels.settle(self, order);
-        self.styles.get_or_init(|| {
-            let t = std::time::Instant::now();
-            let s = Styles::new(self, order);
-            eprintln!("styles {:?} {:?}", t.elapsed(), s.as_ref().map(|s| s.list.len()));
-            s
-        });
+        self.styles.get_or_init(|| Styles::new(self, order));
     }
 
     /// The styles of the events, if they are computed already and not too many.

@@ -42,6 +42,9 @@ pub trait Taker: Sync {
     /// Part number `index`, counted from 0, with so many events; they come in any order.
     fn take(&self, index: usize, events: usize, part: Arc<Packed>);
 
+    /// The thread that asked for the parts is between two pieces of its own work.
+    fn rest(&self) {}
+
     /// Hears of a part that had to be written, because no earlier answer had the same.
     fn wrote(&self) {}
 
@@ -93,7 +96,7 @@ pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
             }
         }
     };
-    parallel::pipe(threads, produce, scripts, work);
+    parallel::pipe(threads, produce, scripts, work, || taker.rest());
 }
 
 impl Source<'_> {
@@ -119,6 +122,7 @@ impl<'a> Line<'_, 'a> {
         if !self.taker.gone() {
             (self.put)((self.index, self.host, job));
             self.index += 1;
+            self.taker.rest();
         }
     }
 }
@@ -132,6 +136,7 @@ impl Blocks for Line<'_, '_> {
     fn again(&mut self, entry: &Entry) -> Option<Arc<Passage>> {
         let known = self.source.trace.recent.again(self.source.pid_offset, entry)?;
         self.taker.take(self.index, known.count, known.part);
+        self.taker.rest();
         self.index += 1;
         Some(known.passage)
     }

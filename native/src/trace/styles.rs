@@ -82,3 +82,36 @@ impl Style {
         Style { track: order.track[place], name: trace.name[event], form }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::build::tests::{trace_of, trace_with};
+    use super::*;
+
+    #[test]
+    fn events_that_differ_in_numbers_only_have_one_style() {
+        // Name 1 comes twice on track 0, once with a flow and once as the second of equal begins.
+        let events = [(1, 0, 9, 1), (0, 10, 9, 1), (0, 30, 5, 1), (0, 50, 5, 1), (1, 50, 5, 1)];
+        let trace = trace_with(&events, &[(2, 5 << 2 | 1)], &[]);
+        let order = trace.order(1);
+        let styles = Styles::new(&trace, order).expect("few styles");
+        let facts: Vec<_> = styles.list.iter().map(|s| (s.track, s.form.flow.is_some(), s.form.serial)).collect();
+        assert_eq!(facts, [(0, false, 0), (0, true, 0), (1, false, 0), (1, false, 1)]);
+        assert_eq!(styles.of, [2, 0, 1, 0, 3], "by time");
+    }
+
+    #[test]
+    fn asynchronous_events_have_none() {
+        let trace = trace_with(&[(0, 0, 9, 0), (0, 5, 9, 1)], &[(1, 5 << 2 | 1)], &[1]);
+        let styles = Styles::new(&trace, trace.order(1)).expect("few styles");
+        assert_eq!((styles.of, styles.list.len()), (vec![0, NO_STYLE], 1));
+    }
+
+    #[test]
+    fn too_many_styles_are_given_up() {
+        let tracks = |count: usize| trace_of(&(0..count).map(|track| (track, track as i64, 1, 0)).collect::<Vec<_>>());
+        let count = |trace: &Trace| Styles::new(trace, trace.order(1)).map(|styles| styles.list.len());
+        assert_eq!(count(&tracks(65_535)), Some(65_535));
+        assert_eq!(count(&tracks(65_536)), None);
+    }
+}

@@ -59,24 +59,30 @@ def event_lists(times: int, lengths: int, size: int = 40):
 
 
 def file_of(trace, wanted):
-    """The gzip file of some events, which is the same whether it is taken whole or part by part."""
-    whole = _native.TraceJson([(trace, wanted, 0)], [(b"[0", None)], (b",", b"]"), 2, True).whole()
-    coming = _native.TraceJson([(trace, wanted, 0)], [(b"[0", None)], (b",", b"]"), 2, False)
-    parts, at = coming.read(0)
-    while True:
-        more, at = coming.read(at)
-        if not more:
-            break
-        parts += more
-    assert parts == whole
+    """The gzip file of some events; part by part it has the same events."""
+    asked = [(trace, wanted, 0)], [(b"[0", None)], (b",", b"]"), 2
+    whole, _ = _native.trace_json(*asked)
+    parts: list[bytes] = []
+    size, _ = _native.trace_json_parts(*asked, parts.append)
+    assert size == sum(map(len, parts))
+    of_parts, of_whole = json.loads(gzip.decompress(b"".join(parts))), json.loads(gzip.decompress(whole))
+    assert sorted(of_parts, key=json.dumps) == sorted(of_whole, key=json.dumps)
     return whole
 
 
-def test_a_file_is_taken_once():
-    file = _native.TraceJson([], [(b"[", None)], (b"", b"]"), 1, True)
-    assert gzip.decompress(file.read(0)[0]) == gzip.decompress(file.whole()) == b"[0]"
-    with pytest.raises(RuntimeError, match="could not be written"):
-        file.whole()
+def test_what_is_raised_while_parts_are_handed_on_is_raised_again():
+    trace = native_of([Event(i % 3, 10 * i, 5, i % 4, None) for i in range(200_000)])
+    parts = []
+
+    def put(part):
+        parts.append(part)
+        if len(parts) == 2:
+            raise ConnectionResetError("gone")
+
+    wanted = (0, 2_000_000, 0, False)
+    with pytest.raises(ConnectionResetError, match="gone"):
+        _native.trace_json_parts([(trace, wanted, 0)], [(b"[0", None)], (b",", b"]"), 2, put)
+    assert len(parts) == 2
 
 
 def test_what_was_prepared_is_not_written_again():
@@ -84,8 +90,8 @@ def test_what_was_prepared_is_not_written_again():
     trace = native_of(events)
 
     def answer(of, begin, end):
-        file = _native.TraceJson([(of, (begin, end, 0, False), 0)], [(b"[0", None)], (b",", b"]"), 2, True)
-        return gzip.decompress(file.whole()), file.written()
+        file, written = _native.trace_json([(of, (begin, end, 0, False), 0)], [(b"[0", None)], (b",", b"]"), 2)
+        return gzip.decompress(file), written
 
     assert answer(trace, 0, 500_000)[1] == 2  # blocks of 32,768 events, the last one cut
     trace.prepare(0, 2_000_000, 0, False, 0, 1 << 30, 1)

@@ -15,26 +15,38 @@ PACKED = gzip.compress(TEXT)
 
 
 class Parts:
-    """Counts how often it is iterated over."""
+    """Counts how often it is asked for its bytes, and how often it is closed."""
 
     def __init__(self) -> None:
-        self.taken = 0
+        self.taken = self.closed = 0
 
-    def __iter__(self):
+    def pour(self, put) -> None:
         self.taken += 1
-        yield PACKED[:20]
-        yield PACKED[20:]
+        put(PACKED[:20])
+        put(PACKED[20:])
+
+    def close(self) -> None:
+        self.closed += 1
 
 
-def sent(body, protocol="HTTP/1.1", accepted="gzip", method="GET", **environ):
+def asked(protocol="HTTP/1.1", accepted="gzip", method="GET", **environ):
     builder = EnvironBuilder(method=method, headers={"Accept-Encoding": accepted})
-    request = Request({**builder.get_environ(), "SERVER_PROTOCOL": protocol, **environ})
-    found = {}
+    return Request({**builder.get_environ(), "SERVER_PROTOCOL": protocol, **environ})
+
+
+def sent(body, **request):
+    """Headers and data as a WSGI server would send them."""
+    found, data = {}, []
 
     def start_response(status, headers):
         found.update(headers, status=status)
+        return data.append
 
-    return found, list(send(Answer(body, etag="e"), request, start_response, ""))
+    rest = send(Answer(body, etag="e"), asked(**request), start_response, "")
+    data.extend(rest)
+    if hasattr(rest, "close"):
+        rest.close()
+    return found, data
 
 
 def test_parts_are_sent_as_they_come_and_can_be_sent_again():
@@ -46,7 +58,7 @@ def test_parts_are_sent_as_they_come_and_can_be_sent_again():
         assert headers["Content-Encoding"] == "gzip"
         assert headers["ETag"] == 'W/"e"'
         assert "Content-Length" not in headers
-        assert parts.taken == taken
+        assert (parts.taken, parts.closed) == (taken, taken)
     assert body.size == 0, "nothing is held that would have to be counted"
 
 
@@ -66,15 +78,33 @@ def test_who_needs_the_length_gets_it(request_, encoding, data):
 
 
 def test_a_part_that_fails_breaks_the_answer_off():
-    def parts():
-        yield PACKED[:20]
-        raise RuntimeError("the events could not be written")
+    class Failing(Parts):
+        def pour(self, put):
+            put(PACKED[:20])
+            raise RuntimeError("the events could not be written")
 
-    request = Request(EnvironBuilder(headers={"Accept-Encoding": "gzip"}).get_environ())
-    coming = iter(send(Answer(Body(None, JSON, packed=parts()), etag="e"), request, lambda *_: None, ""))
-    assert next(coming) == PACKED[:20]
+    data = []
+    answer = Answer(Body(None, JSON, packed=Failing()), etag="e")
     with pytest.raises(RuntimeError, match="could not be written"):
-        next(coming)
+        send(answer, asked(), lambda *_: data.append, "")
+    assert data == [PACKED[:20]]
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_CORK"), reason="only Linux can hold small pieces back")
+def test_a_part_leaves_together_with_what_the_server_writes_around_it():
+    seen = []
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
+
+        def held():
+            return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CORK)
+
+        request = asked(**{"werkzeug.socket": connection})
+        answer = Answer(Body(None, JSON, packed=Parts()), etag="e")
+        assert list(send(answer, request, lambda *_: lambda part: seen.append((part, held())), "")) == []
+        assert seen == [(PACKED[:20], 1), (PACKED[20:], 1)]
+        assert held() == 0
+    headers, data = sent(Body(None, JSON, packed=Parts()), **{"werkzeug.socket": connection})
+    assert (headers["status"], b"".join(data)) == ("200 OK", PACKED), "a closed one does no harm"
 
 
 def test_small_ends_do_not_wait():

@@ -1,5 +1,8 @@
 """The streaming trace viewer: which processes, threads and events it gives, and how."""
 
+import gzip
+import json
+
 import pytest
 from builders.timeline import events, inputs_of, streaming
 
@@ -136,9 +139,27 @@ def test_a_window_is_the_same_when_it_is_sent_while_it_is_written(monkeypatch, f
     coming = trace_viewer.TOOL.build(inputs_of(OPS, **asked))
     assert isinstance(at_once.body, bytes)
     assert not isinstance(coming.body, bytes)
-    assert coming.whole() == coming.whole() == at_once.body
+    answers = [json.loads(gzip.decompress(body)) for body in (coming.whole(), coming.whole(), at_once.body)]
+    for answer in answers:
+        answer["traceEvents"].sort(key=json.dumps)
+    assert answers[0] == answers[1] == answers[2]
     assert not coming.memory
     assert streaming(OPS, **asked)["returnedEventsSize"] == len(events(OPS, **asked)) > 0
+
+
+def test_what_lies_beside_a_window_is_prepared_once_it_was_sent(monkeypatch):
+    monkeypatch.setattr(trace_viewer, "_MOST_AT_ONCE", 0)
+    monkeypatch.setattr(trace_window, "_AT_THE_EDGES", 0)
+    prepared = []
+    monkeypatch.setattr(trace_window, "prepare_beside", lambda wanted, size: prepared.append((len(wanted), size)))
+    coming = trace_viewer.TOOL.build(inputs_of(OPS, start_time_ms=0.001, end_time_ms=5)).body
+    coming.close()
+    assert prepared == [], "nobody wanted it"
+    parts = []
+    coming.pour(parts.append)
+    assert prepared == []
+    coming.close()
+    assert prepared == [(1, sum(map(len, parts)))]
 
 
 def test_windows_in_milliseconds_are_closed():
