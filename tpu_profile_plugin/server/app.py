@@ -191,7 +191,7 @@ def _load_tools() -> None:
 
 
 def _query(request: Request) -> Query:
-    return Query(request.args, request.if_none_match.contains_weak)
+    return Query(request.args.to_dict(), request.if_none_match.contains_weak)
 
 
 def _wrong_method(request: Request, methods: tuple[str, ...]) -> WrongMethod:
