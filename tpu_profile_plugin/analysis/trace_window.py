@@ -21,9 +21,6 @@ from tpu_profile_plugin.analysis.trace_host import THREADS, HostTrace
 FEW_EVENTS = 500_000
 """A timeline with fewer events is shown whole."""
 
-_BACKGROUND = 10
-"""Priority (nice) of what the next question will need."""
-
 _FEW_FOR_THREADS = 1 << 15
 """Fewer events are looked through faster than a thread starts."""
 
@@ -105,9 +102,7 @@ def settle(trace: HostTrace) -> None:
 
 
 def _settle(trace: HostTrace) -> None:
-    if sys.platform == "linux":  # where a thread has a priority of its own
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _BACKGROUND)
+    _only_when_idle()
     trace.native.settle(1)
 
 
