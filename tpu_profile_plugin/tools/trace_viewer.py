@@ -36,7 +36,7 @@ _LARGEST_KEPT = 1 << 20
 _LARGE_COLUMNS = 32 << 20
 """Columns of this size are dropped for windows as JSON; other tools decode what they need in some ten milliseconds."""
 
-_MOST_AT_ONCE = 50_000
+_MOST_AT_ONCE = 20_000
 """A window in which more events begin is sent while it is being written."""
 
 _SWITCH = ("0", "1", "false", "true")

@@ -74,7 +74,9 @@ fn write(script: &mut Script, chosen: &Chosen, out: &mut impl Events) {
             match manner {
                 Manner::Style(end) => {
                     let style = &script.ends[end as usize];
-                    batch.extend(places.iter().map(|&place| Facts::styled(chosen, style, end, place as usize)));
+                    for &place in places {
+                        batch.push(Facts::styled(chosen, style, end, place as usize));
+                    }
                 }
                 Manner::Place(text) => {
                     fetched.fetch(chosen, places);
