@@ -5,9 +5,10 @@ use _native::trace::args::{Args, Extra, Sheet, Stats, Values};
 use _native::trace::build::{Piece, Table, build};
 use _native::trace::deflate::Packed;
 use _native::trace::pack::{Source, Taker, Wanted, pack, prepare};
+use _native::trace::passage::{Blocks, Entry, Passage};
 use _native::trace::payload::{Container, Strings, columns};
 use _native::trace::script::Script;
-use _native::trace::select::{Query, select};
+use _native::trace::select::{Query, places, select};
 use _native::trace::{HIDDEN, Names, TrackId, json, legacy, lod, search, typed};
 use libfuzzer_sys::fuzz_target;
 use std::sync::{Arc, Mutex};
@@ -18,6 +19,27 @@ struct Parts(Mutex<Vec<(usize, Arc<Packed>)>>);
 impl Taker for Parts {
     fn take(&self, _: usize, events: usize, part: Arc<Packed>) {
         self.0.lock().unwrap().push((events, part));
+    }
+}
+
+/// Remembers how blocks were passed.
+#[derive(Default)]
+struct Memory {
+    known: Vec<(Vec<u32>, Arc<Passage>)>,
+    places: Vec<u32>,
+}
+
+impl Blocks for Memory {
+    fn put(&mut self, places: Vec<u32>, passage: Option<Passage>) -> bool {
+        self.places.extend(&places);
+        self.known.extend(passage.map(|passage| (places, Arc::new(passage))));
+        true
+    }
+
+    fn again(&mut self, entry: &Entry) -> Option<Arc<Passage>> {
+        let (places, passage) = self.known.iter().find(|(_, passage)| passage.leads(entry))?;
+        self.places.extend(places);
+        Some(Arc::clone(passage))
     }
 }
 
@@ -96,7 +118,19 @@ fuzz_target!(|data: &[u8]| {
     let events = json::Chosen { trace: &trace, order: trace.order(1), runs: &chosen.chunks(3) };
     json::emit(&mut script, &events, &mut json::Plain { out: &mut text });
     assert!(std::str::from_utf8(&text).is_ok());
-    for wanted in [Wanted::These(&chosen), Wanted::Window(query)] {
+    let mut memory = Memory::default();
+    for (begin, resolution) in [(from, query.resolution), (feed.time(), query.resolution), (from, feed.time())] {
+        let other = Query { begin, resolution, ..query };
+        memory.places.clear();
+        places(&trace, &other, 4, &mut memory);
+        let mut alone = Vec::new();
+        places(&trace, &other, u32::MAX, &mut alone);
+        assert_eq!(memory.places, alone);
+    }
+    for wanted in [Wanted::These(&chosen), Wanted::Window(query), Wanted::Window(query)] {
+        if matches!(wanted, Wanted::Window(_)) {
+            trace.settle(1);
+        }
         let parts = Parts::default();
         pack(&[Source { trace: &trace, wanted, pid_offset: 1000 }], 1, &parts);
         let parts = parts.0.into_inner().unwrap();
