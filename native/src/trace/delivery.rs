@@ -1,7 +1,7 @@
 //! A gzip file that is handed on part by part, as the parts are written.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::checksum;
 use super::deflate::Packed;
@@ -33,11 +33,14 @@ pub fn deliver(
     tail: impl FnOnce(usize) -> Vec<u8>,
     put: Put,
 ) -> usize {
-    let delivery = Delivery::new(Some(put));
-    delivery.begin(head);
+    let mut file = File::new(put);
+    file.begin(head);
+    let delivery = Delivery { collected: Collected::default(), file: Mutex::new(file), gone: AtomicBool::new(false) };
     work(&delivery);
-    delivery.end(tail);
-    delivery.written.into_inner()
+    delivery.rest();
+    let Delivery { collected, file, .. } = delivery;
+    file.into_inner().unwrap_or_else(PoisonError::into_inner).end(tail);
+    collected.written.into_inner()
 }
 
 /// The same parts in the order in which they were asked for.
@@ -46,22 +49,20 @@ pub fn whole(
     work: impl FnOnce(&dyn Taker),
     tail: impl FnOnce(usize) -> Vec<u8>,
 ) -> (Vec<Arc<Packed>>, usize) {
-    let mut parts = Vec::new();
-    let mut put = |more: Vec<Arc<Packed>>| {
-        parts.extend(more);
-        true
-    };
-    let collected = Delivery::new(None);
+    let collected = Collected::default();
     work(&collected);
     let mut ready = collected.ready();
     ready.sort_unstable_by_key(|part| part.index);
-    let written = collected.written.into_inner();
-    let delivery = Delivery::new(Some(&mut put));
-    delivery.begin(head);
-    *delivery.lock() = ready;
-    delivery.end(tail);
-    drop(delivery);
-    (parts, written)
+    let mut parts = Vec::new();
+    let mut put = |more| {
+        parts.extend::<Vec<_>>(more);
+        true
+    };
+    let mut file = File::new(&mut put);
+    file.begin(head);
+    file.add(ready);
+    file.end(tail);
+    (parts, collected.written.into_inner())
 }
 
 /// A part of the events that is written.
@@ -71,109 +72,113 @@ struct Ready {
     part: Arc<Packed>,
 }
 
-/// Parts that are ready, and the file that they go into.
-struct Delivery<'a> {
+/// Parts that are ready.
+#[derive(Default)]
+struct Collected {
     ready: Mutex<Vec<Ready>>,
-    file: Mutex<File<'a>>,
-    gone: AtomicBool,
     written: AtomicUsize,
 }
 
-/// What was handed on.
-struct File<'a> {
-    put: Option<Put<'a>>,
-    register: u32,
-    length: u64,
-    events: usize,
-}
-
-impl<'a> Delivery<'a> {
-    /// Without `put` everything is collected.
-    fn new(put: Option<Put<'a>>) -> Self {
-        let file = File { put, register: !0, length: 0, events: 0 };
-        let (gone, written) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Delivery { ready: Mutex::default(), file: Mutex::new(file), gone, written }
-    }
-
-    /// Parts are put in as a whole, so that they are whole even after a panic.
-    fn lock(&self) -> MutexGuard<'_, Vec<Ready>> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl Collected {
+    /// Those that came since this was asked last; parts are put in as a whole, so that they are whole even after a panic.
     fn ready(&self) -> Vec<Ready> {
-        std::mem::take(&mut *self.lock())
-    }
-
-    fn begin(&self, head: Vec<Packed>) {
-        let first = Packed { pages: vec![HEAD.to_vec()], length: 0, register: 0 };
-        self.send([first].into_iter().chain(head).map(|part| (0, Arc::new(part))));
-    }
-
-    fn end(&self, tail: impl FnOnce(usize) -> Vec<u8>) {
-        self.rest();
-        let last = {
-            let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut last = part(&tail(file.events), None);
-            let (register, length) = file.behind(&last);
-            last.pages.push([&LAST[..], &(!register).to_le_bytes(), &(length as u32).to_le_bytes()].concat());
-            last
-        };
-        self.send([(0, Arc::new(last))].into_iter());
-    }
-
-    /// Hands on parts, some at once.
-    fn send(&self, parts: impl Iterator<Item = (usize, Arc<Packed>)>) {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut some, mut size) = (Vec::new(), 0);
-        for (events, part) in parts {
-            (file.register, file.length) = file.behind(&part);
-            file.events += events;
-            size += part.size();
-            some.push(part);
-            if size >= AT_ONCE {
-                self.put(&mut file, std::mem::take(&mut some));
-                size = 0;
-            }
-        }
-        self.put(&mut file, some);
-    }
-
-    fn put(&self, file: &mut File, parts: Vec<Arc<Packed>>) {
-        if let Some(put) = &mut file.put
-            && !parts.is_empty()
-            && !self.gone()
-            && !put(parts)
-        {
-            self.gone.store(true, Ordering::Relaxed);
-        }
+        std::mem::take(&mut *self.ready.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl File<'_> {
-    /// Checksum register and length behind another part.
-    fn behind(&self, part: &Packed) -> (u32, u64) {
-        (checksum::join(self.register, part.register, part.length), self.length + part.length)
-    }
-}
-
-impl Taker for Delivery<'_> {
+impl Taker for Collected {
     fn take(&self, index: usize, events: usize, part: Arc<Packed>) {
-        self.lock().push(Ready { index, events, part });
-    }
-
-    fn rest(&self) {
-        if self.file.lock().is_ok_and(|file| file.put.is_some()) {
-            let ready = self.ready();
-            self.send(ready.into_iter().map(|ready| (ready.events, ready.part)));
-        }
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).push(Ready { index, events, part });
     }
 
     fn wrote(&self) {
         self.written.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// Parts on their way into a file.
+struct Delivery<'a> {
+    collected: Collected,
+    file: Mutex<File<'a>>,
+    gone: AtomicBool,
+}
+
+impl Taker for Delivery<'_> {
+    fn take(&self, index: usize, events: usize, part: Arc<Packed>) {
+        self.collected.take(index, events, part);
+    }
+
+    fn rest(&self) {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.add(self.collected.ready());
+        self.gone.store(!file.wanted, Ordering::Relaxed);
+    }
+
+    fn wrote(&self) {
+        self.collected.wrote();
+    }
 
     fn gone(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
+    }
+}
+
+/// What was handed on.
+struct File<'a> {
+    put: Put<'a>,
+    /// Whether `put` said so.
+    wanted: bool,
+    register: u32,
+    length: u64,
+    events: usize,
+}
+
+impl<'a> File<'a> {
+    fn new(put: Put<'a>) -> Self {
+        File { put, wanted: true, register: !0, length: 0, events: 0 }
+    }
+
+    fn begin(&mut self, head: Vec<Packed>) {
+        let first = Packed { pages: vec![HEAD.to_vec()], length: 0, register: 0 };
+        self.send([first].into_iter().chain(head).map(Arc::new));
+    }
+
+    fn add(&mut self, ready: Vec<Ready>) {
+        self.events += ready.iter().map(|ready| ready.events).sum::<usize>();
+        self.send(ready.into_iter().map(|ready| ready.part));
+    }
+
+    fn end(mut self, tail: impl FnOnce(usize) -> Vec<u8>) {
+        let mut last = part(&tail(self.events), None);
+        let (register, length) = self.behind(&last);
+        last.pages.push([&LAST[..], &(!register).to_le_bytes(), &(length as u32).to_le_bytes()].concat());
+        self.send([Arc::new(last)].into_iter());
+    }
+
+    /// Hands on parts, some at once.
+    fn send(&mut self, parts: impl Iterator<Item = Arc<Packed>>) {
+        let (mut some, mut size) = (Vec::new(), 0);
+        for part in parts {
+            (self.register, self.length) = self.behind(&part);
+            size += part.size();
+            some.push(part);
+            if size >= AT_ONCE {
+                self.hand_on(std::mem::take(&mut some));
+                size = 0;
+            }
+        }
+        self.hand_on(some);
+    }
+
+    fn hand_on(&mut self, parts: Vec<Arc<Packed>>) {
+        if self.wanted && !parts.is_empty() {
+            self.wanted = (self.put)(parts);
+        }
+    }
+
+    /// Checksum register and length behind another part.
+    fn behind(&self, part: &Packed) -> (u32, u64) {
+        (checksum::join(self.register, part.register, part.length), self.length + part.length)
     }
 }
 

@@ -75,9 +75,7 @@ pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
         let order = trace.order(threads);
         let mut write = |runs: &[(Run, &[u32])]| {
             let lent = scripts[host].get_or_insert_with(|| trace.scripts.lend(trace, pid_offset));
-            let mut packer = Packer::new();
-            emit(lent.script(), &Chosen { trace, order, runs }, &mut packer);
-            Arc::new(packer.finish())
+            packed(lent, &Chosen { trace, order, runs })
         };
         match job {
             Job::Runs(runs) => taker.take(index, runs.iter().map(|(_, events)| events.len()).sum(), write(&runs)),
@@ -97,6 +95,13 @@ pub fn pack<'a>(sources: &'a [Source<'a>], threads: usize, taker: &dyn Taker) {
         }
     };
     parallel::pipe(threads, produce, scripts, work, || taker.rest());
+}
+
+/// Writes events as a part.
+fn packed(lent: &mut Lent, chosen: &Chosen) -> Arc<Packed> {
+    let mut packer = Packer::new();
+    emit(lent.script(), chosen, &mut packer);
+    Arc::new(packer.finish())
 }
 
 impl Source<'_> {
@@ -167,9 +172,7 @@ impl Blocks for Beside<'_> {
         let (trace, order) = (self.trace, self.order);
         self.trace.recent.get_or_put(self.pid_offset, places, passage, |places| {
             let runs = select::by_style(trace, order, places);
-            let mut packer = Packer::new();
-            emit(self.lent.script(), &Chosen { trace, order, runs: &runs.chunks(usize::MAX) }, &mut packer);
-            let part = Arc::new(packer.finish());
+            let part = packed(&mut self.lent, &Chosen { trace, order, runs: &runs.chunks(usize::MAX) });
             self.left = self.left.saturating_sub(part.size());
             part
         });

@@ -115,64 +115,52 @@ impl Work for Passing<'_, '_> {
     #[inline(always)]
     fn work(self) -> bool {
         let Passing { trace, order, query, before, during: (during, size), kept } = self;
-        visible(trace, order, query, before, (during, size), kept)
-    }
-}
-
-#[inline(always)]
-fn visible(
-    trace: &Trace,
-    order: &Order,
-    query: &Query,
-    before: &[u32],
-    (during, size): (Range<u32>, u32),
-    kept: &mut Kept,
-) -> bool {
-    let deepest = (0..LEVELS).find(|&l| resolution(l) <= query.resolution).unwrap_or(LEVELS - 1);
-    let levels = trace.levels.up_to(trace, order, deepest);
-    let level = levels.level.as_slice();
-    let deepest = if deepest == LEVELS - 1 { u8::MAX } else { deepest };
-    let state = Visibility::new(query.resolution, trace.tracks.len(), order.flow_count);
-    let mut pass = Pass { trace, order, begin: query.begin, state };
-    let mut found: Vec<u32> = before.iter().copied().filter(|&k| level[k as usize] <= deepest).collect();
-    pass.test(&found, &mut kept.places);
-    let mut flows = Vec::new();
-    for block in blocks(during, size) {
-        let is_whole = kept.places.is_empty() && block.len() == size as usize;
-        let entry = is_whole.then(|| {
-            flows.clear();
-            flows.extend(flows_of(order, block.clone(), |k| level[k as usize] <= deepest));
-            let standing = pass.state.standing(order.begin[block.start as usize], &flows);
-            Entry { block: block.start, resolution: query.resolution, deepest, standing }
-        });
-        if let Some(entry) = &entry {
-            if let Some(passage) = kept.taker.again(entry) {
-                pass.state.stand(&passage.exit, &flows);
-                continue;
+        let deepest = (0..LEVELS).find(|&l| resolution(l) <= query.resolution).unwrap_or(LEVELS - 1);
+        let levels = trace.levels.up_to(trace, order, deepest);
+        let level = levels.level.as_slice();
+        let deepest = if deepest == LEVELS - 1 { u8::MAX } else { deepest };
+        let state = Visibility::new(query.resolution, trace.tracks.len(), order.flow_count);
+        let mut pass = Pass { trace, order, begin: query.begin, state };
+        let mut found: Vec<u32> = before.iter().copied().filter(|&k| level[k as usize] <= deepest).collect();
+        pass.test(&found, &mut kept.places);
+        let mut flows = Vec::new();
+        for block in blocks(during, size) {
+            let is_whole = kept.places.is_empty() && block.len() == size as usize;
+            let entry = is_whole.then(|| {
+                flows.clear();
+                flows.extend(flows_of(order, block.clone(), |k| level[k as usize] <= deepest));
+                let standing = pass.state.standing(order.begin[block.start as usize], &flows);
+                Entry { block: block.start, resolution: query.resolution, deepest, standing }
+            });
+            if let Some(entry) = &entry {
+                if let Some(passage) = kept.taker.again(entry) {
+                    pass.state.stand(&passage.exit, &flows);
+                    continue;
+                }
+                pass.state.stand(&entry.standing, &flows); // what does not matter must not be in the exit either
+                pass.state.same();
             }
-            pass.state.stand(&entry.standing, &flows); // what does not matter must not be in the exit either
-            pass.state.same();
-        }
-        for first in block.clone().step_by(STEP) {
-            // Which are deep enough cannot be foreseen, so they are collected without a branch.
-            let last = block.end.min(first.saturating_add(STEP as u32));
-            found.resize(STEP, 0);
-            let mut count = 0;
-            for (k, &own) in (first..last).zip(&level[first as usize..last as usize]) {
-                found[count] = k;
-                count += usize::from(own <= deepest);
+            for first in block.clone().step_by(STEP) {
+                // Which are deep enough cannot be foreseen, so they are collected without a branch.
+                let last = block.end.min(first.saturating_add(STEP as u32));
+                found.resize(STEP, 0);
+                let mut count = 0;
+                for (k, &own) in (first..last).zip(&level[first as usize..last as usize]) {
+                    found[count] = k;
+                    count += usize::from(own <= deepest);
+                }
+                pass.test(&found[..count], &mut kept.places);
             }
-            pass.test(&found[..count], &mut kept.places);
+            let passage = entry.map(|entry| {
+                let exit = pass.state.standing_for_any(order.begin[block.end as usize - 1], &flows);
+                Passage { entry, exit, same: pass.state.same() }
+            });
+            if !kept.hand_on(passage) {
+                return false;
+            }
         }
-        let passage = entry.map(|entry| {
-            let exit = pass.state.standing_for_any(order.begin[block.end as usize - 1], &flows);
-            Passage { entry, exit, same: pass.state.same() }
-        });
-        if !kept.hand_on(passage) {
-            return false;
-        }
+        true
     }
-    true
 }
 
 /// Flows of the events in a range of places.
