@@ -77,16 +77,7 @@ def _members(members: list[Any], seen: set[int]) -> int:
     return size * len(members) // len(sample) if sample else 0
 
 
-_FIELD_NAMES: dict[type, tuple[str, ...] | None] = {}
-"""Fields by class, None for classes that are not dataclasses; looking them up takes most of the time."""
-
-
 def _field_values(value: Any) -> list[Any]:
-    cls = type(value)
-    if cls not in _FIELD_NAMES:
-        fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else None
-        _FIELD_NAMES[cls] = None if fields is None else tuple(field.name for field in fields)
-    names = _FIELD_NAMES[cls]
-    if names is None:
-        return list(getattr(value, "__dict__", {}).values())
-    return [getattr(value, name, None) for name in names]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, field.name, None) for field in dataclasses.fields(value)]
+    return list(getattr(value, "__dict__", {}).values())

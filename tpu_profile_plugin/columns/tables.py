@@ -231,23 +231,14 @@ def collect_arrays(table: Any, arrays: list[NDArray[Any]]) -> None:
         arrays.append(table)
     elif isinstance(table, Texts):
         arrays.append(table.values)
-    else:
-        for column in _column_names(table):
-            collect_arrays(getattr(table, column), arrays)
+    elif is_dataclass(table):
+        for column in fields(table):
+            collect_arrays(getattr(table, column.name), arrays)
 
 
 def _array_bytes(table: Any) -> int:
     if isinstance(table, (np.ndarray, Texts)):
-        return int(table.nbytes)
-    return sum(_array_bytes(getattr(table, column)) for column in _column_names(table))
-
-
-_COLUMN_NAMES: dict[type, tuple[str, ...]] = {}
-"""By class: sizes are counted often, and looking up the fields is what takes the time."""
-
-
-def _column_names(table: Any) -> tuple[str, ...]:
-    cls = type(table)
-    if cls not in _COLUMN_NAMES:
-        _COLUMN_NAMES[cls] = tuple(field.name for field in fields(cls)) if is_dataclass(cls) else ()
-    return _COLUMN_NAMES[cls]
+        return table.nbytes
+    if is_dataclass(table):
+        return sum(_array_bytes(getattr(table, column.name)) for column in fields(table))
+    return 0

@@ -2,6 +2,7 @@
 //!
 //! One pass over the text finds the events; then planes, lines and metadata are written in wire format, so that everything
 //! else needs to know one format only. Processes keep their numbers where the reading side would give the same ones.
+//! A sixth of the file is its tests, which need the private parser.
 
 use std::collections::{BTreeMap, HashMap};
 

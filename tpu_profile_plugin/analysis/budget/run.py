@@ -10,18 +10,10 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, HostCause
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, EXPOSED_COMMUNICATION, IDLE_PEER
 from tpu_profile_plugin.analysis.devices.across_hosts import clock_offsets, match_hosts, sum_by_step
+from tpu_profile_plugin.analysis.devices.model import RunDevice
 from tpu_profile_plugin.analysis.devices.windows import Source, common_rows
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.columns.arrays import I64
-
-
-@dataclass(frozen=True, slots=True)
-class RunDevice:
-    """A device of the run; `host` is an index into `RunBudget.hosts`."""
-
-    name: str
-    host: int
-    kind: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

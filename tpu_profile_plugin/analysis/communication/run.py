@@ -11,17 +11,9 @@ from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostC
 from tpu_profile_plugin.analysis.communication.stragglers import Straggler, outliers, stragglers
 from tpu_profile_plugin.analysis.devices.across_hosts import MatchedHosts, clock_offsets, match_hosts, sum_by_step
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset
+from tpu_profile_plugin.analysis.devices.model import RunDevice
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, common_rows
 from tpu_profile_plugin.columns.arrays import I64
-
-
-@dataclass(frozen=True, slots=True)
-class RankOf:
-    """A device of the run; `host` is the position of its host."""
-
-    name: str
-    host: int
-    kind: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +34,7 @@ class RunCommunication:
     """
 
     hosts: tuple[int, ...]
-    devices: tuple[RankOf, ...]
+    devices: tuple[RunDevice, ...]
     number: I64
     names: tuple[str, ...]
     begin_ps: I64
@@ -74,7 +66,7 @@ def merge_communication(parts: Sequence[HostCommunication]) -> RunCommunication:
     """The hosts that have devices, for the steps that they have in common."""
     hosts = [i for i, part in enumerate(parts) if part.devices and part.steps is not None]
     chosen = [parts[i] for i in hosts]
-    devices = tuple(RankOf(name, i, kind) for i in hosts for name, kind in parts[i].devices)
+    devices = tuple(RunDevice(name, i, kind) for i in hosts for name, kind in parts[i].devices)
     steps = [part.steps for part in chosen if part.steps is not None]
     rows = common_rows(steps)
     work, communication, exposed = (
@@ -106,7 +98,7 @@ def _side_by_side(tables: Sequence[I64]) -> I64:
     return np.concatenate(tables, axis=1) if tables else np.zeros((0, 0), np.int64)
 
 
-def _host_outliers(devices: Sequence[RankOf], hosts: Sequence[int], work: I64) -> tuple[tuple[int, float], ...]:
+def _host_outliers(devices: Sequence[RunDevice], hosts: Sequence[int], work: I64) -> tuple[tuple[int, float], ...]:
     """Hosts whose devices have far more work of their own than those of the others."""
     own = work.sum(axis=0)
     means = [float(own[[i for i, device in enumerate(devices) if device.host == host]].mean()) for host in hosts]

@@ -1,4 +1,4 @@
-"""Matches the runs of a collective on several devices, and says how long each waited for the last to come."""
+"""Matches the runs of a collective on several devices, and measures how long each waited for the last one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CollectiveRuns:
       instance: int64[n], number of the execution that the devices took part in together; -1 if they cannot be matched.
       ranks: int64[n], devices that take part in the instance, 1 without an instance.
       wait_ps: int64[n], from the run's begin to that of the last device, at most the run's duration.
-      last: int64[n], the device that came last, -1 without an instance.
+      last: int64[n], the device that began last, -1 without an instance.
       early: runs that ended before the last device began, in collectives where this cannot be: clocks disagree.
     """
 

@@ -145,6 +145,15 @@ class Device:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class RunDevice:
+    """A device of a run of one or more hosts; `host` is the position of its host among those of the run."""
+
+    name: str
+    host: int
+    kind: str
+
+
 def ordered(spans: OpSpans) -> OpSpans:
     """The same runs by begin."""
     if bool((spans.begin_ps[1:] >= spans.begin_ps[:-1]).all()):

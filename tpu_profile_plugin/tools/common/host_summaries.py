@@ -29,10 +29,14 @@ def groups_of(host: HostProfile) -> Preprocessed:
     return host.derive("groups", _groups)
 
 
+def groups_if_any(host: HostProfile) -> Preprocessed | None:
+    """The same; None for a host of which no event can begin a group, without reading its events."""
+    return groups_of(host) if may_have_groups(host.lazy) else None
+
+
 def make_summary(host: HostProfile) -> HostSummary:
     """The summary of one host, from its columns."""
-    space = host.lazy
-    return summarize(space, groups_of(host) if may_have_groups(space) else None)
+    return summarize(host.lazy, groups_if_any(host))
 
 
 def make_inference(host: HostProfile) -> Inference:

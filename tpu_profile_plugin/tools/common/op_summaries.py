@@ -10,12 +10,11 @@ from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension
 from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_summary
-from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, reduce_op_summaries, summarize_ops
 from tpu_profile_plugin.toolkit.host import PerHost
 from tpu_profile_plugin.toolkit.params import Param
 from tpu_profile_plugin.toolkit.table import property_text
-from tpu_profile_plugin.tools.common.host_summaries import groups_of
+from tpu_profile_plugin.tools.common.host_summaries import groups_if_any
 from tpu_profile_plugin.units import GIB
 
 if TYPE_CHECKING:
@@ -37,8 +36,7 @@ def make_op_summary(host: HostProfile, unattributed: bool) -> OpSummary:
     """The ops of one host's devices, from its columns."""
     space = host.lazy
     space.decode(device_planes(space))
-    pre = groups_of(host) if may_have_groups(space) else None
-    return summarize_ops(space, pre, hlo_ops_of(host), unattributed=unattributed)
+    return summarize_ops(space, groups_if_any(host), hlo_ops_of(host), unattributed=unattributed)
 
 
 def make_cpu_summary(host: HostProfile) -> OpSummary:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget
 from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
-from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.toolkit.host import PerHost
-from tpu_profile_plugin.tools.common.host_summaries import groups_of
+from tpu_profile_plugin.tools.common.host_summaries import groups_if_any
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ LABELS = {
     ),
     "idle_launch": Label("Idle: launch", "The host launches work, or launched work has not begun."),
     "idle_peer": Label(
-        "Idle: waiting for another device", "The device is in a collective that another device has not come to yet."
+        "Idle: waiting for another device", "The device is in a collective that another device has not reached yet."
     ),
     "idle_other": Label("Idle: unexplained", "No event tells the cause; gaps between the ops of a program included."),
 }
@@ -52,9 +51,7 @@ LABELS = {
 
 def make_budget(host: HostProfile) -> HostBudget:
     """The budget of one host, from its columns."""
-    space = host.lazy
-    pre = groups_of(host) if may_have_groups(space) else None
-    return host_budget(space, pre, hlo_ops_of(host).programs)
+    return host_budget(host.lazy, groups_if_any(host), hlo_ops_of(host).programs)
 
 
 BUDGET = PerHost(make_budget)

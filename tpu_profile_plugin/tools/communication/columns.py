@@ -25,11 +25,15 @@ OPS = (
         "ps",
         "TPUs: time in the done op, or in the op if it is synchronous, during which the TensorCore waits.",
     ),
-    Column("wait_ps", "Waits", "number", "ps", "Time until the last device came, summed over runs."),
+    Column("wait_ps", "Waits", "number", "ps", "Time until the last device began, summed over runs."),
     Column("most_wait_ps", "Longest wait", "number", "ps", "The longest time that one run waited for the last device."),
-    Column("last", "Waited for", "string", "", "The device that came last to the run with the longest wait."),
+    Column("last", "Waited for", "string", "", "The device that began last in the run with the longest wait."),
     Column(
-        "bytes", "Message", "number", "bytes", "What a rank contributes to one run; of an all-gather, what it gets."
+        "bytes",
+        "Message",
+        "number",
+        "bytes",
+        "What a rank contributes to one run; of an all-gather, the gathered result.",
     ),
     Column(
         "algorithm_gbps",

@@ -14,10 +14,9 @@ An object; times are whole picoseconds, bandwidths 1e9 bytes per second:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,18 +24,15 @@ from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, giga
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostCommunication, host_communication
 from tpu_profile_plugin.analysis.communication.run import RunCommunication, merge_communication
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset
-from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.toolkit.host import HostProfile, PerHost
 from tpu_profile_plugin.toolkit.inputs import Inputs
-from tpu_profile_plugin.toolkit.payload import Json
-from tpu_profile_plugin.toolkit.table import Column, Table
+from tpu_profile_plugin.toolkit.payload import Raw, encode_object
+from tpu_profile_plugin.toolkit.table import Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
-from tpu_profile_plugin.tools.common.host_summaries import groups_of
+from tpu_profile_plugin.tools.common.devices import device_names, devices_available
+from tpu_profile_plugin.tools.common.host_summaries import groups_if_any
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 from tpu_profile_plugin.tools.communication.columns import CLOCKS, LAUNCHES, OPS, RANKS
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.toolkit.run_facts import RunFacts
 
 _SAMPLED = "There are too many runs of collectives to match all of them between hosts; waits are of the first ones."
 _UNKNOWN_CLOCK = "The clocks of some hosts could not be compared; waits there are for devices of the same host."
@@ -44,59 +40,50 @@ _UNKNOWN_CLOCK = "The clocks of some hosts could not be compared; waits there ar
 
 def make_communication(host: HostProfile) -> HostCommunication:
     """The communication of one host, from its columns."""
-    space = host.lazy
-    pre = groups_of(host) if may_have_groups(space) else None
-    return host_communication(space, pre, hlo_ops_of(host).programs)
+    return host_communication(host.lazy, groups_if_any(host), hlo_ops_of(host).programs)
 
 
 COMMUNICATION = PerHost(make_communication)
 
 
-def build(inputs: Inputs) -> Json:
+def build(inputs: Inputs) -> Raw:
     """Collectives, steps, ranks, clocks and launches of the chosen hosts."""
     parts = inputs.map_hosts(COMMUNICATION)
     run = inputs.derive("communication", lambda _: merge_communication(parts))
     hosts = [host.name for host in inputs.readable]
-    names = _names(run, hosts)
+    names = device_names(run.devices, hosts, several=len(run.hosts) > 1)
     notes = [] if run.whole else [_SAMPLED]
     if any(offset is None for offset in run.offsets[1:]):
         notes.append(_UNKNOWN_CLOCK)
-    return Json(
-        {
-            "ops": _table(OPS, (_op(one, run, names, hosts, _programs(inputs)) for one in run.sums)),
-            "steps": _steps(run),
-            "ranks": _table(RANKS, _ranks(run, names, hosts)),
-            "stragglers": [
-                {
-                    "device": names[one.index],
-                    "host": hosts[run.devices[one.index].host],
-                    "work_ratio": one.ratio if isfinite(one.ratio) else None,
-                    "modified_z": one.z,
-                    "waits_ratio": one.waits,
-                }
-                for one in run.stragglers
-            ],
-            "late_hosts": [{"host": hosts[at], "modified_z": score} for at, score in run.host_outliers],
-            "clocks": _table(CLOCKS, _clocks(run, parts, names, hosts)),
-            "host_offsets_ps": {
-                hosts[host]: offset.offset_ps
-                for host, offset in zip(run.hosts, run.offsets, strict=True)
-                if offset is not None
-            },
-            "early_ends": run.early,
-            "launches": _table(LAUNCHES, _launches(run, parts, names)),
-            "notes": [*notes, *inputs.warnings],
-        }
+    return Raw(
+        encode_object(
+            {
+                "ops": Table.from_rows(OPS, (_op(one, run, names, hosts, _programs(inputs)) for one in run.sums)),
+                "steps": _steps(run),
+                "ranks": Table.from_rows(RANKS, _ranks(run, names, hosts)),
+                "stragglers": [
+                    {
+                        "device": names[one.index],
+                        "host": hosts[run.devices[one.index].host],
+                        "work_ratio": one.ratio if isfinite(one.ratio) else None,
+                        "modified_z": one.z,
+                        "waits_ratio": one.waits,
+                    }
+                    for one in run.stragglers
+                ],
+                "late_hosts": [{"host": hosts[at], "modified_z": score} for at, score in run.host_outliers],
+                "clocks": Table.from_rows(CLOCKS, _clocks(run, parts, names, hosts)),
+                "host_offsets_ps": {
+                    hosts[host]: offset.offset_ps
+                    for host, offset in zip(run.hosts, run.offsets, strict=True)
+                    if offset is not None
+                },
+                "early_ends": run.early,
+                "launches": Table.from_rows(LAUNCHES, _launches(run, parts, names)),
+                "notes": [*notes, *inputs.warnings],
+            }
+        )
     )
-
-
-def _table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Any:
-    return json.loads(Table.from_rows(columns, rows).to_json())
-
-
-def _names(run: RunCommunication, hosts: Sequence[str]) -> list[str]:
-    several = len(run.hosts) > 1
-    return [f"{hosts[one.host]}: {one.name}" if several else one.name for one in run.devices]
 
 
 def _programs(inputs: Inputs) -> dict[int, str]:
@@ -201,12 +188,6 @@ def _launches(
             )
 
 
-def _available(facts: RunFacts) -> str | None:
-    if facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules:
-        return None
-    return "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend."
-
-
 TOOL = Tool(
     id="communication",
     title="Communication",
@@ -214,5 +195,5 @@ TOOL = Tool(
     summary="Collectives: how much of them computation hides, at what bandwidth, and which device the others wait for.",
     build=build,
     hosts=HostChoice.ONE_OR_ALL,
-    available=_available,
+    available=devices_available,
 )

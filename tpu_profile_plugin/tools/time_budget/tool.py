@@ -16,20 +16,17 @@ An object; all times in it are whole picoseconds:
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_OTHER
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.toolkit.inputs import Inputs
-from tpu_profile_plugin.toolkit.payload import Json
+from tpu_profile_plugin.toolkit.payload import Raw, encode_object
 from tpu_profile_plugin.toolkit.table import Column, Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.common.devices import device_names, devices_available
 from tpu_profile_plugin.tools.common.time_budgets import LABELS, run_budget
 from tpu_profile_plugin.tools.time_budget.texts import notes
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.toolkit.run_facts import RunFacts
 
 COLUMNS = (
     Column("device", "Device", "string", "", "The device, with its host if there are several; `all`: their mean."),
@@ -43,25 +40,27 @@ LEAST_LARGEST = 5.0
 _NO_CAUSE = (CATEGORIES[COMPUTE], CATEGORIES[IDLE_OTHER])
 
 
-def build(inputs: Inputs) -> Json:
+def build(inputs: Inputs) -> Raw:
     """The parts of every step, their average and what is known about their causes."""
     budget = run_budget(inputs)
     hosts = [host.name for host in inputs.readable]
     average = _average(budget, hosts)
-    return Json(
-        {
-            "steps": _steps(budget),
-            "devices": [{"name": one.name, "host": hosts[one.host], "kind": one.kind} for one in budget.devices],
-            "categories": list(CATEGORIES),
-            "time_ps": budget.time_ps.tolist(),
-            "average": average,
-            "between": {"duration_ps": budget.between_ps.tolist(), "time_ps": budget.between_time_ps.tolist()},
-            "causes": _causes(budget, hosts),
-            "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
-            "steps_from": next((source for source in budget.sources), None),
-            "largest": _largest(budget),
-            "notes": [*notes(budget), *inputs.warnings],
-        }
+    return Raw(
+        encode_object(
+            {
+                "steps": _steps(budget),
+                "devices": [{"name": one.name, "host": hosts[one.host], "kind": one.kind} for one in budget.devices],
+                "categories": list(CATEGORIES),
+                "time_ps": budget.time_ps.tolist(),
+                "average": average,
+                "between": {"duration_ps": budget.between_ps.tolist(), "time_ps": budget.between_time_ps.tolist()},
+                "causes": _causes(budget, hosts),
+                "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
+                "steps_from": next((source for source in budget.sources), None),
+                "largest": _largest(budget),
+                "notes": [*notes(budget), *inputs.warnings],
+            }
+        )
     )
 
 
@@ -78,21 +77,16 @@ def _steps(budget: RunBudget) -> list[dict[str, Any]]:
     return steps
 
 
-def _names(budget: RunBudget, hosts: list[str]) -> list[str]:
-    several = len(budget.hosts) > 1
-    return [f"{hosts[one.host]}: {one.name}" if several else one.name for one in budget.devices]
-
-
-def _average(budget: RunBudget, hosts: list[str]) -> Any:
+def _average(budget: RunBudget, hosts: list[str]) -> Table:
     steps, totals = len(budget), budget.average_ps()
     rows: list[tuple[object, ...]] = []
-    named = zip(_names(budget, hosts), totals.tolist(), strict=True)
+    named = zip(device_names(budget.devices, hosts, several=len(budget.hosts) > 1), totals.tolist(), strict=True)
     everything = (ALL, [sum(column) / max(len(totals), 1) for column in zip(*totals.tolist(), strict=True)])
     for name, parts in [*named, *([everything] if len(totals) else [])]:
         length = sum(parts)
         for category, ps in zip(CATEGORIES, parts, strict=True):
             rows.append((name, category, ps / steps if steps else None, 100 * ps / length if length else None))
-    return json.loads(Table.from_rows(COLUMNS, rows).to_json())
+    return Table.from_rows(COLUMNS, rows)
 
 
 def _causes(budget: RunBudget, hosts: list[str]) -> list[dict[str, Any]]:
@@ -124,12 +118,6 @@ def _largest(budget: RunBudget) -> dict[str, Any] | None:
     return {"category": category, "percent": share} if share >= LEAST_LARGEST else None
 
 
-def _available(facts: RunFacts) -> str | None:
-    if facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules:
-        return None
-    return "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend."
-
-
 TOOL = Tool(
     id="time_budget",
     title="Time budget",
@@ -137,5 +125,5 @@ TOOL = Tool(
     summary="What a step consists of: computation, exposed communication and copies, and idle time by cause.",
     build=build,
     hosts=HostChoice.ONE_OR_ALL,
-    available=_available,
+    available=devices_available,
 )

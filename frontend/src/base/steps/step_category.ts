@@ -70,7 +70,7 @@ export const CATEGORIES: Readonly<Record<CategoryId, Category>> = {
   },
   peer: {
     name: "Waiting for another device",
-    help: "The device is in a collective that another device has not come to.\nSource: trace.",
+    help: "The device is in a collective that another device has not reached.\nSource: trace.",
     colour: { light: "#004d66", dark: "#5fb3cc" },
   },
   compilation: {

@@ -1,0 +1,57 @@
+// For tests: shows a page with a made-up answer of the server.
+import { render } from "preact";
+import { afterEach, vi } from "vitest";
+import { makeClient } from "../api/client";
+import { unmount } from "../base/testing";
+import type { PageModule, PageProps } from "./page";
+
+/** Parts of a tool that a page shows. */
+type Named = Pick<PageProps["tool"], "id" | "title" | "group" | "hosts">;
+
+export interface Shown {
+  root: HTMLElement;
+  /** The keys of the address. */
+  keys: Map<string, string>;
+  text: () => string;
+}
+
+/** Waits for the answer and the updates that follow it. */
+export async function settle(root: Element): Promise<void> {
+  for (let i = 0; i < 10; i++) await new Promise((done) => setTimeout(done, 5));
+  await vi.waitFor(() => { if (root.querySelector(".loading")) throw new Error("still loading"); });
+}
+
+/** Shows the page with an answer; it is removed after the test. */
+export async function showPage({ Page }: PageModule, tool: Named, answer: unknown, keys: Record<string, string> = {}): Promise<Shown> {
+  const held = new Map(Object.entries(keys));
+  const listeners = new Set<() => void>();
+  const props: PageProps = {
+    run: "r", host: "h", hosts: ["h"],
+    client: makeClient("http://host/p/index.html", () => Promise.resolve(new Response(JSON.stringify(answer)))),
+    tool: { ...tool, summary: "", host_names: ["h"], available: true, reason: null, params: [] },
+    state: {
+      get: (key) => held.get(key) ?? null,
+      set(patch) {
+        for (const [key, value] of Object.entries(patch)) if (value === null) held.delete(key); else held.set(key, value);
+        listeners.forEach((listener) => listener());
+      },
+      subscribe(listener) { listeners.add(listener); return () => listeners.delete(listener); },
+    },
+  };
+  const root = document.createElement("div");
+  document.body.append(root);
+  pages.add(root);
+  render(<Page {...props} />, root);
+  await settle(root);
+  return { root, keys: held, text: () => root.textContent ?? "" };
+}
+
+const pages = new Set<Element>();
+
+afterEach(() => {
+  for (const root of pages) {
+    unmount(root);
+    root.remove();
+  }
+  pages.clear();
+});

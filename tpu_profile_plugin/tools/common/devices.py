@@ -1,0 +1,23 @@
+"""What the tools about the devices of a run share: their names, and the reason why a profile has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.devices.model import RunDevice
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.toolkit.run_facts import RunFacts
+
+
+def device_names(devices: Sequence[RunDevice], hosts: Sequence[str], *, several: bool) -> list[str]:
+    """The devices for display, with the names of their hosts if there are several."""
+    return [f"{hosts[one.host]}: {one.name}" if several else one.name for one in devices]
+
+
+def devices_available(facts: RunFacts) -> str | None:
+    """None if the profile may have devices, else the reason why it has none."""
+    if facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules:
+        return None
+    return "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend."
