@@ -21,16 +21,15 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
-from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostCommunication, host_communication
-from tpu_profile_plugin.analysis.communication.run import RunCommunication, merge_communication
+from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostCommunication
+from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset
-from tpu_profile_plugin.toolkit.host import HostProfile, PerHost
 from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.toolkit.payload import Raw, encode_object
 from tpu_profile_plugin.toolkit.table import Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.common.communications import COMMUNICATION, run_communication
 from tpu_profile_plugin.tools.common.devices import device_names, devices_available
-from tpu_profile_plugin.tools.common.host_summaries import groups_if_any
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 from tpu_profile_plugin.tools.communication.columns import CLOCKS, LAUNCHES, OPS, RANKS
 
@@ -38,18 +37,9 @@ _SAMPLED = "There are too many runs of collectives to match all of them between 
 _UNKNOWN_CLOCK = "The clocks of some hosts could not be compared; waits there are for devices of the same host."
 
 
-def make_communication(host: HostProfile) -> HostCommunication:
-    """The communication of one host, from its columns."""
-    return host_communication(host.lazy, groups_if_any(host), hlo_ops_of(host).programs)
-
-
-COMMUNICATION = PerHost(make_communication)
-
-
 def build(inputs: Inputs) -> Raw:
     """Collectives, steps, ranks, clocks and launches of the chosen hosts."""
-    parts = inputs.map_hosts(COMMUNICATION)
-    run = inputs.derive("communication", lambda _: merge_communication(parts))
+    parts, run = inputs.map_hosts(COMMUNICATION), run_communication(inputs)
     hosts = [host.name for host in inputs.readable]
     names = device_names(run.devices, hosts, several=len(run.hosts) > 1)
     notes = [] if run.whole else [_SAMPLED]

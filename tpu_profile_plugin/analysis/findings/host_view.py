@@ -1,0 +1,72 @@
+"""One host as rules see it: its columns and what other rooms derive from them, each computed when a rule needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.ops.table import OpTable
+from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.budget.budget import HostBudget
+    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+    from tpu_profile_plugin.analysis.communication.host import HostCommunication
+    from tpu_profile_plugin.analysis.devices.model import Device
+    from tpu_profile_plugin.analysis.devices.windows import StepWindows
+    from tpu_profile_plugin.analysis.hlo.ops import HloOps
+    from tpu_profile_plugin.analysis.summary.host import HostSummary
+    from tpu_profile_plugin.columns import Plane, XSpace
+
+
+class HostView:
+    """One host.
+
+    Attributes:
+      name: of the host, as in addresses of pages.
+      space: its columns, each plane decoded on first access.
+      pre: groups and steps; None if the profile cannot have any.
+      hlo: its HLO programs.
+      summary, budget, communication: as other tools have them.
+      devices: its devices (see `devices.model`); empty without any.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        space: XSpace,
+        pre: Preprocessed | None,
+        hlo: HloOps,
+        shared: tuple[HostSummary, HostBudget, HostCommunication],
+        devices: Callable[[], tuple[Device, ...]],
+    ) -> None:
+        self.name = name
+        self.space = space
+        self.pre = pre
+        self.hlo = hlo
+        self.summary, self.budget, self.communication = shared
+        self._devices = devices
+
+    @cached_property
+    def devices(self) -> tuple[Device, ...]:
+        """TensorCores, GPUs or devices of the CPU backend."""
+        return self._devices()
+
+    @property
+    def steps(self) -> StepWindows | None:
+        """Windows of the steps per device; None without devices."""
+        return self.budget.steps
+
+    @cached_property
+    def plane(self) -> Plane | None:
+        """The host's own plane, decoded or not."""
+        return host_plane(self.space)
+
+    @cached_property
+    def ops(self) -> OpTable:
+        """The ops of the accelerators, else of the CPU backend."""
+        if self.summary.has_device or not self.summary.cpu_ops:
+            return self.summary.device
+        return cpu_op_table(self.space, self.hlo)[0]

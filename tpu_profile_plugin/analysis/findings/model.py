@@ -1,0 +1,100 @@
+"""What a rule is and what it answers: a finding with evidence, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW
+from tpu_profile_plugin.analysis.summary.framework import PYTORCH
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.findings.host_view import HostView
+    from tpu_profile_plugin.analysis.findings.run_view import RunView
+
+Confidence = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One number or text that shows a finding, and the page that shows the same.
+
+    Attributes:
+      label: what it is.
+      value: a number in `unit`, or a text.
+      unit: "%", "ms", "us", "MiB", ...; "" for counts and texts. The label names the base of a percentage.
+      tool: id of the page that shows it; "" without one.
+      query: keys of that page's address, such as `host`, `window` ("from,to" in ps on the host's axis) or `filter`.
+    """
+
+    label: str
+    value: float | int | str
+    unit: str = ""
+    tool: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do, in two sentences: for a framework, else in general."""
+
+    general: str
+    jax: str = ""
+    tensorflow: str = ""
+    pytorch: str = ""
+
+    def of(self, frameworks: Sequence[str]) -> str:
+        """For the first framework of the run that has advice of its own."""
+        own = {JAX: self.jax, TENSORFLOW: self.tensorflow, PYTORCH: self.pytorch}
+        return next((own[name] for name in frameworks if own.get(name)), self.general)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A cause of lost time or memory.
+
+    Attributes:
+      title: the cause in one line, with its largest number.
+      saving_ps: what a step could gain at most, per step and device; 0 if it is not about time.
+      formula: how that was computed.
+      confidence: high: events show cause and effect; medium: the cause is inferred; low: a possibility.
+      evidence: the most telling first.
+      advice: what to do.
+      hosts: the hosts concerned; all if empty.
+    """
+
+    title: str
+    saving_ps: int
+    formula: str
+    confidence: Confidence
+    evidence: tuple[Evidence, ...]
+    advice: Advice
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Why a rule found nothing: a sentence with the number that it looked at; `looked`: it had what it needs."""
+
+    reason: str
+    looked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule, declared by a module of `findings.rules` and listed there.
+
+    Attributes:
+      id: never changes.
+      looks_for: the cause in a few words, as the heading of the reason why it was not found.
+      judge: (run, what `gather` returned for each host) -> finding or silence.
+      gather: what only this rule needs of a host, picklable and small; None if the run's view is enough.
+      implied_by: ids of rules that explain what this one would say; it stays silent if one of them finds something.
+    """
+
+    id: str
+    looks_for: str
+    judge: Callable[[RunView, Sequence[Any]], Finding | Silence]
+    gather: Callable[[HostView], Any] | None = None
+    implied_by: tuple[str, ...] = ()

@@ -1,0 +1,80 @@
+"""A run as rules see it: its hosts' summaries merged, and the base of every share, the average step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.units import PS_PER_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tpu_profile_plugin.analysis.budget.run import RunBudget
+    from tpu_profile_plugin.analysis.communication.run import RunCommunication
+    from tpu_profile_plugin.analysis.summary.host import RunSummary
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run.
+
+    Attributes:
+      hosts: names of the hosts that were read, as in addresses of pages.
+      summary, budget, communication: as other tools have them; positions of hosts refer to `hosts`.
+    """
+
+    hosts: tuple[str, ...]
+    summary: RunSummary
+    budget: RunBudget
+    communication: RunCommunication
+
+    @cached_property
+    def step_ps(self) -> int:
+        """The average step: over steps and devices, else over the host's steps; 0 if there are none."""
+        if self.budget.duration_ps.size:
+            return round(int(self.budget.duration_ps.sum()) / self.budget.duration_ps.size)
+        times = self.summary.merged_steps.step_ms()
+        return round(sum(times) / len(times) * PS_PER_MS) if times else 0
+
+    @cached_property
+    def steps(self) -> int:
+        """How many steps there are."""
+        return len(self.budget) or len(self.summary.merged_steps)
+
+    @property
+    def whole_recording(self) -> bool:
+        """There are no steps: what is called a step is the whole recording."""
+        return "recording" in self.budget.sources
+
+    @property
+    def base(self) -> str:
+        """What shares are of, for sentences: "step" or "recording"."""
+        return "recording" if self.whole_recording else "step"
+
+    def part_ps(self, category: int) -> int:
+        """A part of the time budget, averaged over steps and devices; see `budget.categories`."""
+        cells = self.budget.duration_ps.size
+        return round(int(self.budget.time_ps[:, :, category].sum()) / cells) if cells else 0
+
+    def share(self, ps: float) -> float:
+        """Of the average step; 0 without steps."""
+        return ps / self.step_ps if self.step_ps else 0.0
+
+    def parts(self) -> list[tuple[str, float]]:
+        """Every part of the time budget with its share of the step, largest first."""
+        found = [(name, self.share(self.part_ps(i))) for i, name in enumerate(CATEGORIES)]
+        return sorted(found, key=lambda one: -one[1])
+
+    @property
+    def hardware(self) -> Hardware:
+        """The kind of devices."""
+        return self.summary.environment.hardware
+
+    @property
+    def frameworks(self) -> Sequence[str]:
+        """Those that wrote the profile, the most important first."""
+        return self.summary.frameworks

@@ -1,0 +1,28 @@
+"""Communication of a run: per-host communication, computed in parallel, and the hosts' collectives as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.communication.host import HostCommunication, host_communication
+from tpu_profile_plugin.analysis.communication.run import RunCommunication, merge_communication
+from tpu_profile_plugin.toolkit.host import PerHost
+from tpu_profile_plugin.tools.common.host_summaries import groups_if_any
+from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.toolkit.host import HostProfile
+    from tpu_profile_plugin.toolkit.inputs import Inputs
+
+
+def make_communication(host: HostProfile) -> HostCommunication:
+    """The communication of one host, from its columns."""
+    return host_communication(host.lazy, groups_if_any(host), hlo_ops_of(host).programs)
+
+
+COMMUNICATION = PerHost(make_communication)
+
+
+def run_communication(inputs: Inputs) -> RunCommunication:
+    """The communication of the chosen hosts."""
+    return inputs.map_reduce("communication", COMMUNICATION, merge_communication)
