@@ -12,11 +12,18 @@ from tpu_profile_plugin.errors import FileChanged, NotAvailable
 from tpu_profile_plugin.logdir import Problem, Run
 from tpu_profile_plugin.server.answer import JSON, NEVER, Answer, json_answer, text_answer
 from tpu_profile_plugin.server.assets import Assets
-from tpu_profile_plugin.server.catalog import Catalog, InspectedRun, chosen_hosts, hosts_listed, hosts_offered
+from tpu_profile_plugin.server.catalog import (
+    Catalog,
+    InspectedRun,
+    all_hosts,
+    chosen_hosts,
+    hosts_listed,
+    hosts_offered,
+)
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.query import Query
-from tpu_profile_plugin.server.results import Results, ToolRequest
+from tpu_profile_plugin.server.results import Results, Side, ToolRequest
 
 PATTERNS = (
     "plugins/profile/<session>/<host>.xplane.pb",
@@ -195,7 +202,12 @@ class Routes:
         tool = registry.find(query.required("tag"))
         hosts = chosen_hosts(located.run, tool.hosts, query)
         params = {param.name: param.parse(query.optional(param.name)) for param in tool.params}
-        return ToolRequest(located, tool, hosts, params, csv)
+        return ToolRequest(located, tool, hosts, params, csv, self._base(query) if tool.compares else None)
+
+    def _base(self, query: Query) -> Side:
+        """The run that the parameter `base` names, with all its hosts."""
+        located = self._catalog.locate(query.of_run(query.required("base")))
+        return Side(located, all_hosts(located.run))
 
 
 def _described(problem: Problem | None) -> dict[str, Any] | None:

@@ -49,6 +49,7 @@ class Tool:
         not available is not listed but still answers requests.
       aliases: older ids of this tool.
       offered: False for a tool that answers requests but is never listed.
+      compares: a request names a second run as `base`; it gives `Inputs.base`.
     """
 
     id: str
@@ -62,3 +63,4 @@ class Tool:
     available: Callable[[RunFacts], str | None] = _always
     aliases: tuple[str, ...] = ()
     offered: bool = True
+    compares: bool = False
