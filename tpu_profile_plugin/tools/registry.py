@@ -6,6 +6,7 @@ from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools import (
     communication,
+    compare,
     framework_op_stats,
     graph_viewer,
     hlo_stats,
@@ -71,6 +72,7 @@ TOOLS: tuple[Tool, ...] = (
     tf_data_bottleneck_analysis.TOOL,
     time_budget.TOOL,
     communication.TOOL,
+    compare.TOOL,
     profile_contents.TOOL,
 )
 

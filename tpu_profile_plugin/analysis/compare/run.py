@@ -126,14 +126,14 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
         variance = _variance(host.work)
         columns = (host.work.keys, host.module, host.print, host.inside, host.work.time_ps.tolist(), variance.tolist())
         for (_, name), module, what, inside, ps, spread in zip(*columns, strict=True):
-            key = program_name(module), name, what
+            key = program_name(module), name or CONTAINERS, what
             entry, _, _ = sums.setdefault(key, ([0.0, 0.0, 0.0], module, inside))
             entry[0] += ps / cells
             entry[1] += spread / devices**2
         for (_, name), module, what, count in zip(
             host.work.keys, host.module, host.print, host.work.runs.tolist(), strict=True
         ):
-            sums[program_name(module), name, what][0][2] += count / cells
+            sums[program_name(module), name or CONTAINERS, what][0][2] += count / cells
     ops = tuple(
         WorkedOp(program, module, name, what, inside, ps, sqrt(spread), runs)
         for (program, name, what), ((ps, spread, runs), module, inside) in sums.items()
