@@ -60,7 +60,7 @@ def contributions(base: RunWork, run: RunWork, matches: Iterable[Match], floor_p
     changes = (*_of_ops(base, run, matches, floor_ps), *_of_parts(base, run, floor_ps))
     found = [one for one in changes if one.delta_ps]
     found.sort(key=lambda one: -abs(one.delta_ps))
-    rest = round(run.step.mean - base.step.mean) - sum(one.delta_ps for one in found)
+    rest = round(run.step.mean) - round(base.step.mean) - sum(one.delta_ps for one in found)
     return [*found, Contribution("Rest", "rest", rest, 0.0, 0.0, "", certain=False)]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, fingerprint, framework_op, program_name
 from tpu_profile_plugin.analysis.compare.noise import Sample
+from tpu_profile_plugin.analysis.ops.text import hlo_name
 from tpu_profile_plugin.columns.arrays import F64
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ class DescribedWork:
 def describe(work: HostWork, records: OpRecords, hlo: HloOps) -> DescribedWork:
     """Joins the times of ops with what op tools know of them."""
     table = records.table
-    row_of = {key: row for row, key in enumerate(zip(table.module, table.name, strict=True))}
+    row_of = {
+        (module, hlo_name(name)): i for i, (module, name) in enumerate(zip(table.module, table.name, strict=True))
+    }
     modules: list[str] = []
     prints: list[Fingerprint] = []
     insides: list[frozenset[str]] = []
@@ -82,7 +85,7 @@ def describe(work: HostWork, records: OpRecords, hlo: HloOps) -> DescribedWork:
             continue
         text = records.text[row]
         source = f"{text.source_file}:{text.source_line}" if text.source_file else ""
-        one = fingerprint(name, table.category[row], table.provenance[row], text.expression, source)
+        one = fingerprint(name, table.category[row], table.provenance[row], records.expression(row), source)
         prints.append(one)
         fused = hlo.fused(program, name) if "fusion" in one.category else ()
         insides.append(frozenset(_inside(fused, one, program, hlo)))
