@@ -49,6 +49,8 @@ GRAPHS = {
     "jax_scan": {"module_name": "jit_true_divide(6)"},
 }
 """What graph viewer draws: the whole entry computation of the demo's programs would be too much to read."""
+BASES = dict(zip(DEMO_RUNS, [*DEMO_RUNS[1:], *DEMO_RUNS[:1]], strict=True))
+"""What runs of the demo are compared with; others with themselves."""
 UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
 
 
@@ -58,7 +60,9 @@ def answers(board: Board, order: list[tuple[str, str]]) -> dict[tuple[str, str],
 
 
 def params(run: str, tool: str) -> dict[str, str]:
-    """What else the request names; graph viewer answers only if it does."""
+    """What else the request names; graph viewer and compare answer only if it does."""
+    if tool == "compare":
+        return {"base": BASES.get(run, run)}
     if tool != "graph_viewer":
         return {}
     return {"type": "json", "merge_fusion": "true", **GRAPHS.get(run.split("/")[0], {})}

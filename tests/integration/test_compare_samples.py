@@ -21,10 +21,11 @@ def test_no_sample_differs_from_itself(folder: Path, again: bool) -> None:
     base = [file.read_bytes() for file in sorted(folder.glob("*.xplane.pb"))]
     run = [recompiled(data) for data in base] if again else base
     found = answer(registry.find("compare"), *run, base=base)
-    assert all(part["delta"] == 0 for part in found["summary"].values())
-    assert rows(found["contributions"], "kind", "delta_ps_per_step") == [["rest", 0]]
+    steps = found["noise"]["steps"]["run"] > 0
+    assert {part["delta"] for part in found["summary"].values()} == {0 if steps else None}
+    assert rows(found["contributions"], "kind", "delta_ps_per_step") == ([["rest", 0]] if steps else [])
     assert {kind for (kind,) in rows(found["ops"], "kind")} <= {"same"}
     assert {kind for (kind,) in rows(found["programs"], "kind")} <= {"same", "renamed"}
     for ops, matched in rows(found["programs"], "ops", "matched"):
         assert ops == matched
-    assert found["headline"]["tone"] in ("same", "unknown")
+    assert found["headline"]["tone"] == ("same" if steps else "unknown")

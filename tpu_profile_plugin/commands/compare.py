@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,17 @@ if TYPE_CHECKING:
 HELP = "say what changed between two runs"
 SLOWER = 3
 """Exit status if the step got slower by more than allowed."""
+UNKNOWN = 4
+"""Exit status if --fail-above is given and step times cannot be compared."""
 _MOST = 10
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
-    parser.epilog = "exit status: 0 compared, 2 wrong arguments, 3 slower than --fail-above allows; beyond noise only"
+    parser.epilog = (
+        "exit status: 0 compared, 1 a run cannot be read, 2 wrong arguments, 3 slower than --fail-above allows and beyond "
+        "noise, 4 --fail-above is given and a run has no steps"
+    )
     parser.add_argument("base", help="a logdir, a directory of one run or a .xplane.pb file")
     parser.add_argument("other", metavar="run", help="the same for the run to compare with the base")
     parser.add_argument("--base-run", help="the run in the logdir of the base (default: the newest)")
@@ -47,7 +53,12 @@ def run(options: argparse.Namespace) -> int:
         for side in sides:
             side.close()
     print("\n".join(_FORMATS[options.format](found, base.name, other.name)))
-    return SLOWER if allowed is not None and _is_slower(found, allowed) else 0
+    if allowed is None:
+        return 0
+    if found["headline"]["tone"] == "unknown":
+        print("tpu-profile: step times cannot be compared, so --fail-above has no answer", file=sys.stderr)
+        return UNKNOWN
+    return SLOWER if _is_slower(found, allowed) else 0
 
 
 def _run(opened: OpenLogdir | OpenRun, name: str | None) -> OpenRun:
@@ -107,6 +118,8 @@ def _text(found: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
     yield f"{run} against {base}"
     yield found["headline"]["text"]
     yield from found["notes"]
+    if not found["contributions"]["rows"]:
+        return
     rows = [_HEADS, *_rows(found)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADS))]
     for row in rows:
@@ -119,6 +132,8 @@ def _markdown(found: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
     yield f"**{_escaped(run)}** against **{_escaped(base)}**: {_escaped(found['headline']['text'])}"
     yield ""
     yield from (f"- {_escaped(note)}" for note in found["notes"])
+    if not found["contributions"]["rows"]:
+        return
     yield f"\n| {' | '.join(_HEADS)} |"
     yield "| --- | --- | ---: | ---: | ---: | --- |"
     for row in _rows(found):

@@ -3,8 +3,9 @@
 An object; times are whole picoseconds per step and device unless said otherwise:
 
 * `summary` {id: {base, run, delta, low, high}} of `step_time_ps` and of every part of the time budget; `low` and `high`
-  are the interval of `delta`, null with fewer than two steps on a side;
+  are the interval of `delta`, null with fewer than two steps on a side; a side without steps has null, and so has `delta`;
 * `contributions`: DataTable; `delta_ps_per_step` adds up to the difference of the step, the rest is a row of its own;
+  empty if a side has no steps;
 * `programs`, `ops`, `memory`, `environment`: DataTables;
 * `headline` {text, tone: "same" | "slower" | "faster" | "unknown"};
 * `noise` {floor_ps, steps: {base, run}}: differences below `floor_ps` are noise whatever the steps say;
@@ -52,7 +53,8 @@ def build(inputs: Inputs) -> Raw:
     floor = _floor(base, summaries)
     programs = match_programs(base.ops, run.ops)
     matches = match_ops(base.ops, run.ops, programs)
-    found = _shortened(contributions(base, run, matches, floor))
+    both = base.step.count > 0 and run.step.count > 0
+    found = _shortened(contributions(base, run, matches, floor)) if both else []
     return Raw(
         encode_object(
             {
@@ -93,8 +95,9 @@ def _summary(base: RunWork, run: RunWork) -> dict[str, Any]:
 def _difference(old: Sample, new: Sample) -> dict[str, int | None]:
     interval = welch(old, new)
     low, high = (round(interval[0]), round(interval[1])) if interval else (None, None)
-    start, end = round(old.mean), round(new.mean)
-    return {"base": start, "run": end, "delta": end - start, "low": low, "high": high}
+    start, end = (round(one.mean) if one.count else None for one in (old, new))
+    delta = None if start is None or end is None else end - start
+    return {"base": start, "run": end, "delta": delta, "low": low, "high": high}
 
 
 def _contribution(one: Contribution) -> tuple[object, ...]:

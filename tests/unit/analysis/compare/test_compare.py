@@ -44,7 +44,7 @@ def op(length, name="fusion.1", category="loop fusion", framework="jit(f)/mul", 
 def compared(base, run):
     found = answer(COMPARE, run, base=[base])
     difference = found["summary"]["step_time_ps"]["delta"]
-    assert sum(delta for (delta,) in rows(found["contributions"], "delta_ps_per_step")) == difference
+    assert sum(delta for (delta,) in rows(found["contributions"], "delta_ps_per_step")) == (difference or 0)
     return found
 
 
@@ -117,3 +117,5 @@ def test_runs_without_devices_are_not_compared():
     assert found["headline"]["tone"] == "unknown"
     assert found["headline"]["text"] == "The base has no device with steps, so step times cannot be compared."
     assert found["notes"][0].startswith("The type of device differs")
+    assert found["contributions"]["rows"] == []
+    assert found["summary"]["step_time_ps"] == {"base": None, "run": 900 * US, "delta": None, "low": None, "high": None}
