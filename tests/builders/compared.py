@@ -1,4 +1,4 @@
-"""Runs to compare: TensorCores whose steps of 900 us run given ops; a logdir of pairs: `python -m builders.compared DIR`."""
+"""Runs to compare: TensorCores whose steps run given ops; a logdir of them: `python -m builders.compared DIRECTORY`."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ CONTRIBUTIONS = (
     Column("low_ps", "From", "number", "ps", "Lower end of the interval of the difference; empty with too few steps."),
     Column("high_ps", "To", "number", "ps", "Upper end of that interval."),
     Column("certain", "Beyond noise", "boolean", "", "The difference is larger than steps and captures vary."),
+    Column("ops", "Ops", "string", "", "Instructions of the run, of the base if they were removed; 20 with most time."),
 )  # fmt: skip
 PROGRAMS = (
     Column("program", "Program", "string", "", "Name in the run; in the base if it was removed."),

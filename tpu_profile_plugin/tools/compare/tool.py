@@ -3,12 +3,13 @@
 An object; times are whole picoseconds per step and device unless said otherwise:
 
 * `summary` {id: {base, run, delta, low, high}} of `step_time_ps` and of every part of the time budget; `low` and `high`
-  are the interval of `delta`, null with fewer than two steps on a side; a side without steps has null, and so has `delta`;
+  are the interval of `delta`, null with fewer than two steps on a side; of a side without steps all is null;
 * `contributions`: DataTable; `delta_ps_per_step` adds up to the difference of the step, the rest is a row of its own;
   empty if a side has no steps;
 * `programs`, `ops`, `memory`, `environment`: DataTables;
 * `headline` {text, tone: "same" | "slower" | "faster" | "unknown"};
 * `noise` {floor_ps, steps: {base, run}}: differences below `floor_ps` are noise whatever the steps say;
+* `labels` {id: {name, help}} of the parts of the time budget;
 * `notes` [sentences]: what could not be compared, and why.
 """
 
@@ -22,7 +23,7 @@ from tpu_profile_plugin.analysis.compare.contributions import Contribution, cont
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
 from tpu_profile_plugin.analysis.compare.match import Match, match_ops, match_programs
 from tpu_profile_plugin.analysis.compare.noise import LEAST_ACCELERATOR, LEAST_CPU, Sample, welch
-from tpu_profile_plugin.analysis.compare.run import RunWork, WorkedOp
+from tpu_profile_plugin.analysis.compare.run import CONTAINERS, RunWork, WorkedOp
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.analysis.summary.host import RunSummary
@@ -33,14 +34,14 @@ from tpu_profile_plugin.toolkit.table import Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools.common.devices import devices_available
 from tpu_profile_plugin.tools.common.host_summaries import run_summary
-from tpu_profile_plugin.tools.common.time_budgets import run_budget
+from tpu_profile_plugin.tools.common.time_budgets import LABELS, run_budget
 from tpu_profile_plugin.tools.common.works import run_works
 from tpu_profile_plugin.tools.compare.columns import CONTRIBUTIONS, ENVIRONMENT, MEMORY, OPS, PROGRAMS
 from tpu_profile_plugin.tools.compare.texts import headline, notes, what
 
 Rows = Sequence[Sequence[object]]
-MOST_CONTRIBUTIONS, MOST_OPS = 200, 2000
-"""Rows; smaller contributions are one row."""
+MOST_CONTRIBUTIONS, MOST_OPS, MOST_NAMES = 200, 2000, 20
+"""Rows; smaller contributions are one row. Ops named with a contribution."""
 
 
 def build(inputs: Inputs) -> Raw:
@@ -66,6 +67,7 @@ def build(inputs: Inputs) -> Raw:
                 "environment": Table.from_rows(ENVIRONMENT, _environment(sides, summaries)),
                 "headline": headline(base, run, found, floor),
                 "noise": {"floor_ps": round(floor), "steps": {"base": base.step.count, "run": run.step.count}},
+                "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
                 "notes": [*notes((base, run), summaries), *inputs.base.warnings, *inputs.warnings],
             }
         )
@@ -102,7 +104,14 @@ def _difference(old: Sample, new: Sample) -> dict[str, int | None]:
 
 def _contribution(one: Contribution) -> tuple[object, ...]:
     times = one.delta_ps, round(one.base_ps), round(one.run_ps)
-    return what(one), one.kind, *times, one.category, one.low_ps, one.high_ps, one.certain
+    return what(one), one.kind, *times, one.category, one.low_ps, one.high_ps, one.certain, _names(one.matches)
+
+
+def _names(matches: Sequence[Match]) -> str:
+    """The ops with most time, joined by commas."""
+    ops = [op for one in matches for op in one.run] or [op for one in matches for op in one.base]
+    ordered = sorted(ops, key=lambda op: -op.ps)
+    return ", ".join([*dict.fromkeys(op.name for op in ordered if op.name != CONTAINERS)][:MOST_NAMES])
 
 
 def _programs(base: RunWork, run: RunWork, programs: dict[str, str], matches: Sequence[Match]) -> Rows:

@@ -1,7 +1,7 @@
 // Shows the page of the chosen tool: loads its chunk, catches its errors, and explains why it cannot be shown.
 import type { PageModule, PageProps } from "../../page/page";
 import { explain } from "../../page/explain";
-import { hostCount } from "../../page/page_state";
+import { hostCount, toolPatch } from "../../page/page_state";
 import { Boundary } from "../../widgets/status/boundary";
 import { Progress, Loading } from "../../widgets/status/loading";
 import { Panel } from "../../widgets/status/panel";
@@ -32,7 +32,7 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
     );
   }
   if (!page.data) return <Loading what={`Opening ${tool.title}`} />;
-  const { Page } = page.data;
+  const { Page, compares } = page.data;
   const name = JSON.stringify([run, tool.id, host, hosts, round]);
   return (
     <Boundary
@@ -43,19 +43,32 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
         </Panel>
       )}
     >
-      <TrackedPage key={name} Page={Page} {...props} />
+      <TrackedPage key={name} Page={Page} compares={compares ?? false} {...props} />
     </Boundary>
   );
 }
 
 /** The page with the progress of its requests and the missing hosts. */
-function TrackedPage({ Page, ...props }: PageProps & Pick<PageModule, "Page">) {
+function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<PageModule, "ids">) {
   const count = hostCount(props.tool, props.host, props.hosts);
   const { client, progress, leftOut } = useTracking(props.client, count);
   return (
     <Progress.Provider value={progress}>
-      {leftOut ? <LeftOutBanner leftOut={leftOut} of={count} /> : null}
-      <Page {...props} client={client} />
+      <div class="page-lines">
+        {props.base.run !== null && !compares ? <NoBase {...props} /> : null}
+        {leftOut ? <LeftOutBanner leftOut={leftOut} of={count} /> : null}
+        <div class="page-rest"><Page {...props} client={client} /></div>
+      </div>
     </Progress.Provider>
+  );
+}
+
+/** Above pages that cannot show a base. */
+function NoBase({ tool, base, state }: PageProps) {
+  return (
+    <p class="no-base" role="status">
+      <span>{tool.title} shows one run at a time, without the base {base.run}.</span>
+      <button type="button" class="link" onClick={() => state.set(toolPatch("compare", null, []), "push")}>What changed between the runs</button>
+    </p>
   );
 }

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeClient } from "../../api/client";
 import type { PageProps } from "../../page/page";
+import { NO_BASE } from "../../page/testing";
 import type { ToolInfo } from "../../api/types";
 import { Loading } from "../../widgets/status/loading";
 import { useLoad } from "../../widgets/status/use_load";
@@ -26,7 +27,7 @@ function open(host: string, headers: Record<string, string> = {}) {
     return new Promise((done) => { finish = () => done(new Response('"numbers"', { headers })); });
   });
   const state = { get: () => null, set: () => undefined, subscribe: () => () => undefined };
-  mount(<PageHost run="r" tool={tool} host={host} hosts={[host]} client={client} state={state} round={0} load={() => Promise.resolve({ ids: ["stats"], Page })} />);
+  mount(<PageHost run="r" tool={tool} host={host} hosts={[host]} client={client} state={state} base={NO_BASE} round={0} load={() => Promise.resolve({ ids: ["stats"], Page })} />);
   return { asked, finish: () => finish() };
 }
 

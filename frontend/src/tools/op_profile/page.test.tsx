@@ -2,6 +2,7 @@ import { render } from "preact";
 import { afterEach, expect, it } from "vitest";
 import { makeClient } from "../../api/client";
 import type { UrlState } from "../../page/page";
+import { NO_BASE } from "../../page/testing";
 import type { ToolInfo } from "../../api/types";
 import { unmount } from "../../base/testing";
 import page from "./page";
@@ -33,7 +34,7 @@ async function open(body: unknown, state = memoryState()): Promise<string[]> {
     return Promise.resolve(new Response(JSON.stringify(body)));
   });
   document.body.append(root);
-  render(<page.Page run="r/1" tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
+  render(<page.Page run="r/1" base={NO_BASE} tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
   await settle();
   return asked;
 }

@@ -56,7 +56,7 @@ def changes(found):
 
 def test_nothing_changed():
     found = compared(core(op(100)), core(op(100)))
-    assert rows(found["contributions"]) == [["Rest", "rest", 0, 0, 0, "", None, None, False]]
+    assert rows(found["contributions"]) == [["Rest", "rest", 0, 0, 0, "", None, None, False, ""]]
     assert found["headline"] == {
         "text": "No difference beyond noise: 0.90 ms against 0.90 ms per step.",
         "tone": "same",
@@ -68,6 +68,7 @@ def test_nothing_changed():
 def test_an_op_that_takes_longer_under_another_number():
     found = compared(core(op(100)), core(op(150, name="fusion.77")))
     assert changes(found) == [("fusion.77 (mul)", "slower", 50)]
+    assert rows(found["contributions"], "ops")[0] == ["fusion.77"]
     assert rows(found["ops"], "name", "base_name", "kind") == [["fusion.77", "fusion.1", "same"]]
 
 
