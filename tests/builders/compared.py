@@ -7,18 +7,21 @@ from pathlib import Path
 
 from builders import op_profiles, step_profiles
 from builders.logdirs import write
+from builders.recompiled import recompiled
 
+DEMO = Path(__file__).parents[2] / "demo"
+HOST = 'plane 1 "/host:CPU"\nline 1 main\n0us +5us train\n'
 PERIOD_US, STEP_US = 1000, 900
 
 Op = tuple[str, int]
 """Name of the instruction and length in us."""
 
 
-def core(*steps: list[Op] | int) -> str:
+def core(*steps: list[Op] | int, step_us: int = STEP_US) -> str:
     """A TensorCore; per step its ops, one after the other, or the length of the one op `fusion.1`."""
     runs = [[("fusion.1", step)] if isinstance(step, int) else step for step in steps]
     lines = ['plane 1 "/device:TPU:0" {device_type_string="TPU v4"}', "line 1 Steps"]
-    lines += [f"{PERIOD_US * i}us +{STEP_US}us {i} {{_ct=9, _c={i}}}" for i in range(len(runs))]
+    lines += [f"{PERIOD_US * i}us +{step_us}us {i} {{_ct=9, _c={i}}}" for i in range(len(runs))]
     lines.append('line 2 "XLA Ops"')
     for i, ops in enumerate(runs):
         at = PERIOD_US * i
@@ -52,15 +55,19 @@ RUN: tuple[list[Op], ...] = tuple([("fusion.11", 320), ("norm.12", 100 + i), ("f
 
 
 def main(root: Path) -> None:
-    """Writes pairs of runs: `tpu/base` and `tpu/run`, and two profiles with more in them."""
-    texts = {
-        "tpu/plugins/profile/2026_11_20_10_00_00": core(*BASE),
-        "tpu/plugins/profile/2026_11_20_11_00_00": core(*RUN),
-        "ops/plugins/profile/2026_11_20_10_00_00": op_profiles.TPU,
-        "gpu/plugins/profile/2026_11_20_10_00_00": step_profiles.gpu(),
-        "host/plugins/profile/2026_11_20_10_00_00": 'plane 1 "/host:CPU"\nline 1 main\n0us +5us train\n',
+    """Writes pairs of runs, the base at ten and the run at eleven, and runs without steps or ops."""
+    demo = next((DEMO / "jax_mlp").rglob("*.xplane.pb")).read_bytes()
+    gpu = op_profiles.GPU
+    pairs: dict[str, tuple[str | bytes, str | bytes]] = {
+        "tpu": (core(*BASE), core(*RUN, step_us=STEP_US + 90)),
+        "mlp": (demo, recompiled(demo)),
+        "gpu": (gpu, gpu.replace("10us +6us", "10us +8us").replace('"fusion.1"', '"fusion.9"')),
+        "steps": (step_profiles.gpu(), step_profiles.gpu()),
+        "host": (HOST, HOST),
     }
-    write(root, {f"{name}/h.xplane.pb": text for name, text in texts.items()})
+    for name, pair in pairs.items():
+        for hour, profile in zip((10, 11), pair, strict=True):
+            write(root, {f"{name}/plugins/profile/2026_11_20_{hour}_00_00/h.xplane.pb": profile})
 
 
 if __name__ == "__main__":

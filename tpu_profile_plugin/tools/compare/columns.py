@@ -32,7 +32,7 @@ PROGRAMS = (
     Column("matched", "Matched", "number", "", "Those with a counterpart in the base."),
 )
 OPS = (
-    Column("name", "Op", "string", "", "Instructions in the run; in the base if they were removed."),
+    Column("name", "Op", "string", "", "Instructions in the run, longest first; in the base if removed."),
     Column("base_name", "In the base", "string", "", "Instructions that they correspond to."),
     Column("program", "Program", "string", "", "Program, without id."),
     Column("category", "Category", "string", "", "HLO category."),
@@ -44,6 +44,8 @@ OPS = (
     _DELTA,
     Column("base_runs", "Runs, base", "number", "", "Per step and device."),
     Column("run_runs", "Runs", "number", "", "Per step and device."),
+    Column("module", "Module", "string", "", "Program of the run with its id, as in other tools."),
+    Column("base_module", "Module in the base", "string", "", "Program of the base with its id."),
 )
 MEMORY = (
     Column("program", "Program", "string", "", "Name in the run."),

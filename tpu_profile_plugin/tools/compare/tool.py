@@ -147,7 +147,9 @@ def _ops(matches: Sequence[Match]) -> Rows:
     for one in matches:
         before, after = (sum(op.ps for op in side) for side in (one.base, one.run))
         most = max((*one.run, *one.base), key=lambda op: op.ps)
-        names = [", ".join(dict.fromkeys(op.name for op in side)) for side in (one.run, one.base)]
+        names = [
+            ", ".join(dict.fromkeys(op.name for op in sorted(side, key=lambda op: -op.ps))) for side in (one.run, one.base)
+        ]
         kind = "same" if one.relation == "same" and kind_of(one) in ("slower", "faster") else kind_of(one)
         rows.append(
             (
@@ -161,6 +163,7 @@ def _ops(matches: Sequence[Match]) -> Rows:
                 *_times(before, after),
                 sum(op.runs for op in one.base),
                 sum(op.runs for op in one.run),
+                *(", ".join(dict.fromkeys(op.module for op in side)) for side in (one.run, one.base)),
             )
         )
     rows.sort(key=lambda row: (-abs(row[9]), row[0]))

@@ -11,13 +11,19 @@ interface Props {
   run: string | null;
 }
 
+/** The name without the directory that it shares with the run. */
+function shortName(base: string, run: string | null): string {
+  const place = base.slice(0, base.lastIndexOf("/") + 1);
+  return place !== "" && run?.startsWith(place) ? base.slice(place.length) : base;
+}
+
 export function BasePicker({ base, run }: Props) {
   if (base.choices.length < 2 && base.run === null) return null;
   const known = base.choices.some(({ id }) => id === base.run);
   const label = (
     <>
       <span class="picker-label">
-        <span class="picker-main"><span class="dim">Base: </span>{base.run ?? "none"}</span>
+        <span class="picker-main"><span class="dim">Base: </span>{base.run === null ? "none" : shortName(base.run, run)}</span>
         {base.run !== null && !known ? <span class="picker-sub">not found</span> : null}
         {base.run !== null && base.run === run ? <span class="picker-sub">the same run</span> : null}
       </span>
@@ -27,7 +33,7 @@ export function BasePicker({ base, run }: Props) {
   const choices = base.choices.map(({ id, note }) => ({ id, note: id === base.proposed ? `${note} · the run before` : id === run ? `${note} · this run` : note }));
   return (
     <div class="base-picker">
-      <Popover label={label} title={HELP} buttonClass="picker small" boxClass="sessions" popup="listbox">
+      <Popover label={label} title={base.run === null ? HELP : `${base.run}\n${HELP}`} buttonClass="picker small" boxClass="sessions" popup="listbox">
         {(close) => (
           <PickList label="Base runs" noun="run" value={base.run ?? base.proposed} choices={choices} onChoose={(id) => { close(); base.choose(id); }} />
         )}

@@ -1,5 +1,5 @@
 // Two tables of the same kind as one: the rows of a run beside those of a base, with base and difference of chosen numbers.
-import { textColumn } from "./columns";
+import { makeTable, numberColumn, textColumn } from "./columns";
 import type { Cell, TableColumn, TableData } from "./table_data";
 
 /** Which row of the base corresponds to which row of the run. */
@@ -94,7 +94,7 @@ export function joinTables(run: TableData, base: TableData, pairs: Pairs, compar
     return [
       { ...own, values },
       { ...plain, id: baseOf(column.id), label: `${column.label}, base`, help: [`${column.label} in the base.`, column.help].filter(Boolean).join("\n"), values: old },
-      { ...plain, id: differenceOf(column.id), label: `${column.label}, difference`, help: differenceHelp(column.unit, sums), values: values.map((value, i) => difference(value, old[i] ?? null, sums)), signed: true },
+      { ...plain, id: differenceOf(column.id), label: `Δ ${column.label}`, help: differenceHelp(column.unit, sums), values: values.map((value, i) => difference(value, old[i] ?? null, sums)), signed: true },
     ];
   });
   const side = rows.map((row, i) => (row === null ? ONLY_BASE : theirs[i] === null ? ONLY_RUN : null));
@@ -114,6 +114,17 @@ function difference(value: Cell, base: Cell, sums: boolean): number | null {
 /** Joins by the values of columns. */
 export function joinBy(run: TableData, base: TableData, keys: readonly string[], compared: Compared): TableData {
   return joinTables(run, base, pairRows([{ run: keysOf(run, keys), base: keysOf(base, keys) }]), compared);
+}
+
+/** Amounts of one unit by name, in a run and in a base: a row per name, with the difference where both have it. */
+export function amountsTable(what: string, unit: string, run: readonly (readonly [string, number | null])[], base: readonly (readonly [string, number | null])[]): TableData {
+  const of = (amounts: typeof run): TableData => makeTable([
+    textColumn("name", what, null, amounts.map(([name]) => name)),
+    numberColumn("run", "Run", unit, null, amounts.map(([, value]) => value)),
+  ]);
+  const joined = joinBy(of(run), of(base), ["name"], { sums: [], rates: ["run"] });
+  const labels: Readonly<Record<string, string>> = { [baseOf("run")]: "Base", [differenceOf("run")]: "Difference" };
+  return { ...joined, columns: joined.columns.filter(({ id }) => id !== SIDE).map((column) => ({ ...column, label: labels[column.id] ?? column.label })) };
 }
 
 /** The columns that a join added to a table, but those of the named ones, for hiding at first. */

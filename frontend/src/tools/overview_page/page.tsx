@@ -10,6 +10,7 @@ import { Callouts } from "../../widgets/status/callouts";
 import { Card } from "../../widgets/content/card";
 import { Figures } from "../../widgets/content/figures";
 import { useLoad } from "../../widgets/status/use_load";
+import { BaseCard } from "./base_card";
 import { readOverview } from "./decode";
 import { InferredCard } from "./inferred";
 import { LatencyCard, SessionCard } from "./latency";
@@ -47,6 +48,7 @@ function Content(props: PartProps) {
       <div class="tool-page-body overview">
         <Callouts messages={overview.messages.filter(({ text }) => !NO_STEPS.test(text))} />
         <OverviewSummary {...props} />
+        <BaseCard {...props} />
         <div class="columns narrow-wide">
           <div class="column">
             <Card title="Performance summary"><Figures items={performance(overview)} /></Card>
@@ -66,5 +68,5 @@ function Content(props: PartProps) {
   );
 }
 
-const page: PageModule = { ids: ["overview_page"], Page: OverviewPage };
+const page: PageModule = { ids: ["overview_page"], Page: OverviewPage, compares: true };
 export default page;

@@ -70,6 +70,7 @@ def test_an_op_that_takes_longer_under_another_number():
     assert changes(found) == [("fusion.77 (mul)", "slower", 50)]
     assert rows(found["contributions"], "ops")[0] == ["fusion.77"]
     assert rows(found["ops"], "name", "base_name", "kind") == [["fusion.77", "fusion.1", "same"]]
+    assert rows(found["ops"], "module", "base_module") == [["(7)", "(7)"]]
 
 
 def test_an_op_that_runs_more_often():
