@@ -17,14 +17,14 @@ Op = tuple[str, int]
 """Name of the instruction and length in us."""
 
 
-def core(*steps: list[Op] | int, step_us: int = STEP_US) -> str:
+def core(*steps: list[Op] | int, step_us: int = STEP_US, period_us: int = PERIOD_US) -> str:
     """A TensorCore; per step its ops, one after the other, or the length of the one op `fusion.1`."""
     runs = [[("fusion.1", step)] if isinstance(step, int) else step for step in steps]
     lines = ['plane 1 "/device:TPU:0" {device_type_string="TPU v4"}', "line 1 Steps"]
-    lines += [f"{PERIOD_US * i}us +{step_us}us {i} {{_ct=9, _c={i}}}" for i in range(len(runs))]
+    lines += [f"{period_us * i}us +{step_us}us {i} {{_ct=9, _c={i}}}" for i in range(len(runs))]
     lines.append('line 2 "XLA Ops"')
     for i, ops in enumerate(runs):
-        at = PERIOD_US * i
+        at = period_us * i
         for name, length in ops:
             lines.append(f'{at}us +{length}us "{_text(name)}"')
             at += length
@@ -59,7 +59,7 @@ def main(root: Path) -> None:
     demo = next((DEMO / "jax_mlp").rglob("*.xplane.pb")).read_bytes()
     gpu = op_profiles.GPU
     pairs: dict[str, tuple[str | bytes, str | bytes]] = {
-        "tpu": (core(*BASE), core(*RUN, step_us=STEP_US + 90)),
+        "tpu": (core(*BASE), core(*RUN, step_us=STEP_US + 90, period_us=PERIOD_US + 100)),
         "mlp": (demo, recompiled(demo)),
         "gpu": (gpu, gpu.replace("10us +6us", "10us +8us").replace('"fusion.1"', '"fusion.9"')),
         "steps": (step_profiles.gpu(), step_profiles.gpu()),

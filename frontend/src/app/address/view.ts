@@ -27,7 +27,7 @@ export const SHELL_KEYS = ["run", "tool", "tag", "host", "hosts", "session_path"
 export const PAGE_KEYS: readonly string[] = [
   "module_name", "program_id", "memory_space", "group_by", "node_name", "graph_type", "sort", "filter", "hide",
   "start_time_ms", "end_time_ms", "select", "q", "view", "step", "row", "tab",
-  "window", "selected", "mark", "mode", "find", "collapsed", "folded", "hidden", "pinned",
+  "window", "selected", "mark", "align", "mode", "find", "collapsed", "folded", "hidden", "pinned",
   "pipeline_host", "pipeline", "rank", "iterator",
   "memory_id", "range", "buffer", "graph_width", "text",
   "step_event", "idle", "model", "request_column", "batch_column", "worker",
