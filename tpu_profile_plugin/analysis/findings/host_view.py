@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.findings.op_work import OpWork, op_work
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
 
@@ -70,3 +71,8 @@ class HostView:
         if self.summary.has_device or not self.summary.cpu_ops:
             return self.summary.device
         return cpu_op_table(self.space, self.hlo)[0]
+
+    @cached_property
+    def work(self) -> OpWork:
+        """What the time of these ops goes into."""
+        return op_work(self.ops, self.hlo)

@@ -8,3 +8,17 @@ CLEAR_SHARE = 0.10
 """Share of the step from which on a finding is the headline; a program without any such finding is called healthy."""
 EXPOSED_SHARE = 0.10
 """Exposed communication: below, overlapping more gains less than a tenth."""
+
+MOVEMENT_SHARE, MATRIX_SHARE = 0.5, 0.2
+"""Data movement takes at least the one share of the ops' time and matrix products less than the other: programs made of
+matrix products need some movement, and on real captures these bounds told the two kinds apart with a wide margin."""
+SHUFFLE_SHARE = 0.3
+"""Share of the step that data movement takes on TPUs: the original's bound."""
+
+MOST_PROGRAMS = 8
+"""Programs whose memory is looked at, those that ran longest: others are not what a run needs memory for."""
+KEPT_BUFFER_SHARE, KEPT_SHARE = 0.1, 0.25
+"""Buffers kept for the backward pass count from a tenth of the peak on, and are worth a finding from a quarter of it
+on, together: every training program keeps some, and recomputing them costs time."""
+KEPT_LEAST_PEAK = 32 << 20
+"""Bytes: a program whose peak is smaller fits into any device many times over."""

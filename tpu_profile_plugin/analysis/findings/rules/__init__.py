@@ -1,9 +1,18 @@
 """All rules, in the order in which findings about no time are shown; a new rule needs an import and an entry here."""
 
 from tpu_profile_plugin.analysis.findings.model import Rule
-from tpu_profile_plugin.analysis.findings.rules import exposed_communication, slow_host_code
+from tpu_profile_plugin.analysis.findings.rules import (
+    data_movement,
+    exposed_communication,
+    kept_for_backward,
+    slow_host_code,
+    straggler,
+)
 
 RULES: tuple[Rule, ...] = (
     slow_host_code.RULE,
     exposed_communication.RULE,
+    straggler.RULE,
+    data_movement.RULE,
+    kept_for_backward.RULE,
 )

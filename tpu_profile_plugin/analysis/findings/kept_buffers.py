@@ -1,0 +1,106 @@
+"""Buffers of a program that the forward pass writes and the backward pass reads, of those in use at the peak."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.findings.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.findings.value_flow import ValueFlow
+from tpu_profile_plugin.analysis.hlo.programs import Program
+from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
+from tpu_profile_plugin.errors import CorruptProfile
+
+_BACKWARD = re.compile(r"transpose\(|(^|/)gradient_tape/|(^|/)gradients(_\d+)?/")
+_MARKS = (b"transpose(jvp(", b"gradient_tape/", b"gradients/")
+"""One of these is in every program with a backward pass, in JAX and TensorFlow."""
+_NO_ORIGIN = frozenset(("broadcast", "constant", "iota", "parameter", "custom-call"))
+"""What fills an empty buffer says nothing about what the buffer is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBuffer:
+    """A buffer.
+
+    Attributes:
+      name: defining instruction with shape index, as the memory viewer has it; shape: with layout.
+      size: in bytes.
+      made_by: the framework op whose result it holds; place: its `file:line`; each "" if unknown.
+    """
+
+    name: str
+    shape: str
+    size: int
+    made_by: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The buffers of a program that are kept for its backward pass; sizes in bytes."""
+
+    module: str
+    peak: int
+    buffers: tuple[KeptBuffer, ...]
+
+    @property
+    def size(self) -> int:
+        """Of all these buffers."""
+        return sum(one.size for one in self.buffers)
+
+
+def has_backward_pass(blob: bytes) -> bool:
+    """Whether a serialized program may have a backward pass, which costs little to find out."""
+    return any(mark in blob for mark in _MARKS)
+
+
+def kept_buffers(program: Program, least_peak: int, least_share: float) -> Kept | None:
+    """The kept buffers of at least `least_share` of the peak; None if the peak is smaller or cannot be read."""
+    try:
+        layout = MemoryLayout(program, DEFAULT_SPACE)
+        peak = layout.peak_bytes
+    except CorruptProfile:
+        return None
+    if peak < least_peak:
+        return None
+    rows = ProgramRows(program)
+    flow = ValueFlow(rows)
+    found = []
+    for one in layout.at_peak[0]:
+        position = layout.buffers.position(one.row)
+        temporary = one.allocation >= 0 and layout.buffers.category(one.allocation) == "Temporary"
+        if one.size < least_share * peak or not temporary or position.row is None:
+            continue
+        maker = _maker(rows, flow, position.row, position.index)
+        if maker is not None:
+            shape = layout.buffers.shape(one.row).text
+            found.append(KeptBuffer(position.full_name, shape, one.size, rows.op_name(maker), rows.place(maker)))
+    return Kept(program.module.name, peak, tuple(sorted(found, key=lambda one: -one.size)))
+
+
+def _maker(rows: ProgramRows, flow: ValueFlow, row: int, index: tuple[int, ...]) -> int | None:
+    """What the forward pass put into a buffer that the backward pass reads; None if it is no such buffer."""
+    found = flow.follow(row, index)
+    if not any(_is_backward(rows, reader) for reader in found.readers):
+        return None
+    for fill, written in found.fills:
+        if _is_forward(rows, fill):
+            return flow.origin(written, fill)
+    return row if _is_forward(rows, row) and not found.fills else None
+
+
+def _own_names(rows: ProgramRows, row: int) -> list[str]:
+    names = rows.program.op_names
+    return [names[row]] if names[row] else [names[one] for one in rows.inside(row) if names[one]]
+
+
+def _is_backward(rows: ProgramRows, row: int) -> bool:
+    return any(_BACKWARD.search(name) for name in _own_names(rows, row))
+
+
+def _is_forward(rows: ProgramRows, row: int) -> bool:
+    """Written by the forward pass: its ops are in no transposed scope; initial values do not count."""
+    if rows.opcodes[row] in _NO_ORIGIN and not rows.program.op_names[row]:
+        return False
+    names = _own_names(rows, row)
+    return bool(names) and not any(_BACKWARD.search(name) for name in names)

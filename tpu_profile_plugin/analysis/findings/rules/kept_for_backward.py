@@ -1,0 +1,105 @@
+"""Much of a program's memory holds results of the forward pass until the backward pass reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.kept_buffers import Kept, KeptBuffer, has_backward_pass, kept_buffers
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.programs_run import programs_by_time
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.thresholds import (
+    KEPT_BUFFER_SHARE,
+    KEPT_LEAST_PEAK,
+    KEPT_SHARE,
+    MOST_PROGRAMS,
+)
+from tpu_profile_plugin.units import MIB
+
+ADVICE = Advice(
+    "Recompute this value in the backward pass instead of keeping it (gradient checkpointing), or make it smaller: "
+    "fewer rows at a time, 16 bits. That costs one more forward computation of it and frees its memory.",
+    jax="Wrap the function that makes it in jax.checkpoint (jax.remat), in a scan its body; a policy such as "
+    "jax.checkpoint_policies.dots_with_no_batch_dims_saveable keeps what is costly to recompute. That costs one more "
+    "forward computation and frees this memory.",
+    tensorflow="Wrap the layer or function that makes it in tf.recompute_grad, or use a smaller batch with accumulated "
+    "gradients. That costs one more forward computation and frees this memory.",
+    pytorch="Wrap the module that makes it in torch.utils.checkpoint.checkpoint(..., use_reentrant=False). That costs "
+    "one more forward computation and frees this memory.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One host: the program that keeps most (None: none was large enough), and the largest peak that was looked at."""
+
+    most: Kept | None
+    programs: int
+
+
+def gather(host: HostView) -> Looked:
+    """Looks at the programs that ran longest and have a backward pass."""
+    training = [
+        number
+        for number in programs_by_time(host, MOST_PROGRAMS)
+        if has_backward_pass(host.hlo.programs.blob(number))
+    ]
+    programs = [program for number in training if (program := host.hlo.programs.program(number)) is not None]
+    found = [kept_buffers(program, KEPT_LEAST_PEAK, KEPT_BUFFER_SHARE) for program in programs]
+    large = [one for one in found if one is not None]
+    return Looked(max(large, key=lambda one: one.size, default=None), len(programs))
+
+
+def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
+    """Speaks if buffers of at least a tenth of the peak each make up `KEPT_SHARE` of it together."""
+    if not any(part.programs for part in parts):
+        return Silence("The profile has no program with a backward pass.", looked=False)
+    found = [(part.most, host) for part, host in zip(parts, run.hosts, strict=True) if part.most is not None]
+    if not found:
+        return Silence(f"No program with a backward pass has a peak of {KEPT_LEAST_PEAK // MIB} MiB of memory.")
+    kept, host = max(found, key=lambda one: one[0].size)
+    share = kept.size / kept.peak if kept.peak else 0.0
+    if share < KEPT_SHARE:
+        return Silence(
+            f"Large buffers kept for the backward pass are {share:.1%} of the peak of {kept.module}, "
+            f"{kept.peak / MIB:.0f} MiB."
+        )
+    most = kept.buffers[0]
+    return Finding(
+        f"{share:.0%} of the memory at the peak of {kept.module} is kept for the backward pass, most of it for "
+        f"{_short(most)}",
+        0,
+        "no time: memory that recomputing in the backward pass would free",
+        "high",
+        _evidence(kept, host, share),
+        ADVICE,
+        (host,),
+    )
+
+
+def _short(one: KeptBuffer) -> str:
+    """The last parts of the framework op's name, and its line."""
+    name = "/".join(one.made_by.split("/")[-2:]) or one.name
+    return f"{name} ({one.place})" if one.place else name
+
+
+def _evidence(kept: Kept, host: str, share: float) -> tuple[Evidence, ...]:
+    query = {"host": host, "module_name": kept.module}
+    found = [
+        Evidence("Kept for the backward pass, of the peak", 100 * share, "%"),
+        Evidence("Peak memory of the program", kept.peak / MIB, "MiB", "memory_viewer", query),
+    ]
+    for one in kept.buffers[:3]:
+        label = f"Buffer {one.name}, {one.shape.partition('{')[0]}"
+        found.append(Evidence(label, one.size / MIB, "MiB", "memory_viewer", {**query, "q": one.name}))
+    most = kept.buffers[0]
+    if most.made_by:
+        found.append(Evidence("The largest holds the result of", most.made_by, "", "memory_viewer", query))
+    if most.place:
+        found.append(Evidence("Its source line", most.place))
+    return tuple(found)
+
+
+RULE = Rule("kept_for_backward", "Memory kept for the backward pass", judge, gather)
