@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.findings.op_work import OpWork, op_work
+from tpu_profile_plugin.analysis.findings.programs_run import layout_of
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.devices.model import Device
     from tpu_profile_plugin.analysis.devices.windows import StepWindows
     from tpu_profile_plugin.analysis.hlo.ops import HloOps
+    from tpu_profile_plugin.analysis.memory.layout import MemoryLayout
     from tpu_profile_plugin.analysis.summary.host import HostSummary
     from tpu_profile_plugin.columns import Plane, XSpace
 
@@ -49,6 +51,7 @@ class HostView:
         self.hlo = hlo
         self.summary, self.budget, self.communication = shared
         self._devices = devices
+        self._layouts: dict[int, MemoryLayout | None] = {}
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
@@ -76,3 +79,10 @@ class HostView:
     def work(self) -> OpWork:
         """What the time of these ops goes into."""
         return op_work(self.ops, self.hlo)
+
+    def memory(self, program_id: int) -> MemoryLayout | None:
+        """The main memory of a program that there is; None if it cannot be read. Each is read once."""
+        if program_id not in self._layouts:
+            program = self.hlo.programs.program(program_id)
+            self._layouts[program_id] = None if program is None else layout_of(program)
+        return self._layouts[program_id]

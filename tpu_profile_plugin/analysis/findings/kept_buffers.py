@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.findings.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.findings.value_flow import ValueFlow
-from tpu_profile_plugin.analysis.hlo.programs import Program
-from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
-from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.analysis.memory.layout import MemoryLayout
 
 _BACKWARD = re.compile(r"transpose\(|(^|/)gradient_tape/|(^|/)gradients(_\d+)?/")
 _MARKS = (b"transpose(jvp(", b"gradient_tape/", b"gradients/")
@@ -54,15 +52,12 @@ def has_backward_pass(blob: bytes) -> bool:
     return any(mark in blob for mark in _MARKS)
 
 
-def kept_buffers(program: Program, least_peak: int, least_share: float) -> Kept | None:
-    """The kept buffers of at least `least_share` of the peak; None if the peak is smaller or cannot be read."""
-    try:
-        layout = MemoryLayout(program, DEFAULT_SPACE)
-        peak = layout.peak_bytes
-    except CorruptProfile:
-        return None
+def kept_buffers(layout: MemoryLayout, least_peak: int, least_share: float) -> Kept | None:
+    """The kept buffers of at least `least_share` of the peak; None if the peak is below `least_peak`."""
+    peak = layout.peak_bytes
     if peak < least_peak:
         return None
+    program = layout.program
     rows = ProgramRows(program)
     flow = ValueFlow(rows)
     found = []

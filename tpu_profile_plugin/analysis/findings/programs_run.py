@@ -1,4 +1,4 @@
-"""The HLO programs that a host's devices ran, by time."""
+"""The HLO programs that a host's devices ran, by time, and their memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
+from tpu_profile_plugin.errors import CorruptProfile
+
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
+    from tpu_profile_plugin.analysis.hlo.programs import Program
 
 
 def programs_by_time(host: HostView, most: int) -> list[int]:
@@ -19,3 +23,11 @@ def programs_by_time(host: HostView, most: int) -> list[int]:
     if not ran:
         ran = sorted(programs.modules, key=lambda number: -programs.size(number))
     return ran[:most]
+
+
+def layout_of(program: Program) -> MemoryLayout | None:
+    """A program's use of main memory; None if its buffer assignment is damaged."""
+    try:
+        return MemoryLayout(program, DEFAULT_SPACE)
+    except CorruptProfile:
+        return None

@@ -22,3 +22,13 @@ KEPT_BUFFER_SHARE, KEPT_SHARE = 0.1, 0.25
 on, together: every training program keeps some, and recomputing them costs time."""
 KEPT_LEAST_PEAK = 32 << 20
 """Bytes: a program whose peak is smaller fits into any device many times over."""
+
+DOUBLE_SHARE, WIDE_SHARE = 0.1, 0.2
+"""Share of the ops' time: float64 is rarely meant, so a tenth is worth a word; float32 products often are."""
+PADDING_SHARE = 0.2
+"""Share of a product's padded work from which on its sizes count: below, rounding up is hard to avoid."""
+
+MEMORY_SHARE = 0.9
+"""Share of a device's memory in use at the peak: fragmentation and a longer batch easily take the rest."""
+BUSY_PERCENT, FREE_PERCENT = 70.0, 50.0
+"""Percent of a peak above which a resource limits a program, and below which the other one does not: the original's."""

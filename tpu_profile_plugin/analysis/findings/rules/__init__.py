@@ -2,9 +2,14 @@
 
 from tpu_profile_plugin.analysis.findings.model import Rule
 from tpu_profile_plugin.analysis.findings.rules import (
+    compute_bound,
     data_movement,
     exposed_communication,
     kept_for_backward,
+    low_precision_unused,
+    memory_bound,
+    memory_near_limit,
+    padding,
     slow_host_code,
     straggler,
 )
@@ -14,5 +19,10 @@ RULES: tuple[Rule, ...] = (
     exposed_communication.RULE,
     straggler.RULE,
     data_movement.RULE,
+    low_precision_unused.RULE,
+    padding.RULE,
+    memory_near_limit.RULE,
     kept_for_backward.RULE,
+    memory_bound.RULE,
+    compute_bound.RULE,
 )

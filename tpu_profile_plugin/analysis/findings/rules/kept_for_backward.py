@@ -33,7 +33,7 @@ ADVICE = Advice(
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """One host: the program that keeps most (None: none was large enough), and the largest peak that was looked at."""
+    """One host: the program that keeps most (None: none is large enough), and how many have a backward pass."""
 
     most: Kept | None
     programs: int
@@ -46,10 +46,10 @@ def gather(host: HostView) -> Looked:
         for number in programs_by_time(host, MOST_PROGRAMS)
         if has_backward_pass(host.hlo.programs.blob(number))
     ]
-    programs = [program for number in training if (program := host.hlo.programs.program(number)) is not None]
-    found = [kept_buffers(program, KEPT_LEAST_PEAK, KEPT_BUFFER_SHARE) for program in programs]
+    layouts = [layout for number in training if (layout := host.memory(number)) is not None]
+    found = [kept_buffers(layout, KEPT_LEAST_PEAK, KEPT_BUFFER_SHARE) for layout in layouts]
     large = [one for one in found if one is not None]
-    return Looked(max(large, key=lambda one: one.size, default=None), len(programs))
+    return Looked(max(large, key=lambda one: one.size, default=None), len(layouts))
 
 
 def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
