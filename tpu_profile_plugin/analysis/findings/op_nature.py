@@ -18,6 +18,8 @@ class Nature(Enum):
     MOVEMENT = "movement"
     """Elements are put elsewhere in memory; nothing of consequence is computed."""
     OTHER = "other"
+    UNKNOWN = "unknown"
+    """Neither a program nor a category says what it does."""
     NOT_COUNTED = "not counted"
     """Ops that consist of other ops, communication, and waits for copies and the host."""
 
@@ -42,7 +44,14 @@ _TPU_MOVES = frozenset((
     "broadcast", "concatenate", "data formatting", "dynamic-slice", "dynamic-update-slice", "gather", "pad", "reverse",
     "scatter", "select", "shuffle", "slice", "sort", "copy", "transpose",
 ))  # fmt: skip
-_MATRIX_CATEGORY = re.compile(r"^(convolution|dot|ragged-dot)\b")
+_MATRIX_CATEGORY = re.compile(r"^(convolution|dot|ragged-dot)\b|MatMul|Conv[123]D|ConvNative|Einsum|CudnnRNN")
+_TENSORFLOW_MOVES = frozenset((
+    "BroadcastTo", "ConcatV2", "ConjugateTranspose", "Gather", "GatherNd", "GatherV2", "MirrorPad", "Pack", "Pad",
+    "PadV2", "Reverse", "ReverseV2", "ScatterNd", "Slice", "Sort", "Split", "SplitV", "StridedSlice", "Tile",
+    "TopKV2", "Transpose", "Unpack",
+))  # fmt: skip
+"""Types of framework ops, which are the categories of GPU ops without a program."""
+_UNKNOWN = frozenset(("", "unknown"))
 
 
 def is_counted(category: str) -> bool:
@@ -51,12 +60,14 @@ def is_counted(category: str) -> bool:
 
 
 def by_category(category: str) -> tuple[Nature, str]:
-    """The nature of an op of which only the HLO category is known, and what it does."""
+    """The nature of an op of which only the HLO category or the framework's type is known, and what it does."""
     if not is_counted(category):
         return Nature.NOT_COUNTED, category
     if _MATRIX_CATEGORY.match(category):
         return Nature.MATRIX, category
-    if category in _TPU_MOVES:
+    if category in _UNKNOWN:
+        return Nature.UNKNOWN, category
+    if category in _TPU_MOVES or category in _TENSORFLOW_MOVES:
         return Nature.MOVEMENT, category
     return Nature.OTHER, category
 
@@ -100,7 +111,7 @@ def _result(rows: ProgramRows, row: int) -> int:
 
 
 def _moves(rows: ProgramRows, inside: tuple[int, ...], deciding: str) -> bool:
-    """Whether a result that `deciding` makes is only moved: by no more arithmetic on floating-point arrays than moves."""
+    """Whether a result that `deciding` makes is only moved: with no more arithmetic on floats than moves."""
     moves = sum(rows.opcodes[one] in MOVES for one in inside)
     if any(rows.opcodes[one] in _HEAVY for one in inside):
         return False

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.matrix_units import matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.op_nature import Nature
-from tpu_profile_plugin.analysis.findings.op_work import NamedOp, OpWork, ReadOp
+from tpu_profile_plugin.analysis.findings.op_work import NamedOp, ReadOp
+from tpu_profile_plugin.analysis.findings.places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.products import HIGH, HIGHEST, Product, products_of
+from tpu_profile_plugin.analysis.findings.thresholds import DOUBLE_SHARE, WIDE_SHARE
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -29,21 +31,33 @@ class Wide:
       time_ps, saving_ps: self time, and what of it fewer bits would save at most.
       most: the op with most of it; None if there is none.
       arguments: the float64 arguments of its program, in words; "" without any.
+      longest: its longest run; None if unknown.
     """
 
     time_ps: int = 0
     saving_ps: int = 0
     most: NamedOp | None = None
     arguments: str = ""
+    longest: Place | None = None
 
 
-def double_ops(work: OpWork) -> Wide:
+def double_ops(host: HostView) -> Wide:
     """The ops whose operands or result are float64 (complex128 included)."""
+    work = host.work
     found = [one for one in work.read if _bits(one) == 64]
     if not found:
         return Wide()
     time = work.time_ps(found)
-    return Wide(time, round(_HALF * time), work.named(found[0]), _arguments(found[0]))
+    longest = _longest(host, found[0], time)
+    return Wide(time, round(_HALF * time), work.named(found[0]), _arguments(found[0]), longest)
+
+
+def _longest(host: HostView, one: ReadOp, time: float) -> Place | None:
+    """The op's longest run, which is read only if the ops take enough time for a finding."""
+    work = host.work
+    if time < min(DOUBLE_SHARE, WIDE_SHARE) * work.counted_ps:
+        return None
+    return longest_run(host, work.table.module[one.index], work.table.name[one.index])
 
 
 def _bits(one: ReadOp) -> int:
@@ -82,7 +96,9 @@ def wide_products(host: HostView) -> Wide:
             own = int(work.table.self_ps[one.index])
             time, saving = time + own, saving + gain * own
             most = most or one
-    return Wide(time, round(saving), None if most is None else work.named(most))
+    if most is None:
+        return Wide()
+    return Wide(time, round(saving), work.named(most), longest=_longest(host, most, time))
 
 
 def _gain(host: HostView, one: ReadOp, products: Sequence[Product]) -> float:

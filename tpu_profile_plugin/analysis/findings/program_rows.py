@@ -1,4 +1,4 @@
-"""An HLO program by rows: what is inside fusions, shapes, and the source of instructions that have none of their own."""
+"""An HLO program by rows: what is inside fusions, shapes, and a source for instructions that have none of their own."""
 
 from __future__ import annotations
 

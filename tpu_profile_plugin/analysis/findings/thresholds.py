@@ -32,3 +32,6 @@ MEMORY_SHARE = 0.9
 """Share of a device's memory in use at the peak: fragmentation and a longer batch easily take the rest."""
 BUSY_PERCENT, FREE_PERCENT = 70.0, 50.0
 """Percent of a peak above which a resource limits a program, and below which the other one does not: the original's."""
+
+EXPOSED_COPY_SHARE = 0.1
+"""Copies between memories that nothing hides: below, starting them earlier gains less than a tenth."""

@@ -124,7 +124,7 @@ class ValueFlow:
             return []
         several = self._rows.opcodes[root] == "tuple"
         results = self._links.operands(root) if several else [root]
-        found = []
+        found: list[tuple[int, tuple[int, ...]]] = []
         for index, result in enumerate(results):
             one = self._unwrapped(result)
             if one < 0 or self._rows.opcodes[one] != _IN_PLACE:

@@ -80,9 +80,7 @@ def device_memory(space: XSpace) -> DeviceMemory:
 def _managed(space: XSpace, hardware: Hardware) -> int:
     """Stack, heap and free memory of the smallest allocator of a device; 0 without one."""
     sizes = [
-        int((rows.in_use + rows.free).max())
-        for rows in device_allocators(space, hardware).values()
-        if rows.free.any()
+        int((rows.in_use + rows.free).max()) for rows in device_allocators(space, hardware).values() if rows.free.any()
     ]
     return max(0, min(sizes, default=0))
 
@@ -90,7 +88,7 @@ def _managed(space: XSpace, hardware: Hardware) -> int:
 def device_allocators(space: XSpace, hardware: Hardware) -> dict[str, Allocations]:
     """The events of the allocators of a host's devices, by the allocator's name."""
     plane = host_plane(space)
-    if plane is None:
+    if plane is None or ALLOCATION not in plane.declared.event_metadata.names:
         return {}
     (host,) = space.filtered(EventFilter(plane, event=(ALLOCATION, DEALLOCATION).__contains__))
     recorded = allocations(space, host)

@@ -5,6 +5,7 @@ from tpu_profile_plugin.analysis.findings.rules import (
     compute_bound,
     data_movement,
     exposed_communication,
+    exposed_copy,
     kept_for_backward,
     low_precision_unused,
     memory_bound,
@@ -17,6 +18,7 @@ from tpu_profile_plugin.analysis.findings.rules import (
 RULES: tuple[Rule, ...] = (
     slow_host_code.RULE,
     exposed_communication.RULE,
+    exposed_copy.RULE,
     straggler.RULE,
     data_movement.RULE,
     low_precision_unused.RULE,

@@ -9,9 +9,10 @@ from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.op_work import NamedOp
-from tpu_profile_plugin.analysis.findings.places import longest_run, window
+from tpu_profile_plugin.analysis.findings.places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import (
     LEAST_SHARE,
@@ -30,14 +31,15 @@ _TPU = " On TPUs the innermost dimension should be a multiple of 128."
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Self times of one host's ops; `window` is that of the longest run of `most`, "" if unknown."""
+    """Self times of one host's ops; `most` takes most of the movement."""
 
     all_ps: int
     counted_ps: int
+    unknown_ps: int
     movement_ps: int
     matrix_ps: int
     most: NamedOp | None
-    window: str
+    longest: Place | None
 
 
 def gather(host: HostView) -> Moved:
@@ -45,13 +47,13 @@ def gather(host: HostView) -> Moved:
     work = host.work
     moving = work.of(Nature.MOVEMENT)
     moved, matrix = work.time_ps(moving), work.time_ps(work.of(Nature.MATRIX))
-    place = ""
+    longest = None
     if moving and moved >= SHUFFLE_SHARE * work.counted_ps:
         row = moving[0].index
-        found = longest_run(host.devices, host.ops.module[row], host.ops.name[row])
-        place = window(*found) if found else ""
+        longest = longest_run(host, host.ops.module[row], host.ops.name[row])
     most = work.named(moving[0]) if moving else None
-    return Moved(host.ops.op_ps, work.counted_ps, moved, matrix, most, place)
+    unknown = work.time_ps(work.of(Nature.UNKNOWN))
+    return Moved(host.ops.op_ps, work.counted_ps, unknown, moved, matrix, most, longest)
 
 
 def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
@@ -60,7 +62,7 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
     On TPUs also, as the original does, from 30 % of the step on.
     """
     counted, moved = sum(part.counted_ps for part in parts), sum(part.movement_ps for part in parts)
-    if not counted:
+    if 2 * sum(part.unknown_ps for part in parts) >= counted:
         return Silence("The profile has no op whose work is known.", looked=False)
     of_ops, matrix = moved / counted, sum(part.matrix_ps for part in parts) / counted
     lost = round(of_ops * run.part_ps(COMPUTE))
@@ -79,29 +81,14 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
         lost,
         "time of computation times the share of gathers, scatters, transposes, copies and the like in the ops' time",
         "high" if of_ops >= MOVEMENT_SHARE else "medium",
-        _evidence(run.hosts[host], parts[host], most, of_ops, matrix),
+        (
+            Evidence("Ops that move data, of the time of ops that compute or move", 100 * of_ops, "%"),
+            Evidence("Matrix products, of the same time", 100 * matrix, "%"),
+            *of_op(run.hosts[host], most, parts[host].all_ps, parts[host].longest),
+        ),
         _advice(run, most),
         tuple(run.hosts[i] for i, part in enumerate(parts) if part.movement_ps),
     )
-
-
-def _evidence(host: str, part: Moved, most: NamedOp, of_ops: float, matrix: float) -> tuple[Evidence, ...]:
-    row = {"host": host, "filter": most.name}
-    found = [
-        Evidence("Ops that move data, of the time of ops that compute or move", 100 * of_ops, "%"),
-        Evidence("Matrix products, of the same time", 100 * matrix, "%"),
-        Evidence("The op that takes most of it", most.name, "", "hlo_stats", row),
-        Evidence(f"Share of {most.name} in the time of all ops", 100 * most.self_ps / part.all_ps, "%", "hlo_stats", row),
-        Evidence(f"Self time of {most.name}, all runs", most.self_ps / 1e6, "us", "hlo_stats", row),
-    ]
-    if most.framework:
-        found.append(Evidence("Its framework op", most.framework, "", "hlo_stats", row))
-    if most.place:
-        found.append(Evidence("Its source line", most.place, "", "hlo_stats", row))
-    if part.window:
-        query = {"host": host, "window": part.window, "find": most.name}
-        found.append(Evidence("Its longest run", most.name, "", "trace_viewer@", query))
-    return tuple(found)
 
 
 def _advice(run: RunView, most: NamedOp) -> Advice:

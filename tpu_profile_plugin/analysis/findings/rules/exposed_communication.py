@@ -8,7 +8,7 @@ from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COMMUNICATION
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.places import window
+from tpu_profile_plugin.analysis.findings.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import EXPOSED_SHARE
 from tpu_profile_plugin.units import PS_PER_MS
@@ -35,12 +35,13 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     if share < EXPOSED_SHARE:
         return Silence(f"Exposed communication takes {share:.1%} of the {run.base}.")
     most = max(run.communication.sums, key=lambda one: one.exposed_ps - min(one.wait_ps, one.exposed_ps))
+    host = run.hosts[run.communication.devices[most.device].host]
     evidence = (
         Evidence(f"Exposed communication, of the {run.base}", 100 * share, "%", "time_budget"),
         Evidence(f"Exposed communication per {run.base}", lost / PS_PER_MS, "ms", "time_budget"),
         Evidence("Most of it in", most.key.name, "", "communication"),
         *_numbers(most),
-        _longest(run, most),
+        *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
     )
     return Finding(
         f"Communication that nothing hides takes {share:.1%} of the {run.base}, most of it in {most.key.name}",
@@ -65,12 +66,6 @@ def _numbers(one: CollectiveSums) -> list[Evidence]:
         ("Its bus bandwidth", bus, "GB/s"),
     )
     return [Evidence(label, value, unit, "communication") for label, value, unit in found if value is not None]
-
-
-def _longest(run: RunView, one: CollectiveSums) -> Evidence:
-    host = run.hosts[run.communication.devices[one.device].host]
-    query = {"host": host, "window": window(one.begin_ps, one.end_ps), "find": one.key.name}
-    return Evidence("Its longest run", (one.end_ps - one.begin_ps) / PS_PER_MS, "ms", "trace_viewer@", query)
 
 
 RULE = Rule("exposed_communication", "Exposed communication", judge)

@@ -42,9 +42,7 @@ class Looked:
 def gather(host: HostView) -> Looked:
     """Looks at the programs that ran longest and have a backward pass."""
     training = [
-        number
-        for number in programs_by_time(host, MOST_PROGRAMS)
-        if has_backward_pass(host.hlo.programs.blob(number))
+        number for number in programs_by_time(host, MOST_PROGRAMS) if has_backward_pass(host.hlo.programs.blob(number))
     ]
     layouts = [layout for number in training if (layout := host.memory(number)) is not None]
     found = [kept_buffers(layout, KEPT_LEAST_PEAK, KEPT_BUFFER_SHARE) for layout in layouts]

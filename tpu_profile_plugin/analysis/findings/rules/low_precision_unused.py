@@ -9,6 +9,7 @@ from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.op_work import NamedOp
 from tpu_profile_plugin.analysis.findings.precision_work import Wide, double_ops, wide_products
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -50,7 +51,7 @@ def gather(host: HostView) -> Widths:
     """What is computed in float64, and in float32 on a device that is faster in 16 bits."""
     work = host.work
     known = work.counted_ps if any(one.rows is not None for one in work.read) else 0
-    return Widths(known, work.table.op_ps, double_ops(work), wide_products(host))
+    return Widths(known, work.table.op_ps, double_ops(host), wide_products(host))
 
 
 def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
@@ -94,17 +95,10 @@ def _finding(
 
 
 def _evidence(host: str, part: Widths, wide: Wide, most: NamedOp, share: float) -> tuple[Evidence, ...]:
-    row = {"host": host, "filter": most.name}
     found = [
         Evidence("These ops, of the time of ops that compute or move", 100 * share, "%"),
-        Evidence("The op that takes most of it", most.name, "", "hlo_stats", row),
-        Evidence(f"Share of {most.name} in the time of all ops", 100 * most.self_ps / part.all_ps, "%", "hlo_stats", row),
-        Evidence(f"Self time of {most.name}, all runs", most.self_ps / 1e6, "us", "hlo_stats", row),
+        *of_op(host, most, part.all_ps, wide.longest),
     ]
-    if most.framework:
-        found.append(Evidence("Its framework op", most.framework, "", "hlo_stats", row))
-    if most.place:
-        found.append(Evidence("Its source line", most.place, "", "hlo_stats", row))
     if wide.arguments:
         found.append(Evidence(f"Arguments of {most.program} that are float64", wide.arguments))
     return tuple(found)

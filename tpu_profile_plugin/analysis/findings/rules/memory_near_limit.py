@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding
 from tpu_profile_plugin.analysis.findings.programs_run import programs_by_time
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import MEMORY_SHARE, MOST_PROGRAMS
-from tpu_profile_plugin.analysis.memory.allocations import ALLOCATION, Allocations
+from tpu_profile_plugin.analysis.memory.allocations import Allocations
 from tpu_profile_plugin.analysis.memory.capacity import device_allocators, device_memory
 from tpu_profile_plugin.units import MIB
 
@@ -21,8 +21,8 @@ ADVICE = Advice(
     "fragmentation, and an allocation fails.",
     jax="Reduce what is live at the peak: donate arguments that are replaced (donate_argnums), jax.checkpoint, a "
     "smaller batch, sharded parameters. A little more, or fragmentation, and an allocation fails.",
-    tensorflow="Reduce what is live at the peak: a smaller batch, tf.recompute_grad, mixed precision. A little more, or "
-    "fragmentation, and an allocation fails.",
+    tensorflow="Reduce what is live at the peak: a smaller batch, tf.recompute_grad, mixed precision. A little more, "
+    "or fragmentation, and an allocation fails.",
     pytorch="Reduce what is live at the peak: torch.utils.checkpoint, set_to_none in zero_grad, a smaller batch, "
     "autocast. A little more, or fragmentation, and an allocation fails.",
 )
@@ -48,8 +48,7 @@ def gather(host: HostView) -> Use | None:
     hardware = host.summary.environment.hardware
     if hardware not in (Hardware.TPU, Hardware.GPU):
         return None
-    recorded = host.plane is not None and ALLOCATION in host.plane.declared.event_metadata.names
-    found = list(_allocators(device_allocators(host.space, hardware))) if recorded else []
+    found = list(_allocators(device_allocators(host.space, hardware)))
     return max(found or _programs(host), key=lambda one: one.share, default=None)
 
 
@@ -74,7 +73,9 @@ def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
     """Speaks from `MEMORY_SHARE` of the capacity on."""
     found = [(use, host) for use, host in zip(parts, run.hosts, strict=True) if use is not None]
     if not found:
-        return Silence("The profile records no allocator of a device and no program whose memory is known.", looked=False)
+        return Silence(
+            "The profile records no allocator of a device and no program whose memory is known.", looked=False
+        )
     most, host = max(found, key=lambda one: one[0].share)
     what = f"program {most.name}" if most.module else f"allocator {most.name}"
     if most.share < MEMORY_SHARE:
@@ -82,7 +83,7 @@ def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
     tool, query = ("memory_viewer", "module_name") if most.module else ("memory_profile", "memory_id")
     at = {"host": host, query: most.name}
     return Finding(
-        f"Memory is {most.share:.0%} full at the peak of {what}: {most.used / MIB:,.0f} of {most.capacity / MIB:,.0f} MiB",
+        f"Memory is {most.share:.0%} full at the peak of {what}, {most.used / MIB:,.0f} MiB",
         0,
         "no time: memory",
         "medium" if most.module else "high",

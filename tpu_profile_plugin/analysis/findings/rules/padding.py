@@ -9,8 +9,10 @@ from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.matrix_units import MatrixUnit, matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.op_work import NamedOp, ReadOp
+from tpu_profile_plugin.analysis.findings.places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.products import Product, products_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE, PADDING_SHARE
@@ -20,7 +22,7 @@ _UNITS = "contracted and output dimensions that are multiples of {0} fill this d
 
 @dataclass(frozen=True, slots=True)
 class Padded:
-    """One host: the unit, None if unknown; time of all ops and what padding takes; the op with most of it, its share."""
+    """One host: the unit, None if unknown; time of all ops and of padding; the op with most of it, and its waste."""
 
     unit: MatrixUnit | None
     known: bool = False
@@ -30,6 +32,7 @@ class Padded:
     most: NamedOp | None = None
     wasted: float = 0.0
     sizes: tuple[int, int, int, int] = (0, 0, 0, 0)
+    longest: Place | None = None
 
 
 def gather(host: HostView) -> Padded:
@@ -54,8 +57,9 @@ def gather(host: HostView) -> Padded:
             best, most = saving, (one, wasted, max(sized, key=lambda product: product.flops))
     if most is None or most[2].sizes is None:
         return Padded(unit, known, work.counted_ps)
-    named = work.named(most[0])
-    return Padded(unit, known, work.counted_ps, round(total), work.table.op_ps, named, most[1], most[2].sizes)
+    named, row = work.named(most[0]), most[0].index
+    longest = longest_run(host, work.table.module[row], named.name) if total >= LEAST_SHARE * work.counted_ps else None
+    return Padded(unit, known, work.counted_ps, round(total), work.table.op_ps, named, most[1], most[2].sizes, longest)
 
 
 def _cost(host: HostView, unit: MatrixUnit, one: ReadOp, products: Sequence[Product]) -> tuple[float, float] | None:
@@ -93,8 +97,8 @@ def judge(run: RunView, parts: Sequence[Padded]) -> Finding | Silence:
         return Silence(f"Padding in matrix units takes at most {run.share(lost):.1%} of the {run.base}.")
     _, rows, columns, depth = part.sizes
     return Finding(
-        f"Padding takes up to {run.share(lost):.1%} of the {run.base}: {part.most.label} multiplies {rows} x {depth} by "
-        f"{depth} x {columns}, {part.wasted:.0%} of the units' work on it is padding",
+        f"Padding takes up to {run.share(lost):.1%} of the {run.base}, most of it in {part.most.label}: "
+        f"{rows} x {depth} times {depth} x {columns}, {part.wasted:.0%} of the units' work is padding",
         lost,
         "per product, the time of the padded product at the peak rate less that of the product or of its bytes",
         "medium",
@@ -105,17 +109,10 @@ def judge(run: RunView, parts: Sequence[Padded]) -> Finding | Silence:
 
 
 def _evidence(host: str, part: Padded, most: NamedOp) -> tuple[Evidence, ...]:
-    row = {"host": host, "filter": most.name}
     found = [
         Evidence("Padding, of the matrix units' work on this op", 100 * part.wasted, "%"),
-        Evidence("The op", most.name, "", "hlo_stats", row),
-        Evidence(f"Share of {most.name} in the time of all ops", 100 * most.self_ps / part.all_ps, "%", "hlo_stats", row),
-        Evidence(f"Self time of {most.name}, all runs", most.self_ps / 1e6, "us", "hlo_stats", row),
+        *of_op(host, most, part.all_ps, part.longest),
     ]
-    if most.framework:
-        found.append(Evidence("Its framework op", most.framework, "", "hlo_stats", row))
-    if most.place:
-        found.append(Evidence("Its source line", most.place, "", "hlo_stats", row))
     return tuple(found)
 
 

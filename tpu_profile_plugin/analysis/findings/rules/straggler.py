@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_PEER
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.places import window
+from tpu_profile_plugin.analysis.findings.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
 from tpu_profile_plugin.units import PS_PER_MS
@@ -38,7 +38,8 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     if share < LEAST_SHARE or not late:
         ratio = float(own.max()) / float(np.median(own)) if float(np.median(own)) > 0 else 0.0
         return Silence(
-            f"Devices wait for others {share:.1%} of the {run.base}; the busiest has {ratio:.2f} times the median's work."
+            f"Devices wait for others {share:.1%} of the {run.base}; the busiest has {ratio:.2f} times the work of "
+            "the median."
         )
     steps = max(len(found.number), 1)
     median = _median(own, late)
@@ -50,7 +51,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         Evidence(f"Waits for other devices, of the {run.base}", 100 * share, "%", "time_budget"),
         Evidence(f"Waits per {run.base}, averaged over devices", lost / PS_PER_MS, "ms", "time_budget"),
         Evidence(f"Its own work per {run.base}", int(own[most]) / steps / PS_PER_MS, "ms", "communication"),
-        Evidence(f"Work of the others per {run.base} (median)", median / steps / PS_PER_MS, "ms", "communication"),
+        Evidence(f"Work of the others per {run.base} (median)", median / steps / PS_PER_MS, "ms"),
         *_longest_wait(run),
     )
     return Finding(
@@ -94,12 +95,10 @@ def _longest_wait(run: RunView) -> list[Evidence]:
     if not most.wait_ps:
         return []
     host = run.hosts[run.communication.devices[most.device].host]
-    query = {"host": host, "window": window(most.begin_ps, most.end_ps), "find": most.key.name}
-    longest = (most.end_ps - most.begin_ps) / PS_PER_MS
     return [
         Evidence("The others wait in", most.key.name, "", "communication"),
         Evidence("Longest wait in it", most.most_wait_ps / PS_PER_MS, "ms", "communication"),
-        Evidence("Its longest run", longest, "ms", "trace_viewer@", query),
+        *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
     ]
 
 
