@@ -103,17 +103,23 @@ class ProgramRows:
         return next((self.program.op_names[one] for one in self._near(row) if self.program.op_names[one]), "")
 
     def _near(self, row: int) -> Iterator[int]:
-        """The instruction, what is inside it from its result on, then operands and users, nearest first."""
-        seen = {row}
-        waiting = deque([(row, 0)])
-        while waiting:
-            one, distance = waiting.popleft()
-            yield one
-            if self.opcodes[one] == "fusion":
-                yield from reversed(self.inside(one))
-            if distance == _FARTHEST:
-                continue
-            for other in (*self.links.operands(one), *self.links.users(one)):
-                if other >= 0 and other not in seen:
-                    seen.add(other)
-                    waiting.append((other, distance + 1))
+        """The instruction, what is inside it from its result on, then those that need its result, then its operands.
+
+        Others that share an operand with it have nothing to do with it.
+        """
+        yield from self._with_inside(row)
+        for step in (self.links.users, self.links.operands):
+            seen = {row}
+            waiting = deque([(row, 0)])
+            while waiting:
+                one, distance = waiting.popleft()
+                for other in step(one) if distance < _FARTHEST else ():
+                    if other >= 0 and other not in seen:
+                        seen.add(other)
+                        waiting.append((other, distance + 1))
+                        yield from self._with_inside(other)
+
+    def _with_inside(self, row: int) -> Iterator[int]:
+        yield row
+        if self.opcodes[row] == "fusion":
+            yield from reversed(self.inside(row))

@@ -24,7 +24,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         return Silence(f"The matrix units are used to {use.matrix_percent:.1f}% and HBM to {use.hbm_percent:.1f}%.")
     how = "" if use.recorded else ", estimated from the costs of ops"
     return Finding(
-        f"Limited by arithmetic: matrix units {use.matrix_percent:.1f}% of their peak, HBM {use.hbm_percent:.1f}% of its own",
+        f"Limited by arithmetic: matrix units at {use.matrix_percent:.1f}% of their peak",
         0,
         "what limits the program, not a loss",
         "high" if use.recorded else "medium",

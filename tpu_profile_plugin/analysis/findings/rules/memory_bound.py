@@ -30,7 +30,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         return Silence(f"HBM is used to {use.hbm_percent:.1f}% and the matrix units to {use.matrix_percent:.1f}%.")
     how = "" if use.recorded else ", estimated from the costs of ops"
     return Finding(
-        f"Limited by memory bandwidth: {use.hbm_percent:.1f}% of its peak, matrix units {use.matrix_percent:.1f}% of theirs",
+        f"Limited by memory bandwidth: HBM at {use.hbm_percent:.1f}% of its peak",
         0,
         "what limits the program, not a loss",
         "high" if use.recorded else "medium",
