@@ -94,8 +94,17 @@ def _is_backward(rows: ProgramRows, row: int) -> bool:
 
 
 def _is_forward(rows: ProgramRows, row: int) -> bool:
-    """Written by the forward pass: its ops are in no transposed scope; initial values do not count."""
+    """Written by the forward pass: its ops are in no transposed scope, in JAX in a scope of `jvp`.
+
+    Initial values do not count.
+    """
     if rows.opcodes[row] in _NO_ORIGIN and not rows.program.op_names[row]:
         return False
     names = _own_names(rows, row)
-    return bool(names) and not any(_BACKWARD.search(name) for name in names)
+    if any(_BACKWARD.search(name) for name in names):
+        return False
+    return any("jvp(" in name for name in names) or (bool(names) and not _of_jax(rows))
+
+
+def _of_jax(rows: ProgramRows) -> bool:
+    return any("transpose(jvp(" in name for name in rows.program.op_names)

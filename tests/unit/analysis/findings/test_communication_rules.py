@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from builders.findings import cpu, evidence, told, window
 
+
 def cores(*work: int, host: int = 0, talk: int = 20, ranks: int = 0, begins: tuple[int, ...] = (0, 100)) -> str:
     """TensorCores that compute for so long in each step of 100 us and then reduce until the last has done so.
 
@@ -21,15 +22,15 @@ def cores(*work: int, host: int = 0, talk: int = 20, ranks: int = 0, begins: tup
         for at in begins:
             lines += [f"{at}us +{own}us fusion.1", f'{at + own}us +{end - own}us "{reduce}"']
         lines.append('metadata "fusion.1" {program_id=7, symbol_id=1, hlo_category="loop fusion"}')
-        lines.append(f'metadata "{reduce}" {{program_id=7, symbol_id=2, hlo_category="all-reduce"}} display=all-reduce.2')
+        lines.append(
+            f'metadata "{reduce}" {{program_id=7, symbol_id=2, hlo_category="all-reduce"}} display=all-reduce.2'
+        )
     return "\n".join([f"host h{host}", *lines])
 
 
 def test_communication_with_its_bandwidth_and_its_longest_run() -> None:
     found = told("exposed_communication", cores(40, 40))
-    assert found["title"] == (
-        "Communication that nothing hides takes 20.0% of the step, most of it in all-reduce.2"
-    )
+    assert found["title"] == ("Communication that nothing hides takes 20.0% of the step, most of it in all-reduce.2")
     assert (found["saving_ps_per_step"], found["share"]) == (20_000_000, 0.2)
     shown = evidence(found)
     assert shown["Exposed communication, of the step"] == (pytest.approx(20), "%", "time_budget")

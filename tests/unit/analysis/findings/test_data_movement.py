@@ -38,7 +38,9 @@ def module() -> bytes:
         op("gather_fusion", "fusion", "bf16[64,128]{1,0}", "x", "i", called=["gathered"], fusion_kind="kLoop", **LINE),
         op("exp_fusion", "fusion", "f32[128,64]{1,0}", "x", called=["computed"], fusion_kind="kLoop"),
         op("copy.3", "copy", OF, "x"),
-        op("dot_fusion", "fusion", "f32[64,64]{1,0}", "copy.3", "exp_fusion", called=["product"], fusion_kind="kOutput"),
+        op(
+            "dot_fusion", "fusion", "f32[64,64]{1,0}", "copy.3", "exp_fusion", called=["product"], fusion_kind="kOutput"
+        ),
     ]
     return program(entry, gathered=gathered, computed=computed, product=product)
 
@@ -74,7 +76,9 @@ def test_half_of_the_time_and_few_matrix_products(gather: int, exp: int, dot: in
     found = told("data_movement", cpu(ops, proto=module()))
     assert ("share" in found) is finds
     if not finds:
-        assert found["reason"].startswith(f"Ops that move data take {gather}.0% of the ops' time ({gather}.0% of the step)")
+        assert found["reason"].startswith(
+            f"Ops that move data take {gather}.0% of the ops' time ({gather}.0% of the step)"
+        )
 
 
 def test_ops_that_take_little_of_the_step_are_left_alone() -> None:

@@ -80,7 +80,9 @@ def on_gpu(product: int, other: int, kind: str = "f32", facts: str = A100, **con
 
 def test_float32_products_beside_tensor_cores() -> None:
     found = told("low_precision_unused", on_gpu(50, 50))
-    assert found["title"] == "Matrix products in float32 take 50.0% of the ops' time, most of it in fusion.1 (model.py:7)"
+    assert (
+        found["title"] == "Matrix products in float32 take 50.0% of the ops' time, most of it in fusion.1 (model.py:7)"
+    )
     assert (found["share"], found["confidence"]) == (0.25, "medium")
     assert found["advice"].startswith("Cast the operands of the products to jnp.bfloat16")
 
@@ -101,7 +103,9 @@ def test_products_that_stay(profile: str) -> None:
 
 def test_calls_of_libraries() -> None:
     def call(kind: str, algorithm: str) -> bytes:
-        config = {"gemm_backend_config": {"precision_config": {"operand_precision": ["DEFAULT"], "algorithm": algorithm}}}
+        config = {
+            "gemm_backend_config": {"precision_config": {"operand_precision": ["DEFAULT"], "algorithm": algorithm}}
+        }
         of = f"{kind}[64,64]{{1,0}}"
         operands = [op("x", "parameter", of), op("y", "parameter", of, parameter_number=1)]
         target = {"custom_call_target": "__cublas$gemm", "backend_config": json.dumps(config).encode()}

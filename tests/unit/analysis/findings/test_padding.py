@@ -10,7 +10,7 @@ from tpu_profile_plugin.analysis.findings.matrix_units import MatrixUnit
 
 DIMS = {"lhs_contracting_dimensions": [1], "rhs_contracting_dimensions": [0]}
 LINE = {"source_file": "/home/me/model.py", "source_line": 7, "op_name": "jit(f)/dot_general"}
-PEAKS = ', peak_teraflops_per_second={}d, peak_hbm_bw_gigabytes_per_second=1000d'
+PEAKS = ", peak_teraflops_per_second={}d, peak_hbm_bw_gigabytes_per_second=1000d"
 
 
 def dot(rows: int, depth: int, columns: int, kind: str = "bf16") -> bytes:
@@ -87,7 +87,10 @@ def test_a_convolution_is_a_product_of_places_and_features() -> None:
 
 def test_what_is_not_known() -> None:
     found = told("padding", cpu([("dot.1", 50)], proto=dot(1024, 130, 128)))
-    assert (found["reason"], found["looked"]) == ("The sizes that fill this device's matrix units are not known.", False)
+    assert (found["reason"], found["looked"]) == (
+        "The sizes that fill this device's matrix units are not known.",
+        False,
+    )
     found = ask(dot(1024, 130, 128), peak=0.0)
     assert (found["reason"], found["looked"]) == ("No matrix product has a known size and cost.", False)
 
