@@ -76,7 +76,8 @@ def test_a_scan_keeps_what_each_step_computes() -> None:
     profile = cpu([("f.exp", 50)], proto=kept(40, 60))
     found = told("kept_for_backward", profile)
     assert found["title"] == (
-        "40% of the memory at the peak of jit_step(5) is kept for the backward pass, most of it for softmax/exp (model.py:7)"
+        "40% of the memory at the peak of jit_step(5) is kept for the backward pass, most of it for softmax/exp "
+        "(model.py:7)"
     )
     assert (found["saving_ps_per_step"], found["share"]) == (0, 0)
     shown = evidence(found)
