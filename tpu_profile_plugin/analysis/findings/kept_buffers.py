@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.findings.program_rows import ProgramRows
@@ -12,6 +13,8 @@ from tpu_profile_plugin.analysis.memory.layout import MemoryLayout
 _BACKWARD = re.compile(r"transpose\(|(^|/)gradient_tape/|(^|/)gradients(_\d+)?/")
 _MARKS = (b"transpose(jvp(", b"gradient_tape/", b"gradients/")
 """One of these is in every program with a backward pass, in JAX and TensorFlow."""
+_LEAST_SHARE = 0.01
+"""Of the peak: smaller buffers are not looked at."""
 _NO_ORIGIN = frozenset(("broadcast", "constant", "iota", "parameter", "custom-call"))
 """What fills an empty buffer says nothing about what the buffer is for."""
 
@@ -34,17 +37,36 @@ class KeptBuffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """The buffers of a program that are kept for its backward pass; sizes in bytes."""
+class KeptGroup:
+    """The buffers that one line of the user's program makes, such as one per layer, the largest first."""
 
-    module: str
-    peak: int
     buffers: tuple[KeptBuffer, ...]
 
     @property
     def size(self) -> int:
-        """Of all these buffers."""
+        """Of all of them, in bytes."""
         return sum(one.size for one in self.buffers)
+
+    @property
+    def label(self) -> str:
+        """The last parts of the framework op's name, and its line."""
+        first = self.buffers[0]
+        name = "/".join(first.made_by.split("/")[-2:]) or first.name
+        return f"{name} ({first.place})" if first.place else name
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a program keeps for its backward pass, the largest group first; sizes in bytes."""
+
+    module: str
+    peak: int
+    groups: tuple[KeptGroup, ...]
+
+    @property
+    def size(self) -> int:
+        """Of all these buffers."""
+        return sum(one.size for one in self.groups)
 
 
 def has_backward_pass(blob: bytes) -> bool:
@@ -53,7 +75,7 @@ def has_backward_pass(blob: bytes) -> bool:
 
 
 def kept_buffers(layout: MemoryLayout, least_peak: int, least_share: float) -> Kept | None:
-    """The kept buffers of at least `least_share` of the peak; None if the peak is below `least_peak`."""
+    """The kept buffers whose groups have at least `least_share` of the peak; None if that is below `least_peak`."""
     peak = layout.peak_bytes
     if peak < least_peak:
         return None
@@ -64,13 +86,22 @@ def kept_buffers(layout: MemoryLayout, least_peak: int, least_share: float) -> K
     for one in layout.at_peak[0]:
         position = layout.buffers.position(one.row)
         temporary = one.allocation >= 0 and layout.buffers.category(one.allocation) == "Temporary"
-        if one.size < least_share * peak or not temporary or position.row is None:
+        if one.size < _LEAST_SHARE * peak or not temporary or position.row is None:
             continue
         maker = _maker(rows, flow, position.row, position.index)
         if maker is not None:
             shape = layout.buffers.shape(one.row).text
             found.append(KeptBuffer(position.full_name, shape, one.size, rows.op_name(maker), rows.place(maker)))
-    return Kept(program.module.name, peak, tuple(sorted(found, key=lambda one: -one.size)))
+    return Kept(program.module.name, peak, _grouped(found, least_share * peak))
+
+
+def _grouped(found: Sequence[KeptBuffer], least: float) -> tuple[KeptGroup, ...]:
+    """Buffers by the line that makes them, or by op where that is unknown; groups of at least `least` bytes."""
+    groups: dict[str, list[KeptBuffer]] = {}
+    for one in sorted(found, key=lambda one: -one.size):
+        groups.setdefault(one.place or one.made_by, []).append(one)
+    large = [group for group in map(KeptGroup, map(tuple, groups.values())) if group.size >= least]
+    return tuple(sorted(large, key=lambda group: -group.size))
 
 
 def _maker(rows: ProgramRows, flow: ValueFlow, row: int, index: tuple[int, ...]) -> int | None:

@@ -18,8 +18,8 @@ SHUFFLE_SHARE = 0.3
 MOST_PROGRAMS = 8
 """Programs whose memory is looked at, those that ran longest: others are not what a run needs memory for."""
 KEPT_BUFFER_SHARE, KEPT_SHARE = 0.1, 0.25
-"""Buffers kept for the backward pass count from a tenth of the peak on, and are worth a finding from a quarter of it
-on, together: every training program keeps some, and recomputing them costs time."""
+"""What one line of a program keeps for the backward pass counts from a tenth of the peak on, and is worth a finding from
+a quarter of it on, together: every training program keeps some, and recomputing it costs time."""
 KEPT_LEAST_PEAK = 32 << 20
 """Bytes: a program whose peak is smaller fits into any device many times over."""
 

@@ -37,6 +37,7 @@ class ValueFlow:
 
     def __init__(self, rows: ProgramRows) -> None:
         self._rows, self._links = rows, rows.links
+        self._known: dict[int, dict[int, int]] = {}
 
     @cached_property
     def _callers(self) -> dict[int, list[int]]:
@@ -98,9 +99,12 @@ class ValueFlow:
         return [(row, path) for called in self._links.called(caller) for row in self._parameter(called, number)]
 
     def _parameter(self, computation: int, number: int) -> list[int]:
-        rows = self._links.rows_of(computation)
-        found = [row for row in rows if self._rows.opcodes[row] == "parameter"]
-        return [row for row in found if int(self._rows.instruction(row).parameter_number) == number]
+        if computation not in self._known:
+            rows = self._links.rows_of(computation)
+            found = [row for row in rows if self._rows.opcodes[row] == "parameter"]
+            self._known[computation] = {self._number(row): row for row in found}
+        row = self._known[computation].get(number)
+        return [] if row is None else [row]
 
     def _arguments(self, caller: int, opcode: str, number: int, path: tuple[int, ...]) -> list[Value]:
         if opcode != "conditional":
@@ -143,10 +147,32 @@ class ValueFlow:
             row = self._links.operands(row)[0]
         return row
 
+    def _inner(self, row: int, fusion: int) -> tuple[int, int]:
+        """The operand of a change of form; of a part of a loop's result, what the loop fills it with."""
+        operand = self._links.operands(row)[0]
+        if self._rows.opcodes[row] != "get-tuple-element" or self._rows.opcodes[operand] != "while":
+            return operand, fusion
+        index = int(self._rows.instruction(row).tuple_index)
+        for called in self._links.called(operand):
+            root = self._rows.root(called)
+            parts = self._links.operands(root) if root is not None and self._rows.opcodes[root] == "tuple" else []
+            if index < len(parts) and parts[index] >= 0:
+                return self._filled(parts[index], fusion)
+        return operand, fusion
+
+    def _filled(self, row: int, fusion: int) -> tuple[int, int]:
+        """What is written into a value that an instruction updates in place; the row itself otherwise."""
+        if self._rows.opcodes[row] == _IN_PLACE:
+            return self._links.operands(row)[1], row
+        for number in range(len(self._links.operands(row)) if self._rows.opcodes[row] == "fusion" else 0):
+            for written, _ in self._updates(row, number):
+                return written, row
+        return row, fusion
+
     def origin(self, row: int, fusion: int) -> int:
-        """What computed a value: through changes of form, out of the fusion that it is in."""
+        """What computed a value: through changes of form, out of the fusion that it is in, into loops that stack it."""
         forms = {"bitcast", "reshape", "convert", "copy", "transpose", "get-tuple-element"}
-        while True:
+        for _ in range(_MOST):
             opcode, operands = self._rows.opcodes[row], self._links.operands(row)
             if opcode == "parameter":
                 outer = self._rows.parameter(fusion, row) if self._links.home(row) == self._rows.fused(fusion) else None
@@ -154,6 +180,7 @@ class ValueFlow:
                     return row
                 row = outer
             elif opcode in forms and operands and operands[0] >= 0:
-                row = operands[0]
+                row, fusion = self._inner(row, fusion)
             else:
                 return row
+        return row

@@ -83,8 +83,9 @@ def test_a_scan_keeps_what_each_step_computes() -> None:
     shown = evidence(found)
     assert shown["Kept for the backward pass, of the peak"] == (40.0, "%", "")
     assert shown["Peak memory of the program"] == (100.0, "MiB", "memory_viewer")
+    assert shown["1 buffer of softmax/exp (model.py:7)"] == (40.0, "MiB", "")
     assert shown["Buffer empty, f32[8,1024,1024]"] == (40.0, "MiB", "memory_viewer")
-    assert shown["The largest holds the result of"][0] == f"{FORWARD}/while/body/softmax/exp"
+    assert shown["It holds the result of"][0] == f"{FORWARD}/while/body/softmax/exp"
     assert "jax.checkpoint" in found["advice"]
     # The memory viewer shows the same.
     query = next(one["query"] for one in found["evidence"] if one["tool"] == "memory_viewer")
@@ -121,6 +122,20 @@ def test_what_the_backward_pass_writes_is_not_kept_for_it() -> None:
 def test_tensorflow_marks_the_backward_pass_by_its_tape() -> None:
     profile = cpu([("f.exp", 50)], proto=kept(60, 40, "model/attention", "gradient_tape/model/attention"))
     assert told("kept_for_backward", profile)["title"].startswith("60% of the memory at the peak of jit_step(5)")
+
+
+def test_layers_that_are_not_a_loop_keep_a_buffer_each() -> None:
+    of = "f32[1024,1024]{1,0}"
+    entry = [op("x", "parameter", of)]
+    for i in range(10):
+        entry.append(op(f"act.{i}", "tanh", of, "x", op_name=f"{FORWARD}/layer_{i}/tanh", **LINE))
+    entry += [op(f"grad.{i}", "multiply", of, f"act.{i}", "x", op_name=f"{BACKWARD}/mul") for i in range(10)]
+    proto = buffers(entry, {}, {**{f"act.{i}": 5 for i in range(10)}, "x": 50}, 100)
+    found = told("kept_for_backward", cpu([("act.0", 50)], proto=proto))
+    assert found["title"].startswith("50% of the memory")
+    shown = evidence(found)
+    assert shown["10 buffers of layer_0/tanh (model.py:7)"] == (50.0, "MiB", "")
+    assert shown["Buffer act.0, f32[1024,1024]"] == (5.0, "MiB", "memory_viewer")
 
 
 def test_without_a_loop_and_in_a_call() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.kept_buffers import Kept, KeptBuffer, has_backward_pass, kept_buffers
+from tpu_profile_plugin.analysis.findings.kept_buffers import Kept, has_backward_pass, kept_buffers
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.programs_run import programs_by_time
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -51,7 +51,7 @@ def gather(host: HostView) -> Looked:
 
 
 def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
-    """Speaks if buffers of at least a tenth of the peak each make up `KEPT_SHARE` of it together."""
+    """Speaks if lines whose buffers have a tenth of the peak each make up `KEPT_SHARE` of it together."""
     if not any(part.programs for part in parts):
         return Silence("The profile has no program with a backward pass.", looked=False)
     found = [(part.most, host) for part, host in zip(parts, run.hosts, strict=True) if part.most is not None]
@@ -64,10 +64,9 @@ def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
             f"Large buffers kept for the backward pass are {share:.1%} of the peak of {kept.module}, "
             f"{kept.peak / MIB:.0f} MiB."
         )
-    most = kept.buffers[0]
     return Finding(
         f"{share:.0%} of the memory at the peak of {kept.module} is kept for the backward pass, most of it for "
-        f"{_short(most)}",
+        f"{kept.groups[0].label}",
         0,
         "no time: memory that recomputing in the backward pass would free",
         "high",
@@ -77,26 +76,22 @@ def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
     )
 
 
-def _short(one: KeptBuffer) -> str:
-    """The last parts of the framework op's name, and its line."""
-    name = "/".join(one.made_by.split("/")[-2:]) or one.name
-    return f"{name} ({one.place})" if one.place else name
-
-
 def _evidence(kept: Kept, host: str, share: float) -> tuple[Evidence, ...]:
     query = {"host": host, "module_name": kept.module}
+    first = kept.groups[0].buffers[0]
     found = [
         Evidence("Kept for the backward pass, of the peak", 100 * share, "%"),
         Evidence("Peak memory of the program", kept.peak / MIB, "MiB", "memory_viewer", query),
     ]
-    for one in kept.buffers[:3]:
-        label = f"Buffer {one.name}, {one.shape.partition('{')[0]}"
-        found.append(Evidence(label, one.size / MIB, "MiB", "memory_viewer", {**query, "q": one.name}))
-    most = kept.buffers[0]
-    if most.made_by:
-        found.append(Evidence("The largest holds the result of", most.made_by, "", "memory_viewer", query))
-    if most.place:
-        found.append(Evidence("Its source line", most.place))
+    for group in kept.groups[:3]:
+        count = len(group.buffers)
+        found.append(Evidence(f"{count} buffer{'s' * (count > 1)} of {group.label}", group.size / MIB, "MiB"))
+    label = f"Buffer {first.name}, {first.shape.partition('{')[0]}"
+    found.append(Evidence(label, first.size / MIB, "MiB", "memory_viewer", {**query, "q": first.name}))
+    if first.made_by:
+        found.append(Evidence("It holds the result of", first.made_by))
+    if first.place:
+        found.append(Evidence("Source line", first.place))
     return tuple(found)
 
 
