@@ -80,6 +80,13 @@ class OpWork:
         """The ops of a kind, the most costly first."""
         return [one for one in self.read if one.nature is nature]
 
+    def kinds(self, ops: Sequence[ReadOp]) -> list[tuple[str, int]]:
+        """What the ops do with their self time, most first."""
+        times: dict[str, int] = {}
+        for one in ops:
+            times[one.does] = times.get(one.does, 0) + int(self.table.self_ps[one.index])
+        return sorted(times.items(), key=lambda item: -item[1])
+
     def named(self, one: ReadOp) -> NamedOp:
         """An op as findings name it."""
         table, row = self.table, one.index

@@ -9,6 +9,9 @@ CLEAR_SHARE = 0.10
 EXPOSED_SHARE = 0.10
 """Exposed communication: below, overlapping more gains less than a tenth."""
 
+ARRIVAL_SHARE = 0.8
+"""Share of all waits in collectives that are for one device, from which on it is named: waits for devices that are late
+by chance spread over all of them."""
 MOVEMENT_SHARE, MATRIX_SHARE = 0.5, 0.2
 """Data movement takes at least the one share of the ops' time and matrix products less than the other: programs made of
 matrix products need some movement, and on real captures these bounds told the two kinds apart with a wide margin."""
@@ -18,8 +21,10 @@ SHUFFLE_SHARE = 0.3
 MOST_PROGRAMS = 8
 """Programs whose memory is looked at, those that ran longest: others are not what a run needs memory for."""
 KEPT_BUFFER_SHARE, KEPT_SHARE = 0.1, 0.25
-"""What one line of a program keeps for the backward pass counts from a tenth of the peak on, and is worth a finding from
-a quarter of it on, together: every training program keeps some, and recomputing it costs time."""
+"""What one line of a program keeps for the backward pass counts from a tenth of the peak on, and is worth a finding
+from a quarter of it on, together: every training program keeps some, and recomputing it costs time."""
+NEEDED_SHARE = 0.25
+"""Share of a device's memory below which a program's peak leaves room to grow, so that freeing memory gains little."""
 KEPT_LEAST_PEAK = 32 << 20
 """Bytes: a program whose peak is smaller fits into any device many times over."""
 

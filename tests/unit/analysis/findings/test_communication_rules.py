@@ -70,17 +70,56 @@ def test_waits_for_a_late_core_are_not_communication() -> None:
 
 
 @pytest.mark.parametrize(
-    ("late", "talk", "reason"),
+    ("late", "talk", "title"),
     [
-        (61, 1, None),
-        (59, 1, "Devices wait for others 14.2% of the step; the busiest has 1.48 times the work of the median."),
-        # The others spend less than twice its time in the collective: it does not hold them up much.
-        (62, 30, "Devices wait for others 16.5% of the step; the busiest has 1.55 times the work of the median."),
+        (61, 1, "TPU 0 is late: it has 1.5 times the work of the others, which wait 15.8% of the step for it"),
+        (59, 1, "TPU 0 comes late to collectives: the others wait 14.2% of the step for it"),
+        # The others spend less than twice its time in the collective.
+        (62, 30, "TPU 0 comes late to collectives: the others wait 16.5% of the step for it"),
     ],
 )
-def test_half_more_work_than_the_median(late: int, talk: int, reason: str | None) -> None:
-    found = told("straggler", cores(late, 40, 40, 40, talk=talk))
-    assert found.get("reason") == reason
+def test_half_more_work_than_the_median(late: int, talk: int, title: str) -> None:
+    assert told("straggler", cores(late, 40, 40, 40, talk=talk))["title"] == title
+
+
+@pytest.mark.parametrize(("late", "finds"), [(60, True), (59, False)])
+def test_half_more_work_on_cpus(late: int, finds: bool) -> None:
+    slow, quick = [("dot.1", late), ("all-reduce.2", 1)], [("dot.1", 40), ("all-reduce.2", late - 39)]
+    found = told("straggler", cpu(slow, quick, quick, quick))
+    assert ("share" in found) is finds
+    if not finds:
+        assert found["reason"] == (
+            "Devices wait for others 14.2% of the step; the busiest has 1.48 times the work of the median."
+        )
+
+
+def arriving(late: int, later: int) -> str:
+    """Two TensorCores with 30 us of work each; in each of four steps one of them begins `late` or `later` us late."""
+    lines = []
+    for number in range(2):
+        lines += [f'plane {number + 1} "/device:TPU:{number}" {{device_type_string="TPU v5p"}}', "line 1 Steps"]
+        lines += [f"{100 * i}us +100us {i} {{_ct=9, _c={i}}}" for i in range(4)]
+        lines.append('line 2 "XLA Ops"')
+        for step in range(4):
+            wait = (late if step < 3 else 0) if number == 0 else (later if step == 3 else 0)
+            at = 100 * step + wait
+            lines += [f"{at}us +30us fusion.1", f"{at + 30}us +{65 - wait}us all-reduce.2"]
+        lines.append('metadata "fusion.1" {program_id=7, symbol_id=1, hlo_category="loop fusion"}')
+        lines.append('metadata "all-reduce.2" {program_id=7, symbol_id=2, hlo_category="all-reduce"}')
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(("late", "later", "finds"), [(40, 30, True), (40, 31, False), (20, 0, False)])
+def test_a_device_that_comes_late_without_more_work(late: int, later: int, finds: bool) -> None:
+    found = told("straggler", arriving(late, later))
+    assert ("share" in found) is finds
+    if finds:
+        # Waits of 3 * 40 + 30 us over two devices and four steps; 120 of them for the first device.
+        assert found["title"] == ("TPU 0 comes late to collectives: the others wait 18.8% of the step for it")
+        assert (found["saving_ps_per_step"], found["confidence"]) == (18_750_000, "medium")
+        shown = evidence(found)
+        assert shown["Of all waits in collectives those for it"] == (80.0, "%", "")
+        assert shown["Its largest idle part per step: idle_other"] == (0.035, "ms", "time_budget")
 
 
 def test_waits_that_take_little_of_the_step() -> None:

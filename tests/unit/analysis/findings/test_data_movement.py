@@ -54,6 +54,7 @@ def test_a_gather_takes_most_of_the_time() -> None:
     shown = evidence(found)
     assert shown["Ops that move data, of the time of ops that compute or move"][0] == pytest.approx(100 * 60 / 95)
     assert shown["Matrix products, of the same time"][0] == pytest.approx(100 * 15 / 95)
+    assert shown["What they do"] == ("gather 83%, copy 17%", "", "")
     assert shown["Self time of gather_fusion, all runs"] == (100.0, "us", "hlo_stats")
     assert shown["Share of gather_fusion in the time of all ops"][0] == pytest.approx(100 * 50 / 95)
     assert shown["Its framework op"] == ("jit(f)/gather", "", "hlo_stats")

@@ -124,6 +124,15 @@ def test_tensorflow_marks_the_backward_pass_by_its_tape() -> None:
     assert told("kept_for_backward", profile)["title"].startswith("60% of the memory at the peak of jit_step(5)")
 
 
+@pytest.mark.parametrize(("size", "confidence"), [(400, "high"), (401, "low")])
+def test_a_device_with_much_memory_to_spare(size: int, confidence: str) -> None:
+    ops = [("%f.exp = f32[8] custom-call()", "custom-call", 50)]
+    profile = tpu(ops, proto=kept(60, 40), facts=f", memory_size={size * MIB}")
+    found = told("kept_for_backward", profile)
+    assert found["confidence"] == confidence
+    assert evidence(found)["That peak, of the device's memory"] == (100 * 100 / size, "%", "")
+
+
 def test_layers_that_are_not_a_loop_keep_a_buffer_each() -> None:
     of = "f32[1024,1024]{1,0}"
     entry = [op("x", "parameter", of)]

@@ -21,6 +21,7 @@ from tpu_profile_plugin.analysis.findings.thresholds import (
     SHUFFLE_SHARE,
 )
 
+_KINDS = 3
 _INDEXED = frozenset(("gather", "scatter", "dynamic-slice", "dynamic-update-slice", "sort"))
 _LAYOUT = "Change the order of dimensions or the layout where the data is made so that this op is not needed, or let "
 _LAYOUT += "the next op read the data as it is."
@@ -31,7 +32,7 @@ _TPU = " On TPUs the innermost dimension should be a multiple of 128."
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Self times of one host's ops; `most` takes most of the movement."""
+    """Self times of one host's ops; `most` and `kinds` take most of the movement."""
 
     all_ps: int
     counted_ps: int
@@ -39,6 +40,7 @@ class Moved:
     movement_ps: int
     matrix_ps: int
     most: NamedOp | None
+    kinds: tuple[tuple[str, int], ...]
     longest: Place | None
 
 
@@ -53,7 +55,9 @@ def gather(host: HostView) -> Moved:
         longest = longest_run(host, host.ops.module[row], host.ops.name[row])
     most = work.named(moving[0]) if moving else None
     unknown = work.time_ps(work.of(Nature.UNKNOWN))
-    return Moved(host.ops.op_ps, work.counted_ps, unknown, moved, matrix, most, longest)
+    return Moved(
+        host.ops.op_ps, work.counted_ps, unknown, moved, matrix, most, tuple(work.kinds(moving)[:_KINDS]), longest
+    )
 
 
 def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
@@ -84,11 +88,17 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
         (
             Evidence("Ops that move data, of the time of ops that compute or move", 100 * of_ops, "%"),
             Evidence("Matrix products, of the same time", 100 * matrix, "%"),
+            Evidence("What they do", _kinds(parts[host])),
             *of_op(run.hosts[host], most, parts[host].all_ps, parts[host].longest),
         ),
         _advice(run, most),
         tuple(run.hosts[i] for i, part in enumerate(parts) if part.movement_ps),
     )
+
+
+def _kinds(part: Moved) -> str:
+    """The kinds of movement with their shares of all of it."""
+    return ", ".join(f"{does} {ps / part.movement_ps:.0%}" for does, ps in part.kinds)
 
 
 def _advice(run: RunView, most: NamedOp) -> Advice:

@@ -15,7 +15,9 @@ from tpu_profile_plugin.analysis.findings.thresholds import (
     KEPT_LEAST_PEAK,
     KEPT_SHARE,
     MOST_PROGRAMS,
+    NEEDED_SHARE,
 )
+from tpu_profile_plugin.analysis.memory.capacity import device_memory
 from tpu_profile_plugin.units import MIB
 
 ADVICE = Advice(
@@ -33,10 +35,14 @@ ADVICE = Advice(
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """One host: the program that keeps most (None: none is large enough), and how many have a backward pass."""
+    """One host: the program that keeps most (None: none is large enough), and how many have a backward pass.
+
+    `capacity`: bytes of a device, 0 if unknown.
+    """
 
     most: Kept | None
     programs: int
+    capacity: int = 0
 
 
 def gather(host: HostView) -> Looked:
@@ -46,18 +52,21 @@ def gather(host: HostView) -> Looked:
     ]
     layouts = [layout for number in training if (layout := host.memory(number)) is not None]
     found = [kept_buffers(layout, KEPT_LEAST_PEAK, KEPT_BUFFER_SHARE) for layout in layouts]
-    large = [one for one in found if one is not None]
-    return Looked(max(large, key=lambda one: one.size, default=None), len(layouts))
+    most = max((one for one in found if one is not None), key=lambda one: one.size, default=None)
+    capacity = device_memory(host.space).bytes if most is not None and most.size else 0
+    return Looked(most, len(layouts), capacity)
 
 
 def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
     """Speaks if lines whose buffers have a tenth of the peak each make up `KEPT_SHARE` of it together."""
     if not any(part.programs for part in parts):
         return Silence("The profile has no program with a backward pass.", looked=False)
-    found = [(part.most, host) for part, host in zip(parts, run.hosts, strict=True) if part.most is not None]
+    found = [
+        (part.most, host, part.capacity) for part, host in zip(parts, run.hosts, strict=True) if part.most is not None
+    ]
     if not found:
         return Silence(f"No program with a backward pass has a peak of {KEPT_LEAST_PEAK // MIB} MiB of memory.")
-    kept, host = max(found, key=lambda one: one[0].size)
+    kept, host, capacity = max(found, key=lambda one: one[0].size)
     share = kept.size / kept.peak if kept.peak else 0.0
     if share < KEPT_SHARE:
         return Silence(
@@ -69,20 +78,22 @@ def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
         f"{kept.groups[0].label}",
         0,
         "no time: memory that recomputing in the backward pass would free",
-        "high",
-        _evidence(kept, host, share),
+        "low" if kept.peak < NEEDED_SHARE * capacity else "high",
+        _evidence(kept, host, share, capacity),
         ADVICE,
         (host,),
     )
 
 
-def _evidence(kept: Kept, host: str, share: float) -> tuple[Evidence, ...]:
+def _evidence(kept: Kept, host: str, share: float, capacity: int) -> tuple[Evidence, ...]:
     query = {"host": host, "module_name": kept.module}
     first = kept.groups[0].buffers[0]
     found = [
         Evidence("Kept for the backward pass, of the peak", 100 * share, "%"),
         Evidence("Peak memory of the program", kept.peak / MIB, "MiB", "memory_viewer", query),
     ]
+    if capacity:
+        found.append(Evidence("That peak, of the device's memory", 100 * kept.peak / capacity, "%"))
     for group in kept.groups[:3]:
         count = len(group.buffers)
         found.append(Evidence(f"{count} buffer{'s' * (count > 1)} of {group.label}", group.size / MIB, "MiB"))

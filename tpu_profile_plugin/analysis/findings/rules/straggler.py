@@ -1,4 +1,4 @@
-"""One device or host has far more work than the others, which wait for it in collectives."""
+"""One device or host has far more work than the others, or comes late, and they wait for it in collectives."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from math import isfinite
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import IDLE_PEER
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.thresholds import ARRIVAL_SHARE, EXPOSED_SHARE, LEAST_SHARE
 from tpu_profile_plugin.units import PS_PER_MS
 
 ADVICE = Advice(
@@ -26,6 +26,12 @@ ADVICE = Advice(
 )
 
 
+LATE = Advice(
+    "Look at what this device or its host does before the collective: waiting for input, a host that launches late or "
+    "does other work such as checkpoints and logs, another process on its cores. The others only wait for it."
+)
+
+
 def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """Speaks if devices wait for `LEAST_SHARE` of the step while one, or all of a host, has far more work."""
     lost = run.part_ps(IDLE_PEER)
@@ -35,6 +41,8 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         return Silence("The profile has no collective of several devices.", looked=bool(len(run.budget.devices) > 1))
     own = found.work_ps.sum(axis=0)
     late = [one.index for one in found.stragglers] or _of_late_hosts(run)
+    if share >= EXPOSED_SHARE and not late and (device := _arrives_late(run)) is not None:
+        return _late_begin(run, device, lost)
     if share < LEAST_SHARE or not late:
         ratio = float(own.max()) / float(np.median(own)) if float(np.median(own)) > 0 else 0.0
         return Silence(
@@ -61,6 +69,47 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         "high",
         evidence,
         ADVICE,
+        hosts,
+    )
+
+
+def _arrives_late(run: RunView) -> int | None:
+    """The device that almost all waits are for; None if there is none.
+
+    Devices of the CPU backend share cores, and which of them gets one last says nothing about it.
+    """
+    caused = run.communication.caused_ps
+    if any(device.kind == "cpu" for device in run.communication.devices) or not caused.any():
+        return None
+    most = int(caused.argmax())
+    return most if caused[most] >= ARRIVAL_SHARE * caused.sum() else None
+
+
+def _late_begin(run: RunView, device: int, lost: int) -> Finding:
+    """A device without more work than the others, which begins its collectives late: what it is idle for."""
+    share = run.share(lost)
+    name, hosts = _name(run, [], device)
+    idle = run.budget.time_ps[:, device, :].mean(axis=0)
+    causes = [i for i, category in enumerate(CATEGORIES) if category.startswith("idle") and i != IDLE_PEER]
+    most = max(causes, key=lambda i: float(idle[i]))
+    caused, own = run.communication.caused_ps, run.communication.work_ps.sum(axis=0)
+    median = float(np.median(own))
+    evidence = (
+        Evidence(f"Waits for other devices, of the {run.base}", 100 * share, "%", "time_budget"),
+        Evidence("Of all waits in collectives those for it", 100 * int(caused[device]) / int(caused.sum()), "%"),
+        Evidence(
+            f"Its largest idle part per {run.base}: {CATEGORIES[most]}", idle[most] / PS_PER_MS, "ms", "time_budget"
+        ),
+        Evidence("Its work, times the median", float(own[device]) / median if median else 0.0, "", "communication"),
+        *_longest_wait(run),
+    )
+    return Finding(
+        f"{name} comes late to collectives: the others wait {share:.1%} of the {run.base} for it",
+        lost,
+        "time in collectives until the last device arrives, per step, averaged over devices",
+        "medium",
+        evidence,
+        LATE,
         hosts,
     )
 
