@@ -22,14 +22,13 @@ class Copies:
 
     Attributes:
       time_ps: self time, all cores.
-      most, program: the op with most of it, and its program's id.
+      most: the op with most of it.
       bytes: size of what that op copies; 0 if unknown.
       host: to or from the host's memory.
     """
 
     time_ps: int
     most: NamedOp
-    program: int
     bytes: int
     host: bool
 
@@ -47,13 +46,14 @@ def costly_copies(table: OpTable, hlo: HloOps) -> Copies | None:
     named = NamedOp(
         table.name[row],
         hlo.programs.names.get(table.module[row], ""),
+        table.module[row],
         table.category[row],
         int(table.self_ps[row]),
         int(table.occurrences[row]),
         table.provenance[row].partition(":")[0],
         place,
     )
-    return Copies(int(table.self_ps[found].sum()), named, table.module[row], size, host)
+    return Copies(int(table.self_ps[found].sum()), named, size, host)
 
 
 def _what(rows: ProgramRows, at: int) -> tuple[str, int, bool]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from tpu_profile_plugin.analysis.findings.model import Evidence
+from tpu_profile_plugin.analysis.findings.op_places import Place, window
 from tpu_profile_plugin.analysis.findings.op_work import NamedOp
-from tpu_profile_plugin.analysis.findings.places import Place, window
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
+
+_SEPARATORS = re.compile(r"[\\,;~]")
+"""What the address of a page escapes with a backslash in filters."""
 
 
 def of_op(host: str, one: NamedOp, all_ps: int, longest: Place | None) -> list[Evidence]:
     """Name, time and source of an op of a host, of whose ops all take `all_ps`, and its longest run."""
-    row = {"host": host, "filter": one.name}
+    row = {"host": host, "filter": f"{_only('hlo_op_name', one.name)};{_only('program_id', str(one.program_id))}"}
     share = 100 * one.self_ps / all_ps if all_ps else 0.0
     found = [
         Evidence("Most of it in", one.name, "", "hlo_stats", row),
@@ -22,6 +27,12 @@ def of_op(host: str, one: NamedOp, all_ps: int, longest: Place | None) -> list[E
     if one.place:
         found.append(Evidence("Its source line", one.place, "", "hlo_stats", row))
     return [*found, *in_timeline(host, one.name, longest)]
+
+
+def _only(column: str, text: str) -> str:
+    """The filter of a table for rows with exactly this text in a column, as in the page's address."""
+    expression = f"/^{re.escape(text)}$/"
+    return f"{column}~{_SEPARATORS.sub(lambda mark: chr(92) + mark[0], expression)}"
 
 
 def in_timeline(host: str, name: str, longest: Place | None) -> list[Evidence]:

@@ -25,6 +25,7 @@ class NamedOp:
 
     Attributes:
       name, program: of the HLO instruction and, `module(id)`, of its program; program "" if unknown.
+      program_id: its id; 0 if unknown.
       does: the opcode that decides what it does, such as `gather`; of ops without a program the category.
       self_ps, runs: over all runs on all cores.
       framework: name of the framework op; "" if unknown.
@@ -33,6 +34,7 @@ class NamedOp:
 
     name: str
     program: str
+    program_id: int
     does: str
     self_ps: int
     runs: int
@@ -96,7 +98,14 @@ class OpWork:
             framework = framework or one.rows.op_name(one.at)
         program = self.hlo.programs.names.get(table.module[row], "")
         return NamedOp(
-            table.name[row], program, one.does, int(table.self_ps[row]), int(table.occurrences[row]), framework, place
+            table.name[row],
+            program,
+            table.module[row],
+            one.does,
+            int(table.self_ps[row]),
+            int(table.occurrences[row]),
+            framework,
+            place,
         )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.matrix_units import matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.op_nature import Nature
+from tpu_profile_plugin.analysis.findings.op_places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.op_work import NamedOp, ReadOp
-from tpu_profile_plugin.analysis.findings.places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.products import HIGH, HIGHEST, Product, products_of
 from tpu_profile_plugin.analysis.findings.thresholds import DOUBLE_SHARE, WIDE_SHARE
 

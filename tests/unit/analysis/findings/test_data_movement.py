@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from builders.answers import answer, rows
 from builders.findings import cpu, evidence, gpu, told, tpu, window
 from builders.hlo import op, program
+
+from tpu_profile_plugin.analysis.findings.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.op_work import NamedOp
+from tpu_profile_plugin.tools.hlo_stats import TOOL as HLO_STATS
 
 OF = "f32[64,128]{1,0}"
 LINE = {"source_file": "/home/me/model.py", "source_line": 7, "op_name": "jit(f)/gather"}
@@ -61,6 +66,15 @@ def test_a_gather_takes_most_of_the_time() -> None:
     assert shown["Its source line"] == ("model.py:7", "", "hlo_stats")
     assert window(found) == {"host": "h0", "window": "0,100000000", "find": "gather_fusion"}
     assert found["advice"].startswith("Read and write contiguous blocks")
+    # The page of the link has the same numbers, in the row that its filter leaves.
+    queries = {one["query"]["filter"] for one in found["evidence"] if one["tool"] == "hlo_stats"}
+    assert queries == {"hlo_op_name~/^gather_fusion$/;program_id~/^5$/"}
+    page = rows(answer(HLO_STATS, profile, backend="auto"), "hlo_op_name", "program_id", "total_self_time")
+    times = {(name, program): us for name, program, us in page}
+    assert times["gather_fusion", "5"] == 100.0
+    assert 100 * times["gather_fusion", "5"] / sum(times.values()) == pytest.approx(
+        shown["Share of gather_fusion in the time of all ops"][0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,3 +142,8 @@ def test_gpus_by_their_programs_and_tensorflow_by_the_type_of_the_op() -> None:
     lines += [f'{100 * i}us +80us kernel {{tf_op="model/t:Transpose"}}' for i in range(3)]
     found = told("data_movement", "\n".join(lines))
     assert found["title"].endswith("most of it in model/t/kernel: Transpose")
+
+
+def test_names_with_separators_of_filters() -> None:
+    named = NamedOp("dot;a,b~c", "", 7, "dot", 1, 1, "", "")
+    assert of_op("h", named, 1, None)[0].query["filter"] == r"hlo_op_name~/^dot\;a\,b\\\~c$/;program_id~/^7$/"

@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.findings.copies import Copies, costly_copies
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.places import Place, longest_run
+from tpu_profile_plugin.analysis.findings.op_places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import EXPOSED_COPY_SHARE
 from tpu_profile_plugin.units import MIB, PS_PER_MS
@@ -45,7 +45,7 @@ def gather(host: HostView) -> Waited:
     found = costly_copies(host.ops, host.hlo)
     if found is None or found.time_ps < EXPOSED_COPY_SHARE * host.ops.op_ps:
         return Waited(found)
-    return Waited(found, host.ops.op_ps, longest_run(host, found.program, found.most.name))
+    return Waited(found, host.ops.op_ps, longest_run(host, found.most.program_id, found.most.name))
 
 
 def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:

@@ -11,8 +11,8 @@ from tpu_profile_plugin.analysis.findings.matrix_units import MatrixUnit, matrix
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.op_nature import Nature
+from tpu_profile_plugin.analysis.findings.op_places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.op_work import NamedOp, ReadOp
-from tpu_profile_plugin.analysis.findings.places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.products import Product, products_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE, PADDING_SHARE
