@@ -14,7 +14,7 @@ from jax.profiler import StepTraceAnnotation as Step
 def table_of_numpy(profiled: Any) -> None:
     """An embedding table stays a NumPy array and is copied to the device as an argument of every step."""
     random = np.random.default_rng(0)
-    table = np.asfortranarray(random.normal(size=(60_000, 256)).astype(np.float32))
+    table = random.normal(size=(60_000, 256)).astype(np.float32)
     weights = jax.random.normal(jax.random.key(0), (256, 128)) / 16
     items = jnp.asarray(random.integers(0, 60_000, (64, 16)))
 
