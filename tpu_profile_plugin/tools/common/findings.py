@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.findings.find import Report, find, gather
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
