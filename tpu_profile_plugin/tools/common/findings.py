@@ -22,9 +22,7 @@ def make_gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
     hlo = hlo_ops_of(host)
     shared = summary_of(host), host.compute(BUDGET), host.compute(COMMUNICATION)
-    return gather(
-        HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, lambda: devices_of(host.lazy, hlo.programs))
-    )
+    return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, lambda: host_devices(host)))
 
 
 GATHERED = PerHost(make_gathered, prefetch=(BUDGET, COMMUNICATION, SUMMARY))
