@@ -9,6 +9,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.toolkit.host import PerHost
 from tpu_profile_plugin.tools.common.communications import COMMUNICATION, run_communication
+from tpu_profile_plugin.tools.common.devices import host_devices
 from tpu_profile_plugin.tools.common.host_summaries import SUMMARY, groups_if_any, run_summary, summary_of
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 from tpu_profile_plugin.tools.common.time_budgets import BUDGET, run_budget
