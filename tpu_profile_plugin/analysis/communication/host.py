@@ -20,7 +20,7 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     key_of,
     match_collectives,
 )
-from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.host import communicating_devices
 from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.launches import launches_of
 from tpu_profile_plugin.analysis.devices.model import Device, Op, Work
@@ -100,7 +100,7 @@ class HostCommunication:
 
 def host_communication(space: XSpace, pre: Preprocessed | None, programs: HloPrograms) -> HostCommunication:
     """The communication of one host's devices."""
-    devices = devices_of(space, programs)
+    devices = communicating_devices(space, programs)
     if not devices:
         none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
         empty = HostRuns((), (), 0, *(none,) * 7)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane, is_tpu
 from tpu_profile_plugin.analysis.devices.cpu import cpu_devices
+from tpu_profile_plugin.analysis.devices.cpu_tf import tensorflow_devices
 from tpu_profile_plugin.analysis.devices.gpu import gpu_devices
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.tpu import tpu_devices
@@ -16,12 +17,19 @@ if TYPE_CHECKING:
 
 
 def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
-    """The TensorCores or GPUs of a profile; without any, the devices of the CPU backend.
+    """The TensorCores or GPUs of a profile; without any, the devices of the CPU backend, else the CPU for TensorFlow.
 
     Args:
       space: the profile; only the planes of devices are decoded if there are any.
       programs: its HLO programs, which tell what the CPU backend's ops are.
     """
+    found = communicating_devices(space, programs)
+    host = host_plane(space)
+    return found or (tuple(tensorflow_devices(space, host)) if host is not None and not device_planes(space) else ())
+
+
+def communicating_devices(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
+    """Those of `devices_of` that may communicate with each other: ops of TensorFlow on the CPU are of no such device."""
     planes = device_planes(space)
     space.decode(planes)
     if planes:
