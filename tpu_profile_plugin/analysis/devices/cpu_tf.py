@@ -33,7 +33,7 @@ _FETCH = re.compile(r"(?:MultiDevice)?IteratorGetNext\w*::DoCompute\Z|(?:MultiDe
 """The program waits for the next element of its input pipeline."""
 _INPUT_TYPE = re.compile(r"Iterator|Dataset|OptionalGetValue|OptionalHasValue|OptionalFromValue|Prefetch")
 _CONTAINER_TYPE = re.compile(
-    r"(?:Stateless|Stateful)?(?:While|If|Case|PartitionedCall)\Z|For\Z|RemoteCall\Z|__inference_"
+    r"(?:Stateless|Stateful)?(?:While|If|Case|PartitionedCall)\Z|(?:For|RemoteCall)\Z|__inference_"
 )
 
 

@@ -29,7 +29,7 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
 
 
 def communicating_devices(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
-    """Those of `devices_of` that may communicate with each other: ops of TensorFlow on the CPU are of no such device."""
+    """Those of `devices_of` that may communicate with each other; TensorFlow's ops on the CPU do not."""
     planes = device_planes(space)
     space.decode(planes)
     if planes:
