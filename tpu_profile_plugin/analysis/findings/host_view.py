@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.findings.host_code import HostCode, host_code
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
 
@@ -53,6 +54,11 @@ class HostView:
     def devices(self) -> tuple[Device, ...]:
         """TensorCores, GPUs or devices of the CPU backend."""
         return self._devices()
+
+    @cached_property
+    def code(self) -> HostCode | None:
+        """What the main thread's code costs the devices; None if they are hardly idle, or there are none."""
+        return host_code(self)
 
     @property
     def steps(self) -> StepWindows | None:

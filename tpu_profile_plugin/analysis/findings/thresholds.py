@@ -8,3 +8,10 @@ CLEAR_SHARE = 0.10
 """Share of the step from which on a finding is the headline; a program without any such finding is called healthy."""
 EXPOSED_SHARE = 0.10
 """Exposed communication: below, overlapping more gains less than a tenth."""
+
+GLUE_PS = 200_000_000
+"""Code between two calls into the runtime that is shorter (0.2 ms) is what it costs to call it, not slow code."""
+BLOCKED_SHARE = 0.30
+"""Waiting for results: share of the step from which on the host spends its time there. Healthy programs wait as well."""
+AFTER_CALLS_SHARE = 0.10
+"""Waiting for results: idle time after the calls, which tells a harmful wait from one while the devices work."""
