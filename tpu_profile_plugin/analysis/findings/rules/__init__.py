@@ -1,10 +1,30 @@
 """All rules, in the order in which findings about no time are shown; a new rule needs an import and an entry here."""
 
 from tpu_profile_plugin.analysis.findings.model import Rule
-from tpu_profile_plugin.analysis.findings.rules import exposed_communication, host_sync, slow_host_code
+from tpu_profile_plugin.analysis.findings.rules import (
+    dispatch_only_steps,
+    exposed_communication,
+    host_sync,
+    input_bound,
+    launch_bound,
+    not_compiled,
+    repeated_transfer,
+    sequential_input,
+    slow_host_code,
+    steps_not_marked,
+    truncated_trace,
+)
 
 RULES: tuple[Rule, ...] = (
+    not_compiled.RULE,
     host_sync.RULE,
+    repeated_transfer.RULE,
+    sequential_input.RULE,
+    input_bound.RULE,
     slow_host_code.RULE,
     exposed_communication.RULE,
+    launch_bound.RULE,
+    truncated_trace.RULE,
+    steps_not_marked.RULE,
+    dispatch_only_steps.RULE,
 )
