@@ -12,7 +12,7 @@ EXPOSED_SHARE = 0.10
 GLUE_PS = 200_000_000
 """Code between two calls into the runtime that is shorter (0.2 ms) is what it costs to call it, not slow code."""
 BLOCKED_SHARE = 0.30
-"""Waiting for results: share of the step from which on the host spends its time there. Healthy programs wait as well."""
+"""Waiting for results: share of the step from which on the host spends its time there; healthy programs wait, too."""
 AFTER_CALLS_SHARE = 0.10
 """Waiting for results: idle time after the calls, which tells a harmful wait from one while the devices work."""
 
@@ -40,11 +40,15 @@ UPLOAD_SHARE = 0.10
 """Uploads: share of the step from which on they matter; the input of a step takes less than that."""
 UPLOAD_STEPS = 0.80
 """Uploads: share of the steps that must have them, as they are not repeated otherwise (81% seen)."""
+UPLOADS_SEEN = 3
+"""Uploads: fewer steps do not show a repetition."""
 UPLOAD_EVEN = 0.50
 """Uploads: the largest deviation of a step's upload time from the median that still counts as the same upload."""
 
 LAUNCH_SHARE = 0.15
 """Launches: steps of a few milliseconds always lose about a tenth to them."""
+SYNCED_LAUNCHES = 0.50
+"""Launches: share of them whose results the host waits for; above, it cannot launch ahead: the waits are the cause."""
 TINY_KERNELS = 0.50
 """Launches: share of kernels below 10 us from which on they are called the reason."""
 

@@ -61,7 +61,9 @@ class Uploads:
 def uploads(host: HostView) -> Uploads | None:
     """None if the budget alone tells that uploads take less than `UPLOAD_SHARE` of the steps."""
     steps, time = host.steps, host.budget.time_ps
-    if steps is None or int(time[:, :, [IDLE_INPUT, EXPOSED_COPY]].sum()) < UPLOAD_SHARE * int(time.sum()):
+    # Copies on TPUs are between memories of the device, and their uploads are the host's.
+    parts = [IDLE_INPUT, EXPOSED_COPY] if any(kind == "gpu" for _, kind in host.budget.devices) else [IDLE_INPUT]
+    if steps is None or int(time[:, :, parts].sum()) < UPLOAD_SHARE * int(time.sum()):
         return None
     own = [_shown(host, device, steps, i) for i, device in enumerate(host.devices)]
     ps = np.sum([one[0] for one in own], axis=0) // max(len(own), 1)

@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.spans import covered_within, times_of
 from tpu_profile_plugin.analysis.devices.model import Work
+from tpu_profile_plugin.analysis.findings.pipelines import Slowest, slowest_stage
 from tpu_profile_plugin.analysis.findings.thresholds import INPUT_SHARE
 from tpu_profile_plugin.columns.arrays import I64
 
@@ -30,8 +31,9 @@ class InputWait:
     Attributes:
       seen: the profile can show it: an event of an input pipeline, a wait for one or an upload was recorded.
       lost_ps: idle time, summed over steps and devices.
-      name: the event in which most of it passes, "" if unknown; ps: its time within the steps.
+      name: the event in which most of it passes, "" if unknown; ps: its time within the steps, averaged over devices.
       window: the step that waits longest, first begin and last end over the devices.
+      slowest: of the pipeline of tf.data, None without one.
     """
 
     seen: bool
@@ -39,6 +41,7 @@ class InputWait:
     name: str = ""
     ps: int = 0
     window: tuple[int, int] = (0, 0)
+    slowest: Slowest | None = None
 
 
 def input_wait(host: HostView) -> InputWait:
@@ -50,17 +53,18 @@ def input_wait(host: HostView) -> InputWait:
     worst = int(time[:, :, IDLE_INPUT].sum(axis=1).argmax())
     name, ps = _longest(host, steps)
     window = int(steps.begin_ps[worst].min()), int(steps.end_ps[worst].max())
-    return InputWait(True, lost, name, ps, window)
+    return InputWait(True, lost, name, ps, window, slowest_stage(host))
 
 
 def _longest(host: HostView, steps: StepWindows) -> tuple[str, int]:
-    """The op or event that takes most time in the steps of those that wait for input: on devices, else on the host."""
-    most: tuple[str, int] = ("", 0)
-    for number, device in enumerate(host.devices if steps is not None else ()):
+    """The op of devices, or the event of the host, with most time in the steps among those that wait for input."""
+    sums: dict[str, int] = {}
+    for number, device in enumerate(host.devices):
         for op in np.unique(device.runs.op[device.runs.work == Work.INPUT]).tolist():
             own = device.runs.where(device.runs.op == op)
             ps = _within(own.begin_ps, own.end_ps, steps, number)
-            most = max(most, (device.ops[op].name, ps), key=lambda one: one[1])
+            sums[device.ops[op].name] = sums.get(device.ops[op].name, 0) + ps
+    most = max(((name, ps // len(host.devices)) for name, ps in sums.items()), key=lambda one: one[1], default=("", 0))
     if most[0] and host.devices[0].kind != "cpu":
         return most
     plane = host.plane
@@ -68,11 +72,13 @@ def _longest(host: HostView, steps: StepWindows) -> tuple[str, int]:
 
 
 def _event(plane: Plane, steps: StepWindows) -> tuple[str, int]:
+    """Waits on threads of the program, and uploads."""
     names = plane.event_metadata.names
-    wanted = np.flatnonzero([activity(name) == Activity.INPUT for name in names])
-    lines = recorded_lines(plane) & ~np.array([name.startswith(_PIPELINE_THREADS) for name in plane.lines.name], bool)
+    wanted = np.flatnonzero([activity(name) in (Activity.INPUT, Activity.UPLOAD) for name in names])
+    pipeline = np.array([name.startswith(_PIPELINE_THREADS) for name in plane.lines.name], np.bool_)
     rows = np.flatnonzero(np.isin(plane.events.metadata, wanted))
-    rows = rows[lines[np.searchsorted(plane.lines.event_start, rows, side="right") - 1]]
+    line = np.searchsorted(plane.lines.event_start, rows, side="right") - 1
+    rows = rows[(recorded_lines(plane) & ~pipeline)[line]]
     most: tuple[str, int] = ("", 0)
     for name in np.unique(plane.events.metadata[rows]).tolist():
         own = rows[plane.events.metadata[rows] == name]

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.rules import repeated_transfer
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import INPUT_SHARE, INPUT_SHARE_HIGH
+from tpu_profile_plugin.analysis.findings.uploads import Uploads, uploads
 from tpu_profile_plugin.analysis.findings.waits import InputWait, input_wait
 from tpu_profile_plugin.analysis.steps.input_breakdown import input_ops
 from tpu_profile_plugin.analysis.steps.slowest import slowest_steps, slowest_verdict
 from tpu_profile_plugin.units import PS_PER_MS
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.findings.host_view import HostView
 
 ADVICE = Advice(
     "Prepare several batches in advance, in parallel, on threads or processes of their own, and send the next one to "
@@ -28,30 +34,52 @@ ADVICE = Advice(
 _FORMULA = "time in which the device waits for input or input is sent to it, per step and device"
 
 
-def judge(run: RunView, gathered: Sequence[InputWait]) -> Finding | Silence:
-    """Speaks if waiting for input takes `INPUT_SHARE` of the step, and of the time from step to step."""
+def gather(host: HostView) -> tuple[InputWait, Uploads | None]:
+    """What a host waits for, and its uploads."""
+    return input_wait(host), uploads(host)
+
+
+def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) -> Finding | Silence:
+    """Speaks if waiting for input takes `INPUT_SHARE` of the step, and of the time from step to step.
+
+    Uploads that the rule about them explains are left out.
+    """
     if not run.budget.devices:
         return _by_steps(run)
     lost = run.part_ps(IDLE_INPUT)
     share = run.share(lost)
-    if not any(one.seen for one in gathered):
+    if not any(one.seen for one, _ in gathered):
         return Silence("The profile has no event of an input pipeline, so that waits for input do not show.", False)
     if share < INPUT_SHARE:
         return Silence(f"Devices wait for input for {share:.1%} of the {run.base}.")
     if share_of_period(run, lost) < INPUT_SHARE:
         return Silence(f"Devices wait for input for {share:.1%} of the {run.base}, but most time is between the steps.")
-    worst, host = max(zip(gathered, run.hosts, strict=True), key=lambda one: one[0].lost_ps)
+    sent = [one for _, one in gathered]
+    if isinstance(repeated_transfer.judge(run, sent), Finding):
+        lost = max(0, round(lost - repeated_transfer.lost_ps(run, sent)))
+        if run.share(lost) < INPUT_SHARE:
+            return Silence(f"Input takes {share:.1%} of the {run.base}, nearly all of it in uploads.")
+    (worst, _), host = max(zip(gathered, run.hosts, strict=True), key=lambda one: one[0][0].lost_ps)
     found = [
         Evidence(f"Idle because of input, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence("Idle because of input per step", lost / PS_PER_MS, "ms", "time_budget"),
+        Evidence("Idle because of input per step", run.part_ps(IDLE_INPUT) / PS_PER_MS, "ms", "time_budget"),
     ]
     if worst.name:
         found.append(Evidence("Waits in", shown(worst.name)))
         found.append(Evidence("Time in it per step", worst.ps / max(run.steps, 1) / PS_PER_MS, "ms"))
+    if worst.slowest is not None:
+        page, at = "tf_data_bottleneck_analysis", {"host": host}
+        found.append(Evidence("Slowest transformation", worst.slowest.shown, "", page, at))
+        found.append(Evidence("Its self time, of the longest call", 100 * worst.slowest.share, "%", page, at))
     where = timeline(host, *worst.window, worst.name)
     length = worst.window[1] - worst.window[0]
     found.append(Evidence("Length of the step that waits longest", length / PS_PER_MS, "ms", TIMELINE, where))
-    return _finding(run, lost, [*found, *_ops(run)], shown(worst.name), (host,) if worst.name else ())
+    return _finding(run, lost, [*found, *_ops(run)], _named(worst), (host,) if worst.name else ())
+
+
+def _named(worst: InputWait) -> str:
+    """What most of the wait is in: the slowest transformation of a pipeline, else the event."""
+    return worst.slowest.shown if worst.slowest is not None else shown(worst.name)
 
 
 def _by_steps(run: RunView) -> Finding | Silence:
@@ -89,4 +117,4 @@ def _finding(run: RunView, lost: int, evidence: Sequence[Evidence], name: str, h
     return Finding(title, lost, _FORMULA, confidence, tuple(evidence), ADVICE, hosts)
 
 
-RULE = Rule("input_bound", "Waiting for input", judge, input_wait, ("sequential_input", "repeated_transfer"))
+RULE = Rule("input_bound", "Waiting for input", judge, gather, ("sequential_input",))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_LAUNCH
+from tpu_profile_plugin.analysis.findings.launched import launched
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.thresholds import LAUNCH_SHARE, TINY_KERNELS
+from tpu_profile_plugin.analysis.findings.thresholds import LAUNCH_SHARE, SYNCED_LAUNCHES, TINY_KERNELS
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 if TYPE_CHECKING:
@@ -25,17 +26,19 @@ ADVICE = Advice(
     "into a command buffer (--xla_gpu_enable_command_buffer). What runs between two calls should not wait for results.",
     tensorflow="Run several steps per call (steps_per_execution in Keras, a loop inside the tf.function), or use a "
     "larger batch. With jit_compile=True many small ops become a few kernels.",
-    pytorch="Capture the step in a CUDA graph or compile it with torch.compile(mode='reduce-overhead'), or use a larger "
+    pytorch="Capture the step in a CUDA graph, compile it with torch.compile(mode='reduce-overhead'), or use a larger "
     "batch. What runs between two launches should not wait for the device.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Launching:
-    """The device of a host that waits longest: its number, the step with the longest wait, and what GPUs record."""
+    """Waits for launches on a host: idle time summed over steps and devices, and of the device that waits longest the
+    step with the longest wait and what GPUs record; `synced`: the program waits for the result of most launches.
+    """
 
-    device: int
     lost_ps: int
+    synced: bool
     window: tuple[int, int]
     summary: LaunchSummary | None
 
@@ -50,7 +53,15 @@ def gather(host: HostView) -> Launching | None:
     step = int(lost[:, device].argmax())
     window = int(steps.begin_ps[step, device]), int(steps.end_ps[step, device])
     known = host.communication.launches
-    return Launching(device, int(lost.sum()), window, known[device] if device < len(known) else None)
+    late = int(lost.sum()) >= LAUNCH_SHARE * int(time.sum())
+    return Launching(int(lost.sum()), late and _synced(host), window, known[device] if device < len(known) else None)
+
+
+def _synced(host: HostView) -> bool:
+    """A program that waits for each result cannot launch ahead: launches are late because of the waits."""
+    if host.steps is None or host.code is None:
+        return False
+    return host.code.call_count >= SYNCED_LAUNCHES * launched(host, host.steps).per_step * len(host.steps) > 0
 
 
 def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silence:
@@ -63,6 +74,10 @@ def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silen
     if min(share, share_of_period(run, lost)) < LAUNCH_SHARE:
         return Silence(f"Devices are idle for {share:.1%} of the {run.base} because work is launched late.")
     worst, host = max(found, key=lambda one: one[0].lost_ps)
+    if worst.synced:
+        return Silence(
+            f"Work is launched late for {share:.1%} of the {run.base}: the host waits for results first."
+        )
     where = timeline(host, *worst.window)
     evidence = [
         Evidence(f"Idle because of launches, of the {run.base}", 100 * share, "%", "time_budget"),

@@ -50,7 +50,7 @@ ADVICE = Advice(
 
 @dataclass(frozen=True, slots=True)
 class Tiny:
-    """Program runs or eager ops of one host in its steps, see `launched`; `function` is what runs them, "" if unknown."""
+    """Program runs or eager ops of one host in its steps; `function` is what runs them, "" if unknown."""
 
     found: Launched
     function: str = ""

@@ -10,7 +10,7 @@ from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.thresholds import UPLOAD_EVEN, UPLOAD_SHARE, UPLOAD_STEPS
+from tpu_profile_plugin.analysis.findings.thresholds import UPLOAD_EVEN, UPLOAD_SHARE, UPLOAD_STEPS, UPLOADS_SEEN
 from tpu_profile_plugin.analysis.findings.uploads import Uploads, uploads
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -32,9 +32,11 @@ def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence
     if not run.budget.devices:
         return Silence("The profile has no device to which uploads could be seen.", looked=False)
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
+    if run.steps < UPLOADS_SEEN or run.whole_recording:
+        return Silence("There are too few steps to tell what each of them repeats.", looked=False)
     if not found or not run.step_ps:
         return Silence(f"Waiting for input and copies take less than {UPLOAD_SHARE:.0%} of the {run.base}.")
-    lost = sum(float(one.ps.mean()) for one, _ in found if len(one.ps)) / len(run.budget.hosts)
+    lost = lost_ps(run, gathered)
     share = run.share(lost)
     if min(share, share_of_period(run, lost)) < UPLOAD_SHARE:
         return Silence(f"Uploads that no computation hides take {share:.1%} of the {run.base}.")
@@ -55,6 +57,11 @@ def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence
         ADVICE,
         (host,),
     )
+
+
+def lost_ps(run: RunView, gathered: Sequence[Uploads | None]) -> float:
+    """Time of uploads that no computation hides, per step and device."""
+    return sum(float(one.ps.mean()) for one in gathered if one is not None and len(one.ps)) / len(run.budget.hosts)
 
 
 def _even(one: Uploads) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 
 _KERAS = "Profiled batch"
 """Keras encloses each batch of a profile in this event."""
@@ -28,8 +29,8 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     if not run.budget.devices:
         return Silence("Steps are marked.") if marked else _found("The profile has no steps", ())
     if "inferred" in sources and evidence is not None:
-        if evidence.event == _KERAS:
-            return Silence("Keras marks the batches.")
+        if evidence.event == _KERAS or is_explicit_marker(evidence.event):
+            return Silence(f"{evidence.event} marks {run.steps} steps.")
         found = (
             Evidence("Event that steps are inferred from", evidence.event, "", "time_budget"),
             Evidence("How often it repeats", evidence.occurrences, "", "time_budget"),
