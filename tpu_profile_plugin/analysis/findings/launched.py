@@ -75,12 +75,14 @@ def launched(host: HostView, steps: StepWindows) -> Launched:
 def _programs(device: Device) -> tuple[I64, I64]:
     """Begin and program of each run of a program; successive kernels of one program on a GPU are one run."""
     runs = device.runs
-    program = np.array([op.program for op in device.ops] or [0], np.uint64)[runs.op] if len(runs) else np.zeros(0)
-    known = program != 0
-    begin, program = runs.begin_ps[known], program[known].view(np.int64)
-    if not len(begin):
+    if not len(runs) or not len(device.starts):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    begin, program = runs.begin_ps, np.array([op.program for op in device.ops], np.uint64).view(np.int64)[runs.op]
     if device.kind == "gpu":
+        # Kernels outside of programs are no runs of one.
+        begin, program = begin[program != 0], program[program != 0]
+        if not len(begin):
+            return begin, program
         first = np.append(True, program[1:] != program[:-1])
         return begin[first], program[first]
     at = np.minimum(np.searchsorted(begin, device.starts), len(begin) - 1)

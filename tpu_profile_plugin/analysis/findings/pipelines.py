@@ -64,7 +64,8 @@ def slowest_stage(host: HostView) -> Slowest | None:
 
 def _slowest(pipeline: Pipeline) -> Slowest:
     run, facts = pipeline.runs[0], pipeline.facts
-    assert run.bottleneck is not None and facts is not None
+    assert run.bottleneck is not None
+    assert facts is not None
     own = facts.own
     consumers = [one.name for one in facts.consumers if one.name != "Root"]
     return Slowest(

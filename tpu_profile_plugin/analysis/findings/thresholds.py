@@ -42,6 +42,8 @@ UPLOAD_STEPS = 0.80
 """Uploads: share of the steps that must have them, as they are not repeated otherwise (81% seen)."""
 UPLOADS_SEEN = 3
 """Uploads: fewer steps do not show a repetition."""
+SLOWEST_UPLOAD = 200_000_000
+"""Uploads: bytes per second; copies are faster, so that fewer bytes cannot be what took so long."""
 UPLOAD_EVEN = 0.50
 """Uploads: the largest deviation of a step's upload time from the median that still counts as the same upload."""
 

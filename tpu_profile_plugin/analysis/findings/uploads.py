@@ -31,11 +31,15 @@ _SIZE = re.compile(r"(?:^|\s)size:(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An array that a program takes: its name in the program's source, its type and shape, and its size in bytes."""
+    """An array that a program takes: its name in the program's source, its type and shape, and its size in bytes.
+
+    `others` is the size of all other arguments together.
+    """
 
     name: str
     shape: str
     size: int
+    others: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,18 +154,18 @@ def _argument(host: HostView) -> Argument | None:
     sums: dict[int, int] = {}
     for op, ps in zip(device.ops, time.tolist(), strict=True):
         sums[op.program] = sums.get(op.program, 0) + ps
-    known = [number for number in sums if number and host.hlo.programs.program(number) is not None]
+    known = [number for number in sums if host.hlo.programs.program(number) is not None]
     program = host.hlo.programs.program(max(known, key=lambda one: sums[one])) if known else None
     if program is None:
         return None
-    found = [program.instruction(row) for row, code in enumerate(program.opcodes) if code == "parameter"]
-    entry = program.columns["computation_start"].tolist() if program.entry is not None else None
-    if entry is not None and program.entry is not None:
-        first, last = entry[program.entry], [*entry, len(program)][program.entry + 1]
-        found = [program.instruction(row) for row in range(first, last) if program.opcodes[row] == "parameter"]
+    start, entry = [*program.columns["computation_start"].tolist(), len(program)], program.entry
+    rows = range(start[entry], start[entry + 1]) if entry is not None else range(0)
+    found = [program.instruction(row) for row in rows if program.opcodes[row] == "parameter"]
     arrays = [one for one in found if not is_tuple(one.shape)]
     if not arrays:
         return None
     most = max(arrays, key=lambda one: byte_size(one.shape))
     dimensions = ",".join(map(str, most.shape.dimensions))
-    return Argument(most.metadata.op_name, f"{type_name(most.shape.element_type)}[{dimensions}]", byte_size(most.shape))
+    size = byte_size(most.shape)
+    others = sum(byte_size(one.shape) for one in arrays) - size
+    return Argument(most.metadata.op_name, f"{type_name(most.shape.element_type)}[{dimensions}]", size, others)

@@ -75,9 +75,7 @@ def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silen
         return Silence(f"Devices are idle for {share:.1%} of the {run.base} because work is launched late.")
     worst, host = max(found, key=lambda one: one[0].lost_ps)
     if worst.synced:
-        return Silence(
-            f"Work is launched late for {share:.1%} of the {run.base}: the host waits for results first."
-        )
+        return Silence(f"Work is launched late for {share:.1%} of the {run.base}: the host waits for results first.")
     where = timeline(host, *worst.window)
     evidence = [
         Evidence(f"Idle because of launches, of the {run.base}", 100 * share, "%", "time_budget"),

@@ -10,9 +10,15 @@ from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.thresholds import UPLOAD_EVEN, UPLOAD_SHARE, UPLOAD_STEPS, UPLOADS_SEEN
+from tpu_profile_plugin.analysis.findings.thresholds import (
+    SLOWEST_UPLOAD,
+    UPLOAD_EVEN,
+    UPLOAD_SHARE,
+    UPLOAD_STEPS,
+    UPLOADS_SEEN,
+)
 from tpu_profile_plugin.analysis.findings.uploads import Uploads, uploads
-from tpu_profile_plugin.units import PS_PER_MS
+from tpu_profile_plugin.units import PS_PER_MS, PS_PER_S
 
 _MIB = 1 << 20
 ADVICE = Advice(
@@ -73,9 +79,12 @@ def _even(one: Uploads) -> bool:
 
 
 def _what(one: Uploads) -> str:
+    """The function that sends, or the argument, if the others are too small for the upload to be theirs."""
     if one.function:
         return f", in {shown(one.function)}"
-    return f": {one.argument.shape} {one.argument.name}".rstrip() if one.argument is not None else ""
+    if one.argument is None or one.argument.others > SLOWEST_UPLOAD * float(np.median(one.ps)) / PS_PER_S:
+        return ""
+    return f": {one.argument.shape} {one.argument.name}".rstrip()
 
 
 def _evidence(run: RunView, one: Uploads, host: str, share: float, often: float) -> tuple[Evidence, ...]:
