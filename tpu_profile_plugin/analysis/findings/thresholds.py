@@ -19,3 +19,7 @@ COMPILE_SHARE = 0.05
 """Compilation: share of the time of steps from which on it is worth a finding even if it is in a single step."""
 COMPILE_STEPS = 2
 """Compilation: steps from which on it is not the first call of a program, which every run has once."""
+COMPILE_LEAST = 0.01
+"""Compilation: share below which it costs nothing that could be noticed, in however many steps."""
+BARRIER_PERCENT = 10.0
+"""Barriers: percent of the step, as in XProf's rule BarrierCoresRule."""

@@ -155,9 +155,7 @@ def _evidence(run: RunView, worst: Fetches, host: str) -> tuple[Evidence, ...]:
         Evidence("Kind of call", worst.call),
     ]
     if worst.place:
-        found.append(
-            Evidence("Function", shown(worst.place), "", TIMELINE, timeline(host, *worst.window, worst.place))
-        )
+        found.append(Evidence("Function", shown(worst.place), "", TIMELINE, timeline(host, *worst.window, worst.place)))
     lost = worst.after_ps / worst.cells / PS_PER_MS
     return (*found, Evidence("Idle after such calls, per step and device", lost, "ms"))
 

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.findings.compiles import Change, Compiles, chan
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.thresholds import COMPILE_SHARE, COMPILE_STEPS
+from tpu_profile_plugin.analysis.findings.thresholds import COMPILE_LEAST, COMPILE_SHARE, COMPILE_STEPS
 from tpu_profile_plugin.units import PS_PER_MS
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Sil
         return Silence("Nothing was compiled in the steps.")
     worst, host = max(found, key=lambda one: (one[0].lost_ps, one[0].in_steps))
     share = worst.lost_ps / worst.length_ps
-    if worst.in_steps < COMPILE_STEPS and share < COMPILE_SHARE:
+    if share < (COMPILE_LEAST if worst.in_steps >= COMPILE_STEPS else COMPILE_SHARE):
         return Silence(f"Compilation takes {share:.1%} of the {run.base}, in {worst.in_steps} of {worst.steps} steps.")
     again = worst.in_steps >= COMPILE_STEPS or run.whole_recording
     cells = sum(one.cells for one, _ in found)
