@@ -71,6 +71,8 @@ class HostView:
             begin, end = steps.begin_ps[:, 0], steps.end_ps[:, 0]
         else:
             table = self.summary.merged_steps or self.summary.steps
+            if not len(table.cores):
+                return np.zeros(0, np.int64), np.zeros(0, np.int64)
             begin, end = table.begin_ps[:, 0], table.begin_ps[:, 0] + table.duration_ps[:, 0]
             order = np.argsort(begin, kind="stable")
             begin, end = begin[order], end[order]
