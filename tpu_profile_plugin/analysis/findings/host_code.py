@@ -116,7 +116,7 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     compile_ps = 0
     for device, idle, window in zip(host.devices, gaps, windows, strict=True):
         parts = split_idle(idle, device, known, sharing)
-        compile_ps += int(covered_within(*parts.compile_, *window).sum())
+        compile_ps += int(covered_within(*intersect(idle, known.compile_), *window).sum())
         found.append(_of_device(_Gaps(idle, device, known, parts, calls), seen, window))
     in_steps = covered_within(*union(calls.begin_ps, calls.end_ps), *windows[0])
     inside = contains(windows[0], calls.begin_ps)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.categories import IDLE_COMPILE
 from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.findings.compiles import Change, Compiles, changes, compiles, may_compile, programs_of
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
@@ -105,9 +106,12 @@ def _counts(host: HostView, found: Compiles) -> tuple[tuple[str, int], ...]:
 
 def _lost(host: HostView, compile_ps: int) -> int:
     """Idle time because of it on all devices; without devices, all of its time."""
-    if not host.budget.devices:
+    budget = host.budget
+    if not budget.devices:
         return compile_ps
-    return 0 if host.code is None else host.code.compile_ps
+    if host.code is not None:
+        return host.code.compile_ps
+    return int(budget.time_ps[:, :, IDLE_COMPILE].sum() + budget.between_time_ps[:, IDLE_COMPILE].sum())
 
 
 def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Silence:
