@@ -18,6 +18,7 @@ from tpu_profile_plugin.analysis.budget.host_time import HostTime, Levels, MainT
 from tpu_profile_plugin.analysis.budget.idle import IdleTime, split_idle
 from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, intersect, join, subtract, union
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, OpSpans, busy
+from tpu_profile_plugin.analysis.findings.compiles import traced_calls
 from tpu_profile_plugin.analysis.findings.covering import Events, by_begin, covering_event, events_of
 from tpu_profile_plugin.analysis.findings.thresholds import GLUE_PS, LEAST_SHARE
 from tpu_profile_plugin.columns.arrays import I64, Bools
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.devices.windows import StepWindows
     from tpu_profile_plugin.analysis.findings.host_view import HostView
 
-_CAUSES = (part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_LAUNCH, part.IDLE_OTHER)
+_CAUSES = (part.IDLE_COMPILE, part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_LAUNCH, part.IDLE_OTHER)
 _MAYBE_FETCH = re.compile(r"\$numpy (?:asarray|array)\Z")
 """Waits for an array of a device, or converts what is on the host; which of them, the device tells."""
 
@@ -63,6 +64,7 @@ class HostCode:
       events: of the main thread; calls: those that wait for results, the outermost.
       caller: per call, the name of the program's function around it, -1 without one.
       blocked_ps: time in such calls, summed over steps; call_count: calls in steps.
+      compile_ps: idle time during compilation and tracing, summed over cells.
       after_calls: idle spans from such a call to the next launch, without code that is known to run meanwhile.
       slow: idle spans that code covers; unknown: those of which nothing is known, though the next launch is.
     """
@@ -77,6 +79,7 @@ class HostCode:
     caller: I64
     blocked_ps: int
     call_count: int
+    compile_ps: int
     after_calls: IdleSpans
     slow: IdleSpans
     unknown: IdleSpans
@@ -99,18 +102,21 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     gaps = [subtract((np.array([since]), np.array([until])), device_work(one, OpSpans()).any) for one in host.devices]
     known = host_time(host.space)
     main = main_thread(host.space, known, since, until, steps.evidence)
+    known = replace(known, compile_=join(known.compile_, traced_calls(host)[0]))
     events = events_of(main.levels)
     kind = np.array([activity(name) for name in main.names], np.uint8)
     calls = _fetching_calls(main, events, kind, np.sort(np.concatenate([begin for begin, _ in gaps])))
     known = replace(known, transfer=join(known.transfer, (calls.begin_ps, calls.end_ps)))
-    ends = np.maximum(steps.end_ps, np.vstack([steps.begin_ps[1:], steps.end_ps[-1:]]))
+    ends = until_next(steps.begin_ps, steps.end_ps)
     windows = [union(steps.begin_ps[:, i], ends[:, i]) for i in range(len(gaps))]
     runtime = events.where((kind < Activity.OTHER)[events.name] & (kind != Activity.INPUT)[events.name])
     seen = _Seen(main.levels, events, main.user & ~_anonymous(main), np.unique(runtime.begin_ps))
     sharing = join(*map(busy, host.devices)) if host.devices[0].kind == "cpu" and len(gaps) > 1 else None
     found: list[tuple[IdleSpans, IdleSpans, IdleSpans]] = []
+    compile_ps = 0
     for device, idle, window in zip(host.devices, gaps, windows, strict=True):
         parts = split_idle(idle, device, known, sharing)
+        compile_ps += int(covered_within(*intersect(idle, known.compile_), *window).sum())
         found.append(_of_device(_Gaps(idle, device, known, parts, calls), seen, window))
     in_steps = covered_within(*union(calls.begin_ps, calls.end_ps), *windows[0])
     inside = contains(windows[0], calls.begin_ps)
@@ -125,10 +131,17 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
         caller=_named(events, seen.covering((calls.begin_ps, calls.end_ps), seen.user)),
         blocked_ps=int(in_steps.sum()),
         call_count=int(inside.sum()),
+        compile_ps=compile_ps,
         after_calls=_together([one[0] for one in found]),
         slow=_together([one[1] for one in found]),
         unknown=_together([one[2] for one in found]),
     )
+
+
+def until_next(begin_ps: I64, end_ps: I64) -> I64:
+    """Per step the begin of the next, or its own end if that is later; of the last step its end."""
+    ends: I64 = np.maximum(end_ps, np.concatenate([begin_ps[1:], end_ps[-1:]]))
+    return ends
 
 
 def _named(events: Events, rows: I64) -> I64:

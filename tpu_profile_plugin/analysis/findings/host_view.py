@@ -6,10 +6,13 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.common.planes import host_plane
-from tpu_profile_plugin.analysis.findings.host_code import HostCode, host_code
+from tpu_profile_plugin.analysis.findings.host_code import HostCode, host_code, until_next
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
+from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.budget.budget import HostBudget
@@ -59,6 +62,21 @@ class HostView:
     def code(self) -> HostCode | None:
         """What the main thread's code costs the devices; None if they are hardly idle, or there are none."""
         return host_code(self)
+
+    @cached_property
+    def windows(self) -> tuple[I64, I64]:
+        """Per step its begin and the begin of the next, of the first device, else of the host's steps."""
+        steps = self.steps
+        if steps is not None:
+            begin, end = steps.begin_ps[:, 0], steps.end_ps[:, 0]
+        else:
+            table = self.summary.merged_steps or self.summary.steps
+            if not len(table.cores):
+                return np.zeros(0, np.int64), np.zeros(0, np.int64)
+            begin, end = table.begin_ps[:, 0], table.begin_ps[:, 0] + table.duration_ps[:, 0]
+            order = np.argsort(begin, kind="stable")
+            begin, end = begin[order], end[order]
+        return begin, until_next(begin, end)
 
     @property
     def steps(self) -> StepWindows | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST
 from tpu_profile_plugin.analysis.common.keys import row_codes
+from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -38,13 +39,16 @@ UNTRACED = Advice(
 )
 
 
+_SAME = 5e-5
+
+
 @dataclass(frozen=True, slots=True)
 class SlowCode:
     """Code of one host that devices wait for.
 
     Attributes:
       cells: steps times devices; period_ps: from step to step, on average.
-      lost_ps: idle time, summed over both; between: most of it between the ends of steps and the begins of the next.
+      lost_ps: idle time, summed over both; between: some of it between the end of a step and the begin of the next.
       name, inner: the function behind most of it and the deepest event in it; "" if nothing is known of the code.
       name_ps: idle time because of it.
       window: the longest wait for it.
@@ -74,7 +78,7 @@ def gather(host: HostView) -> SlowCode | None:
         code.cells,
         code.length_ps // code.cells,
         spans.total(),
-        2 * _between(host, spans) > spans.total(),
+        _within(host, spans) < (1 - LEAST_SHARE) * spans.total(),
         code.names[own] if own >= 0 else "",
         code.names[inner] if inner >= 0 else "",
         ps,
@@ -101,13 +105,11 @@ def _largest(key: np.ndarray, ps: np.ndarray, rows: np.ndarray) -> tuple[int, np
     return int(key[rows][first[best]]), rows[number == best], int(sums[best])
 
 
-def _between(host: HostView, spans: IdleSpans) -> int:
-    """The part of the spans that is in no step."""
-    steps = host.steps
-    assert steps is not None
-    at = np.searchsorted(steps.begin_ps[:, 0], spans.begin_ps, side="right") - 1
-    after = (at < 0) | (spans.begin_ps >= steps.end_ps[np.maximum(at, 0), 0])
-    return int(spans.ps[after].sum())
+def _within(host: HostView, spans: IdleSpans) -> int:
+    """The part of the spans that is in steps, between their begin and their end."""
+    assert host.steps is not None
+    times = union(host.steps.begin_ps[:, 0], host.steps.end_ps[:, 0])
+    return int(covered_within(*times, spans.begin_ps, spans.end_ps).sum())
 
 
 def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silence:
@@ -129,10 +131,16 @@ def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silenc
         lost,
         "idle time that one event of the main thread covers to at least 80%, from step to step and per device",
         "high" if worst.name.startswith("$") else "medium",
-        (Evidence(f"Idle because of host code, of the {base}", 100 * share, "%"), *_evidence(run, worst, host)),
+        (_share(run, base, share), *_evidence(run, worst, host)),
         ADVICE if worst.name.startswith("$") else UNTRACED,
         (host,),
     )
+
+
+def _share(run: RunView, base: str, share: float) -> Evidence:
+    """The share, with the page that shows the same number if one does."""
+    same = base == run.base and abs(run.share(run.part_ps(IDLE_HOST)) - share) < _SAME
+    return Evidence(f"Idle because of host code, of the {base}", 100 * share, "%", "time_budget" if same else "")
 
 
 def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
@@ -144,8 +152,6 @@ def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
         found.append(Evidence("Most of it in", shown(worst.inner)))
     length = worst.window[1] - worst.window[0]
     found.append(Evidence("Longest wait", length / PS_PER_MS, "ms", TIMELINE, timeline(host, *worst.window)))
-    if part := run.part_ps(IDLE_HOST):
-        found.append(Evidence(f"Host code, of the {run.base}", 100 * run.share(part), "%", "time_budget"))
     return found
 
 

@@ -1,0 +1,75 @@
+"""Code of the host that devices wait for: its name, how long, and what other rules explain."""
+
+from __future__ import annotations
+
+import pytest
+from builders.planted import cpu, evidence, finding, findings, reason, tpu
+
+
+def loading(duration, name="$train.py:42 load_batch", inner="$augment.py:7 crop"):
+    """A step of 1000 us in which a function runs for `duration` before the op is launched."""
+    main = f"0 999 $train.py:10 main\n0 {duration} {name}\n1 {duration - 2} {inner}\n{duration} 10 PjitFunction(f)"
+    return main, f"{duration} {1000 - duration} dot.1"
+
+
+def test_names_the_function_and_the_longest_wait():
+    found = finding("slow_host_code", cpu(*loading(600)))
+    assert found["title"] == "Devices wait 60.1% of the step for code on the host: augment.py:7 crop"
+    assert found["confidence"] == "high"
+    assert found["saving_ps_per_step"] == 600 * 10**6
+    assert evidence(found) == {
+        "Idle because of host code, of the step": 60.06,
+        "Function": "augment.py:7 crop",
+        "Idle because of this function, per step": 0.6,
+        "Longest wait": 0.6,
+    }
+    assert found["evidence"][0]["tool"] == "time_budget"
+    window = next(one["query"]["window"] for one in found["evidence"] if one["label"] == "Longest wait")
+    assert window == "0,660000000"
+
+
+@pytest.mark.parametrize(("duration", "fires"), [(49, False), (52, True), (300, True)])
+def test_the_threshold(duration, fires):
+    assert (finding("slow_host_code", cpu(*loading(duration))) is not None) == fires
+
+
+def test_code_between_the_steps_counts_as_well():
+    main = "0 100 $train.py:20 step\n0 10 PjitFunction(f)\n200 800 $train.py:42 load_batch"
+    found = finding("slow_host_code", cpu(main, "5 90 dot.1", lasting=100))
+    assert "of the time from step to step" in found["title"] and "load_batch" in found["title"]
+
+
+def test_comprehensions_are_named_by_the_function_around_them():
+    found = finding("slow_host_code", cpu(*loading(600, "$data.py:6 records", "$data.py:11 <listcomp>")))
+    assert "data.py:6 records" in found["title"]
+    assert evidence(found)["Most of it in"] == "data.py:11 <listcomp>"
+
+
+@pytest.mark.parametrize(
+    "name", ["$queue.py:154 get", "$loader.py:9 __next__", "IteratorGetNext", "backend_compile_and_load"]
+)
+def test_silent_about_what_other_rules_explain(name):
+    main = f"0 999 $train.py:10 main\n0 600 {name}\n600 10 PjitFunction(f)"
+    assert finding("slow_host_code", cpu(main, "600 400 dot.1")) is None
+
+
+def test_what_it_costs_to_call_the_runtime_is_not_slow_code():
+    """Many small ops with little Python in between."""
+    main = "0 999 $train.py:10 main\n" + "\n".join(f"{at} 10 PjitFunction(add)" for at in range(0, 1000, 50))
+    ops = "\n".join(f"{at + 5} 10 add.1" for at in range(0, 1000, 50))
+    assert finding("slow_host_code", cpu(main, ops)) is None
+
+
+def test_without_python_functions_the_advice_is_to_record_them():
+    main = "0 10 PjitFunction(f)\n900 10 PjitFunction(f)"
+    found = finding("slow_host_code", tpu(main, "0 200 fusion.1\n900 99 fusion.2").replace("PjitFunction", "Pjit"))
+    assert found is None
+    main = "0 999 $train.py:10 main"
+    assert "0.0%" in reason("slow_host_code", cpu(main, "0 990 dot.1"))
+
+
+def test_a_tensor_core_waits():
+    main = "0 999 $train.py:10 main\n0 500 $train.py:42 load_batch\n500 10 PjitFunction(f)"
+    found = finding("slow_host_code", tpu(main, "505 490 fusion.1"))
+    assert found["saving_ps_per_step"] == pytest.approx(500 * 10**6, rel=0.03)
+    assert findings(tpu(main, "505 490 fusion.1"))["findings"][0]["id"] == "slow_host_code"
