@@ -26,10 +26,7 @@ PASSES = "5 10 HLO passes through layout assignment (jit_step)"
 
 
 def test_names_the_program_the_parameter_and_its_values():
-    found = finding(
-        "recompilation",
-        cpu(*compiling(600), other=PASSES) + modules("f32[64,4]", "f32[65,4]", "f32[66,4]", "f32[64,4]"),
-    )
+    found = finding("recompilation", cpu(*compiling(600), other=PASSES) + modules("f32[64,4]", "f32[65,4]", "f32[66,4]", "f32[64,4]"))
     assert found["title"] == (
         "Compilation takes 60.0% of the step: jit_step was compiled 4 times (x: dimension 0 was 64, 65, 66, 64)"
     )
@@ -80,14 +77,7 @@ def test_in_one_step_it_is_the_first_call_and_costs_later_steps_nothing():
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "backend_compile_and_load",
-        "PjRtCpuClient::Compile",
-        "XlaCompile",
-        "XlaCompileBackend",
-        "NVPTXCompiler::CompileTargetBinary",
-    ],
+    "name", ["backend_compile_and_load", "PjRtCpuClient::Compile", "XlaCompile", "XlaCompileBackend", "NVPTXCompiler::CompileTargetBinary"]
 )
 def test_events_of_several_runtimes(name):
     assert finding("recompilation", cpu(*compiling(600, name))) is not None
