@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.spans import Times, times_of
+from tpu_profile_plugin.analysis.common.planes import events_of_lines, lines_named
+from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.hlo.shapes import type_name
 from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL
 from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -27,7 +30,7 @@ _COMPILED = re.compile(
 """Events of compilation itself; tracing and lowering alone may be short and happen for programs that are cached."""
 _MODULE = re.compile(r"(?:HLO passes through layout assignment \(|XlaCompile:#(?:.*,)?module=)(?P<name>[\w.\-]+)")
 _ID = re.compile(r"\(\d+\)\Z")
-_NUMBERED = re.compile(r"_\d+(?=__|\Z)")
+_NUMBERED = re.compile(r"__Xla(?:MustCompile|Compile)?_?.*|_\d+(?=__|\Z)")
 _MOST_PROGRAMS = 8
 _MOST_VALUES = 6
 
@@ -51,12 +54,12 @@ class Compiles:
 
     Attributes:
       times: when, on any thread.
-      modules: name -> how often it was compiled, where events tell it.
+      modules: name -> how often it was compiled, where events tell it; those with most time first.
       traced: name of a tf.function -> how often it was traced.
     """
 
     times: Times
-    modules: Counter[str]
+    modules: Mapping[str, int]
     traced: Counter[str]
 
 
@@ -77,9 +80,11 @@ def compiles(host: HostView) -> Compiles:
     names = plane.event_metadata.names
     at = np.array([_COMPILED.search(name) is not None for name in names], np.bool_)[plane.events.metadata]
     counts = np.bincount(plane.events.metadata, minlength=len(names))
+    took = np.zeros(len(names), np.int64)
+    np.add.at(took, plane.events.metadata, plane.events.duration_ps)
     modules: Counter[str] = Counter()
-    for number, name in enumerate(names):
-        if counts[number] and (found := _MODULE.match(name)):
+    for number in np.argsort(-took, kind="stable").tolist():
+        if counts[number] and (found := _MODULE.match(names[number])):
             modules[base_name(found["name"])] += int(counts[number])
     begin = plane.events.begin_ps[at]
     events = times_of(begin, begin + plane.events.duration_ps[at])
@@ -89,17 +94,27 @@ def compiles(host: HostView) -> Compiles:
 
 def traced_calls(host: HostView) -> tuple[Times, Counter[str]]:
     """When tf.functions were traced, and how often each."""
-    none = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if host.plane is None or not any(one.expensive_ps for one in host.summary.functions):
-        return none, Counter()
+        return no_time(), Counter()
+    calls, row, mode = function_calls(host)
+    traced = np.array([one.startswith("traced") for one in mode], np.bool_)
+    names = host.plane.event_metadata.names
+    found = Counter(names[at] for at in host.plane.events.metadata[row[traced]].tolist())
+    return times_of(calls[0][traced], calls[1][traced]), found
+
+
+def function_calls(host: HostView, line: tuple[int, str] | None = None) -> tuple[Times, I64, list[str]]:
+    """Begins and ends of all calls of tf.functions, of one thread if its id and name are given, their rows and modes."""
+    if host.plane is None or not host.summary.functions:
+        return no_time(), np.zeros(0, np.int64), []
     plane = host.plane
     event, code, modes = StatColumns(host.space, plane, plane.events.stats, (FUNCTION_CALL,)).texts(FUNCTION_CALL)
-    traced = np.array([mode.startswith("traced") for mode in modes], np.bool_)
-    rows = event[traced[code]] if len(event) else event
-    begin = plane.events.begin_ps[rows]
-    names = plane.event_metadata.names
-    found = Counter(names[row] for row in plane.events.metadata[rows].tolist())
-    return times_of(begin, begin + plane.events.duration_ps[rows]), found
+    if line is not None:
+        same = [at for at in lines_named(plane, line[1]) if int(plane.lines.id[at]) == line[0]]
+        keep = np.isin(event, events_of_lines(plane, same))
+        event, code = event[keep], code[keep]
+    begin = plane.events.begin_ps[event]
+    return (begin, begin + plane.events.duration_ps[event]), event, [modes[one] for one in code.tolist()]
 
 
 def base_name(module: str) -> str:
@@ -151,6 +166,8 @@ def _parameters(program: Program) -> dict[int, tuple[str, str, tuple[int, ...]]]
         if opcodes[row] != "parameter":
             continue
         one = program.instruction(row)
-        name = one.metadata.op_name or one.name
+        name = one.metadata.op_name
+        if name in ("", "XLA_Args"):
+            name = f"argument {one.parameter_number}"
         found[one.parameter_number] = name, type_name(one.shape.element_type), tuple(one.shape.dimensions)
     return dict(sorted(found.items()))

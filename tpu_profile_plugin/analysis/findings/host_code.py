@@ -14,14 +14,23 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import device_work
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
-from tpu_profile_plugin.analysis.budget.host_time import HostTime, Levels, MainThread, host_time, main_thread
+from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread, host_time, main_thread
 from tpu_profile_plugin.analysis.budget.idle import IdleTime, split_idle
 from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, intersect, join, subtract, union
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, OpSpans, busy
 from tpu_profile_plugin.analysis.findings.compiles import traced_calls
-from tpu_profile_plugin.analysis.findings.covering import Events, by_begin, covering_event, events_of
+from tpu_profile_plugin.analysis.findings.covering import Events, by_begin, events_of
+from tpu_profile_plugin.analysis.findings.spans import (
+    HostCode,
+    IdleSpans,
+    Seen,
+    clipped,
+    named_functions,
+    rows,
+    together,
+)
 from tpu_profile_plugin.analysis.findings.thresholds import GLUE_PS, LEAST_SHARE
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.devices.windows import StepWindows
@@ -30,59 +39,6 @@ if TYPE_CHECKING:
 _CAUSES = (part.IDLE_COMPILE, part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_LAUNCH, part.IDLE_OTHER)
 _MAYBE_FETCH = re.compile(r"\$numpy (?:asarray|array)\Z")
 """Waits for an array of a device, or converts what is on the host; which of them, the device tells."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class IdleSpans:
-    """Idle spans of all devices of a host, clipped to the steps.
-
-    Attributes:
-      begin_ps, end_ps: int64[n]; ps: the part of each within the steps.
-      event: int64[n], the call (of `HostCode.calls`) or the covering event (of `HostCode.events`); -1 without one.
-      user: int64[n], the event that is a frame of the program's own code; -1 without one.
-    """
-
-    begin_ps: I64
-    end_ps: I64
-    ps: I64
-    event: I64
-    user: I64
-
-    def total(self) -> int:
-        """Summed over devices and steps."""
-        return int(self.ps.sum())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HostCode:
-    """What devices of a host wait for on its main thread.
-
-    Attributes:
-      cells: steps times devices; length_ps: time from step to step, summed over both.
-      between_ps: the part of it between the ends of steps and the begins of the next.
-      names: of the events; traced: Python functions were recorded.
-      events: of the main thread; calls: those that wait for results, the outermost.
-      caller: per call, the name of the program's function around it, -1 without one.
-      blocked_ps: time in such calls, summed over steps; call_count: calls in steps.
-      compile_ps: idle time during compilation and tracing, summed over cells.
-      after_calls: idle spans from such a call to the next launch, without code that is known to run meanwhile.
-      slow: idle spans that code covers; unknown: those of which nothing is known, though the next launch is.
-    """
-
-    cells: int
-    length_ps: int
-    between_ps: int
-    names: tuple[str, ...]
-    traced: bool
-    events: Events
-    calls: Events
-    caller: I64
-    blocked_ps: int
-    call_count: int
-    compile_ps: int
-    after_calls: IdleSpans
-    slow: IdleSpans
-    unknown: IdleSpans
 
 
 def host_code(host: HostView) -> HostCode | None:
@@ -110,7 +66,7 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     ends = until_next(steps.begin_ps, steps.end_ps)
     windows = [union(steps.begin_ps[:, i], ends[:, i]) for i in range(len(gaps))]
     runtime = events.where((kind < Activity.OTHER)[events.name] & (kind != Activity.INPUT)[events.name])
-    seen = _Seen(main.levels, events, main.user & ~_anonymous(main), np.unique(runtime.begin_ps))
+    seen = Seen(main.levels, events, named_functions(main), np.unique(runtime.begin_ps))
     sharing = join(*map(busy, host.devices)) if host.devices[0].kind == "cpu" and len(gaps) > 1 else None
     found: list[tuple[IdleSpans, IdleSpans, IdleSpans]] = []
     compile_ps = 0
@@ -123,7 +79,6 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     return HostCode(
         cells=steps.begin_ps.size,
         length_ps=int(sum((end - begin).sum() for begin, end in windows)),
-        between_ps=int(host.budget.between_ps.sum()),
         names=main.names,
         traced=main.traced,
         events=events,
@@ -132,9 +87,9 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
         blocked_ps=int(in_steps.sum()),
         call_count=int(inside.sum()),
         compile_ps=compile_ps,
-        after_calls=_together([one[0] for one in found]),
-        slow=_together([one[1] for one in found]),
-        unknown=_together([one[2] for one in found]),
+        after_calls=together([one[0] for one in found]),
+        slow=together([one[1] for one in found]),
+        unknown=together([one[2] for one in found]),
     )
 
 
@@ -147,12 +102,6 @@ def until_next(begin_ps: I64, end_ps: I64) -> I64:
 def _named(events: Events, rows: I64) -> I64:
     """The name of each row of `events`, -1 for -1."""
     return np.where(rows >= 0, events.name[rows], -1) if len(events) else rows
-
-
-def _anonymous(main: MainThread) -> Bools:
-    """Frames of comprehensions and such, whose function says less than the one around it."""
-    found: Bools = np.array([name.endswith(">") for name in main.names], np.bool_)
-    return found
 
 
 def _fetching_calls(main: MainThread, events: Events, kind: np.ndarray, stops: I64) -> Events:
@@ -218,58 +167,23 @@ class _Gaps:
         return self.idle[0][later], self.idle[1][later]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Seen:
-    """The main thread's events; `runtime`: begins of calls into the runtime, ascending."""
-
-    levels: Levels
-    events: Events
-    user: Bools
-    runtime: I64
-
-    def covering(self, spans: Times, keep: Bools | None = None) -> I64:
-        return covering_event(self.levels, *spans, keep)
-
-    def is_glue(self, spans: Times, event: I64, user: I64) -> Bools:
-        """Short spans within code that also calls the runtime, such as the loop around it."""
-        own = np.where(user >= 0, user, event)
-        begin, end = self.events.begin_ps[own], self.events.end_ps[own]
-        calls = np.searchsorted(self.runtime, end) > np.searchsorted(self.runtime, begin, side="right")
-        glue: Bools = calls & (spans[1] - spans[0] < GLUE_PS)
-        return glue
-
-
-def _of_device(gaps: _Gaps, seen: _Seen, window: Times) -> tuple[IdleSpans, IdleSpans, IdleSpans]:
+def _of_device(gaps: _Gaps, seen: Seen, window: Times) -> tuple[IdleSpans, IdleSpans, IdleSpans]:
     """Spans after calls, spans that code covers, and spans without any event, of one device."""
     rest = gaps.parts.rest
     event, user = seen.covering(rest), seen.covering(rest, seen.user)
     short = rest[1] - rest[0] < GLUE_PS
     covered = event >= 0
     glue = covered.copy()
-    glue[covered] = seen.is_glue(_rows(rest, covered), event[covered], user[covered])
+    glue[covered] = seen.is_glue(rows(rest, covered), event[covered], user[covered])
     slow = covered & ~glue
     calls, at = gaps.after_calls()
-    following = intersect(calls, join(gaps.parts.transfer, gaps.parts.launch, _rows(rest, glue | (~covered & short))))
+    following = intersect(calls, join(gaps.parts.transfer, gaps.parts.launch, rows(rest, glue | (~covered & short))))
     following = subtract(following, gaps.long_launched())
     call = at[np.searchsorted(calls[0], following[0], side="right") - 1]
-    nothing = intersect(_rows(rest, ~covered & ~short), gaps.launched_later())
+    nothing = intersect(rows(rest, ~covered & ~short), gaps.launched_later())
     none = np.full(len(nothing[0]), -1)
     return (
-        _clipped(following, window, call, np.full(len(call), -1)),
-        _clipped(_rows(rest, slow), window, event[slow], user[slow]),
-        _clipped(nothing, window, none, none),
+        clipped(following, window, call, np.full(len(call), -1)),
+        clipped(rows(rest, slow), window, event[slow], user[slow]),
+        clipped(nothing, window, none, none),
     )
-
-
-def _rows(times: Times, keep: Bools) -> Times:
-    return times[0][keep], times[1][keep]
-
-
-def _clipped(spans: Times, window: Times, event: I64, user: I64) -> IdleSpans:
-    ps = covered_within(*window, *spans)
-    keep = ps > 0
-    return IdleSpans(spans[0][keep], spans[1][keep], ps[keep], event[keep], user[keep])
-
-
-def _together(parts: list[IdleSpans]) -> IdleSpans:
-    return IdleSpans(*(np.concatenate([getattr(one, name) for one in parts]) for name in IdleSpans.__slots__))

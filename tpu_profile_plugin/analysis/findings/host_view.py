@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
-from tpu_profile_plugin.analysis.findings.host_code import HostCode, host_code, until_next
+from tpu_profile_plugin.analysis.findings.host_code import host_code, until_next
+from tpu_profile_plugin.analysis.findings.host_only import code_on_host
+from tpu_profile_plugin.analysis.findings.spans import HostCode
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
 from tpu_profile_plugin.columns.arrays import I64
@@ -61,21 +63,25 @@ class HostView:
     @cached_property
     def code(self) -> HostCode | None:
         """What the main thread's code costs the devices; None if they are hardly idle, or there are none."""
-        return host_code(self)
+        return host_code(self) if self.budget.devices else code_on_host(self)
 
     @cached_property
-    def windows(self) -> tuple[I64, I64]:
-        """Per step its begin and the begin of the next, of the first device, else of the host's steps."""
+    def marks(self) -> tuple[I64, I64]:
+        """Begin and end of each step, on the first device, else on the host."""
         steps = self.steps
         if steps is not None:
-            begin, end = steps.begin_ps[:, 0], steps.end_ps[:, 0]
-        else:
-            table = self.summary.merged_steps or self.summary.steps
-            if not len(table.cores):
-                return np.zeros(0, np.int64), np.zeros(0, np.int64)
-            begin, end = table.begin_ps[:, 0], table.begin_ps[:, 0] + table.duration_ps[:, 0]
-            order = np.argsort(begin, kind="stable")
-            begin, end = begin[order], end[order]
+            return steps.begin_ps[:, 0], steps.end_ps[:, 0]
+        table = self.summary.merged_steps or self.summary.steps
+        if not len(table.cores):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        order = np.argsort(table.begin_ps[:, 0], kind="stable")
+        begin = table.begin_ps[order, 0]
+        return begin, begin + table.duration_ps[order, 0]
+
+    @property
+    def windows(self) -> tuple[I64, I64]:
+        """The same until the next step begins."""
+        begin, end = self.marks
         return begin, until_next(begin, end)
 
     @property

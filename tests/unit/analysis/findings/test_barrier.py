@@ -17,7 +17,9 @@ def host(percents, name="", cores=1, longs=None):
         lines += [f'plane {core + 1} "/device:TPU:{core}" {{device_type_string="TPU v4"}}', "line 1 Steps"]
         lengths = longs or [1000] * len(percents)
         begins = [100 + sum(lengths[:i]) + 100 * i for i in range(len(percents))]
-        lines += [f"{at}us +{size}us {i} {{_ct=9, _c={i}}}" for i, (at, size) in enumerate(zip(begins, lengths, strict=True))]
+        lines += [
+            f"{at}us +{size}us {i} {{_ct=9, _c={i}}}" for i, (at, size) in enumerate(zip(begins, lengths, strict=True))
+        ]
         lines.append('line 2 "XLA Ops"')
         for at, size, percent in zip(begins, lengths, percents, strict=True):
             barrier = round(size * percent * 10_000)
@@ -57,7 +59,9 @@ def test_of_two_steps_a_very_short_one_does_not_count():
 
 
 def test_hosts_that_differ_are_named():
-    found = suggestion(*(host([15 + i / 20] * 4, name=f"worker{i}") for i in range(3)), host([40] * 4, name="worker<3>"))
+    found = suggestion(
+        *(host([15 + i / 20] * 4, name=f"worker{i}") for i in range(3)), host([40] * 4, name="worker<3>")
+    )
     assert "<li>Host <b>worker&lt;3&gt;</b> average barrier-cores time fraction: <b>40.0%</b></li>" in found[1]
     assert "worker0" not in found[1]
     one = finding("barrier", *(host([15 + i / 20] * 4, name=f"worker{i}") for i in range(3)), host([40] * 4, name="w3"))

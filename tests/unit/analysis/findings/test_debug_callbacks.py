@@ -70,7 +70,11 @@ def test_a_device_that_is_idle_while_python_runs():
 
 def test_python_in_tensorflow_functions():
     text = 'plane 1 "/host:CPU"\nline 1 main\n'
-    steps = [f"{1000 * i}us +990us train {{_r=1, step_num={i}}}" for i in range(5)]
+    steps = [
+        line
+        for i in range(5)
+        for line in (f"{1000 * i}us +990us train {{_r=1, step_num={i}}}", f"{1000 * i + 520}us +50us MatMul:MatMul")
+    ]
     calls = [f"{1000 * i + 100}us +400us EagerPyFunc:EagerPyFunc" for i in range(5)]
     found = finding("debug_callbacks", "\n".join([text, *steps, "line 2 tf_Compute", *calls]))
     assert "EagerPyFunc" in found["title"] and found["saving_ps_per_step"] == 400 * 10**6

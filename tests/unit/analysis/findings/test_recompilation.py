@@ -26,7 +26,10 @@ PASSES = "5 10 HLO passes through layout assignment (jit_step)"
 
 
 def test_names_the_program_the_parameter_and_its_values():
-    found = finding("recompilation", cpu(*compiling(600), other=PASSES) + modules("f32[64,4]", "f32[65,4]", "f32[66,4]", "f32[64,4]"))
+    found = finding(
+        "recompilation",
+        cpu(*compiling(600), other=PASSES) + modules("f32[64,4]", "f32[65,4]", "f32[66,4]", "f32[64,4]"),
+    )
     assert found["title"] == (
         "Compilation takes 60.0% of the step: jit_step was compiled 4 times (x: dimension 0 was 64, 65, 66, 64)"
     )
@@ -77,7 +80,14 @@ def test_in_one_step_it_is_the_first_call_and_costs_later_steps_nothing():
 
 
 @pytest.mark.parametrize(
-    "name", ["backend_compile_and_load", "PjRtCpuClient::Compile", "XlaCompile", "XlaCompileBackend", "NVPTXCompiler::CompileTargetBinary"]
+    "name",
+    [
+        "backend_compile_and_load",
+        "PjRtCpuClient::Compile",
+        "XlaCompile",
+        "XlaCompileBackend",
+        "NVPTXCompiler::CompileTargetBinary",
+    ],
 )
 def test_events_of_several_runtimes(name):
     assert finding("recompilation", cpu(*compiling(600, name))) is not None
@@ -105,7 +115,8 @@ def retracing(mode):
     for step in range(5):
         lines.append(f"{1000 * step}us +990us train {{_r=1, step_num={step}}}")
         lines.append(f'{1000 * step + 100}us +600us train_step {{tf_function_call="{mode}", tracing_count={step}}}')
-        lines.append(f"{1000 * step + 720}us +100us EagerExecute")
+        lines.append(f"{1000 * step + 710}us +150us EagerExecute")
+        lines.append(f"{1000 * step + 720}us +100us MatMul:MatMul")
     return RETRACED.format("\n".join(lines))
 
 

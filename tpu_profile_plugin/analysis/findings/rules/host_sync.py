@@ -16,8 +16,8 @@ from tpu_profile_plugin.analysis.findings.thresholds import AFTER_CALLS_SHARE, B
 from tpu_profile_plugin.units import PS_PER_MS
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.findings.host_code import HostCode
     from tpu_profile_plugin.analysis.findings.host_view import HostView
+    from tpu_profile_plugin.analysis.findings.spans import HostCode
 
 ADVICE = Advice(
     "Fetch values less often, or one step late: launch the next step first, then read the results of the last one. "

@@ -99,7 +99,7 @@ def _union(begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _counts(host: HostView, found: Compiles) -> tuple[tuple[str, int], ...]:
     """Modules that were compiled several times: by events, else by how many programs of a name there are."""
     if found.modules:
-        return tuple((name, count) for name, count in found.modules.most_common() if count > 1)
+        return tuple((name, count) for name, count in found.modules.items() if count > 1)
     ids = programs_of(host.hlo.programs)
     return tuple(sorted(((name, len(one)) for name, one in ids.items() if len(one) > 1), key=lambda one: -one[1]))
 

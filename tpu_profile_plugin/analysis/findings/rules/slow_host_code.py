@@ -18,8 +18,8 @@ from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
 from tpu_profile_plugin.units import PS_PER_MS
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.findings.host_code import HostCode, IdleSpans
     from tpu_profile_plugin.analysis.findings.host_view import HostView
+    from tpu_profile_plugin.analysis.findings.spans import HostCode, IdleSpans
 
 ADVICE = Advice(
     "Move this work to another thread or process so that it runs while the devices compute, or make it cheaper. "
@@ -107,17 +107,15 @@ def _largest(key: np.ndarray, ps: np.ndarray, rows: np.ndarray) -> tuple[int, np
 
 def _within(host: HostView, spans: IdleSpans) -> int:
     """The part of the spans that is in steps, between their begin and their end."""
-    assert host.steps is not None
-    times = union(host.steps.begin_ps[:, 0], host.steps.end_ps[:, 0])
-    return int(covered_within(*times, spans.begin_ps, spans.end_ps).sum())
+    return int(covered_within(*union(*host.marks), spans.begin_ps, spans.end_ps).sum())
 
 
 def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silence:
     """Speaks if idle time that code of the main thread covers takes `LEAST_SHARE` of the time from step to step."""
-    if not run.budget.devices:
-        return Silence("The profile has no device whose idle time could be explained.", looked=False)
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
-    lost = sum(one.lost_ps for one, _ in found) // run.budget.duration_ps.size
+    if not run.budget.devices and not found:
+        return Silence("The profile has no device whose idle time could be explained.", looked=False)
+    lost = sum(one.lost_ps for one, _ in found) // max(run.budget.duration_ps.size, sum(one.cells for one, _ in found))
     period = max([run.step_ps, *(one.period_ps for one, _ in found)])
     if lost < LEAST_SHARE * period or not found:
         share = lost / period if period else 0.0
