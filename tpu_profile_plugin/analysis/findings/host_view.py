@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
 from tpu_profile_plugin.analysis.findings.host_code import host_code, until_next
 from tpu_profile_plugin.analysis.findings.host_only import code_on_host
 from tpu_profile_plugin.analysis.findings.spans import HostCode
@@ -63,7 +65,14 @@ class HostView:
     @cached_property
     def code(self) -> HostCode | None:
         """What the main thread's code costs the devices; None if they are hardly idle, or there are none."""
-        return host_code(self) if self.budget.devices else code_on_host(self)
+        if not self.budget.devices:
+            return code_on_host(self)
+        found = host_code(self)
+        if found is None or self.budget.devices[0][0] != CPU_TENSORFLOW:
+            return found
+        # Calls into TensorFlow return when its ops have run, so that only the main thread tells what they wait for.
+        own = code_on_host(self)
+        return None if own is None else replace(own, compile_ps=found.compile_ps)
 
     @cached_property
     def marks(self) -> tuple[I64, I64]:
