@@ -98,7 +98,8 @@ def _shown(host: HostView, device: Device, steps: StepWindows, number: int) -> t
     at = np.searchsorted(window[0], runs.begin_ps, side="right") - 1
     inside = at >= 0
     inside[inside] = runs.begin_ps[inside] < window[1][at[inside]]
-    return covered_within(*times, *window), np.bincount(at[inside], weights=size[inside], minlength=len(steps))
+    sent = np.bincount(at[inside], weights=size[inside], minlength=len(steps)).astype(np.float64)
+    return covered_within(*times, *window), sent
 
 
 def _copies(space: XSpace, device: Device) -> tuple[I64, F64]:

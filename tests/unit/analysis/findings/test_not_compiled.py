@@ -53,10 +53,10 @@ def test_counts_programs_and_names_the_function_that_runs_them():
         "Function that runs them": "train.py:5 update",
         "Kinds of programs": 8,
         "Median op": 10.0,
-        "Compute and exposed transfers, of the step": pytest.approx(33.333, abs=0.001),
+        "Compute, of the step": pytest.approx(33.333, abs=0.001),
     }
     assert found["evidence"][0]["tool"] == "trace_viewer@"
-    assert "in general" not in found["advice"] and "jax.jit" in found["advice"]
+    assert "jax.jit" in found["advice"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules import repeated_transfer
@@ -70,7 +70,7 @@ def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) ->
     if worst.slowest is not None:
         page, at = "tf_data_bottleneck_analysis", {"host": host}
         found.append(Evidence("Slowest transformation", worst.slowest.shown, "", page, at))
-        found.append(Evidence("Its self time, of the longest call", 100 * worst.slowest.share, "%", page, at))
+        found.append(Evidence("Its self time, of the longest call", 100 * worst.slowest.share, "%"))
     where = timeline(host, *worst.window, worst.name)
     length = worst.window[1] - worst.window[0]
     found.append(Evidence("Length of the step that waits longest", length / PS_PER_MS, "ms", TIMELINE, where))
@@ -112,7 +112,7 @@ def _ops(run: RunView) -> list[Evidence]:
 def _finding(run: RunView, lost: int, evidence: Sequence[Evidence], name: str, hosts: tuple[str, ...]) -> Finding:
     share = run.share(lost)
     where = f", most of it in {name}" if name else ""
-    confidence = "high" if share >= INPUT_SHARE_HIGH else "medium"
+    confidence: Confidence = "high" if share >= INPUT_SHARE_HIGH else "medium"
     title = f"Devices wait {share:.1%} of the {run.base} for input{where}"
     return Finding(title, lost, _FORMULA, confidence, tuple(evidence), ADVICE, hosts)
 

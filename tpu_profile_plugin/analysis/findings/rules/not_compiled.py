@@ -97,20 +97,20 @@ def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
         lost,
         "idle time of less than 2 ms between two runs, per step and device",
         "high",
-        _evidence(run, worst, host, what, busy),
+        _evidence(run, worst, host, what),
         ADVICE,
         (host,),
     )
 
 
-def _evidence(run: RunView, worst: Tiny, host: str, what: str, busy: float) -> tuple[Evidence, ...]:
+def _evidence(run: RunView, worst: Tiny, host: str, what: str) -> tuple[Evidence, ...]:
     found = worst.found
     where = timeline(host, *found.window)
     evidence = [
         Evidence(f"{what.capitalize()} per {run.base} and device", round(found.per_step, 1), "", TIMELINE, where),
         Evidence(f"Kinds of {what}", found.distinct),
         Evidence("Median op", found.median_ps / PS_PER_US, "us"),
-        Evidence(f"Compute and exposed transfers, of the {run.base}", 100 * busy, "%", "time_budget"),
+        Evidence(f"Compute, of the {run.base}", 100 * run.share(run.part_ps(COMPUTE)), "%", "time_budget"),
     ]
     if worst.function:
         find = {**where, "find": worst.function}

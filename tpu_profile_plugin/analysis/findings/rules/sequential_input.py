@@ -49,7 +49,7 @@ def _evidence(run: RunView, lost: int, worst: Slowest, host: str) -> tuple[Evide
         Evidence(f"Idle because of input, of the {run.base}", 100 * run.share(lost), "%", "time_budget"),
         Evidence("Slowest transformation", worst.shown, "",
                  _PAGE, page),
-        Evidence("Its self time, of the longest call", 100 * worst.share, "%", _PAGE, page),
+        Evidence("Its self time, of the longest call", 100 * worst.share, "%"),
         Evidence("Mean wait of the program for a batch", worst.mean_ps / PS_PER_MS, "ms", _PAGE, page),
         Evidence("Longest wait", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE,
                  timeline(host, *worst.window)),
