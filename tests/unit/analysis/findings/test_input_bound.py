@@ -55,6 +55,18 @@ def test_a_tensor_core_waits_in_infeed():
     assert evidence(found)["Time in it per step"] == 0.25
 
 
+def test_enqueuing_and_preparing_are_told_apart_where_infeeds_are_enqueued():
+    text = tpu("0 10 enqueue:InfeedEnqueueTuple\n20 60 Iterator::Map", "0 250 infeed.1\n250 749 fusion.1")
+    found = finding(
+        "input_bound", text.replace('symbol_id=u1, hlo_category="loop fusion"', 'symbol_id=u1, hlo_category="infeed"')
+    )
+    shown = evidence(found)
+    # Of 1000 us between two enqueues, 10 are enqueuing; so are 10 us of each of the 4 steps.
+    assert shown["Enqueuing on the host, all steps"] == 0.04
+    assert shown["Reading and preprocessing on the host, all steps"] == pytest.approx(0.04 * 99, abs=0.01)
+    assert shown["Input op with most self time on the host"] == "Iterator::Map"
+
+
 def test_a_queue_that_is_empty_is_input():
     found = finding("input_bound", cpu("0 400 $queue.py:154 get\n400 20 PjitFunction(f)", "420 570 dot.1"))
     assert "queue.py:154 get" in found["title"]

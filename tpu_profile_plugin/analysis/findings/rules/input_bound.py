@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import INPUT_SHARE, INPUT_SHARE_HIGH
 from tpu_profile_plugin.analysis.findings.uploads import Uploads, uploads
 from tpu_profile_plugin.analysis.findings.waits import InputWait, input_wait
-from tpu_profile_plugin.analysis.steps.input_breakdown import input_ops
+from tpu_profile_plugin.analysis.steps.input_breakdown import input_breakdown, input_ops
 from tpu_profile_plugin.analysis.steps.slowest import slowest_steps, slowest_verdict
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -31,6 +31,7 @@ ADVICE = Advice(
     pytorch="Give the DataLoader more workers (num_workers), pin_memory=True and prefetch_factor, and copy with "
     "non_blocking=True. If the processors are the limit, do part of the work offline.",
 )
+US_PER_MS = 1000
 _FORMULA = "time in which the device waits for input or input is sent to it, per step and device"
 
 
@@ -102,7 +103,15 @@ def _ops(run: RunView) -> list[Evidence]:
     if not ops:
         return []
     label, page = "Input op with most self time on the host", "input_pipeline_analyzer"
+    split = []
+    if run.summary.host.infeed.distance_ps > 0:
+        # Then the page's numbers depend on the host's ops alone.
+        found = input_breakdown(run.summary.host, 0.0)
+        prepared = found.preprocessing_us + found.demanded_read_us + found.advanced_read_us
+        split.append(Evidence("Enqueuing on the host, all steps", found.enqueue_us / US_PER_MS, "ms", page))
+        split.append(Evidence("Reading and preprocessing on the host, all steps", prepared / US_PER_MS, "ms"))
     return [
+        *split,
         Evidence(label, ops[0].name, "", page),
         Evidence("Its self time, all runs", ops[0].self_ps / PS_PER_MS, "ms", page),
         Evidence("What it does", ops[0].category, "", page),
