@@ -124,7 +124,7 @@ def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silenc
         return Silence(f"Devices are idle for {share:.1%} of the {run.base} because of code on the host.")
     worst, host = max(found, key=lambda one: one[0].lost_ps)
     base = "time from step to step" if worst.between else run.base
-    share = lost / (period if worst.between else run.step_ps)
+    share = lost / (period if worst.between else run.step_ps or period)
     return Finding(
         _title(run, worst, share, base),
         lost,
