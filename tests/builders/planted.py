@@ -37,10 +37,13 @@ def cpu(main: str, ops: str, *, steps: int = 4, length: int = 1000, other: str =
     return "\n".join(lines)
 
 
-def tpu(main: str, ops: str, *, steps: int = 4, length: int = 1000) -> str:
-    """One TensorCore and the host's main thread, in the same form; ops may have stats of their metadata."""
+def tpu(main: str, ops: str, *, steps: int = 4, length: int = 1000, modules: str = "") -> str:
+    """One TensorCore and the host's main thread, in the same form; `modules`: runs of programs."""
     lines = ['plane 1 "/device:TPU:0" {device_type_string="TPU v4"}', "line 1 Steps"]
     lines += [f"{length * step}us +{length - 1}us {step} {{_ct=9, _c={step}}}" for step in range(steps)]
+    if modules:
+        lines.append('line 3 "XLA Modules"')
+        lines += [event for step in range(steps) for _, event in _events(modules, length * step, step)]
     lines.append('line 2 "XLA Ops"')
     names: dict[str, None] = {}
     for step in range(steps):

@@ -23,16 +23,11 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
       space: the profile; only the planes of devices are decoded if there are any.
       programs: its HLO programs, which tell what the CPU backend's ops are.
     """
-    found = communicating_devices(space, programs)
-    host = host_plane(space)
-    return found or (tuple(tensorflow_devices(space, host)) if host is not None and not device_planes(space) else ())
-
-
-def communicating_devices(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
-    """Those of `devices_of` that may communicate with each other; TensorFlow's ops on the CPU do not."""
     planes = device_planes(space)
     space.decode(planes)
     if planes:
         return tuple(tpu_devices(space, planes) if is_tpu(planes[0]) else gpu_devices(space, planes))
     host = host_plane(space)
-    return tuple(cpu_devices(space, host, programs)) if host is not None else ()
+    if host is None:
+        return ()
+    return tuple(cpu_devices(space, host, programs) or tensorflow_devices(space, host))

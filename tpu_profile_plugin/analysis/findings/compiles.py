@@ -37,7 +37,7 @@ _MOST_VALUES = 6
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A parameter that differs between programs of one name: what of it, and its values in the order of the programs."""
+    """A parameter that differs between programs of one name: what of it, and its values, in their order."""
 
     parameter: str
     what: str
@@ -104,7 +104,7 @@ def traced_calls(host: HostView) -> tuple[Times, Counter[str]]:
 
 
 def function_calls(host: HostView, line: tuple[int, str] | None = None) -> tuple[Times, I64, list[str]]:
-    """Begins and ends of all calls of tf.functions, of one thread if its id and name are given, their rows and modes."""
+    """Begins and ends of calls of tf.functions, of one thread if its id and name are given; their rows and modes."""
     if host.plane is None or not host.summary.functions:
         return no_time(), np.zeros(0, np.int64), []
     plane = host.plane

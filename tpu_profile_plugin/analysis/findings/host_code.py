@@ -6,7 +6,9 @@ Steps last until the next one begins here: what a program does between its marke
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +18,16 @@ from tpu_profile_plugin.analysis.budget.budget import device_work
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread, host_time, main_thread
 from tpu_profile_plugin.analysis.budget.idle import IdleTime, split_idle
-from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, intersect, join, subtract, union
+from tpu_profile_plugin.analysis.common.spans import (
+    Times,
+    contains,
+    covered_within,
+    intersect,
+    join,
+    subtract,
+    total,
+    union,
+)
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, OpSpans, busy
 from tpu_profile_plugin.analysis.findings.compiles import traced_calls
 from tpu_profile_plugin.analysis.findings.covering import Events, by_begin, events_of
@@ -26,6 +37,7 @@ from tpu_profile_plugin.analysis.findings.spans import (
     Seen,
     clipped,
     named_functions,
+    profiler,
     rows,
     together,
 )
@@ -46,8 +58,8 @@ def host_code(host: HostView) -> HostCode | None:
     steps, budget = host.steps, host.budget
     if steps is None or not len(steps):
         return None
-    whole = int(budget.time_ps.sum() + budget.between_time_ps.sum())
-    idle = int(budget.time_ps[:, :, _CAUSES].sum() + budget.between_time_ps[:, _CAUSES].sum())
+    whole = int(budget.time_ps.sum()) + int(budget.between_time_ps.sum())
+    idle = int(budget.time_ps[:, :, _CAUSES].sum()) + int(budget.between_time_ps[:, _CAUSES].sum())
     if idle < LEAST_SHARE * whole:
         return None
     return _host_code(host, steps)
@@ -66,11 +78,11 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     ends = until_next(steps.begin_ps, steps.end_ps)
     windows = [union(steps.begin_ps[:, i], ends[:, i]) for i in range(len(gaps))]
     runtime = events.where((kind < Activity.OTHER)[events.name] & (kind != Activity.INPUT)[events.name])
-    seen = Seen(main.levels, events, named_functions(main), np.unique(runtime.begin_ps))
+    seen = Seen(main.levels, events, named_functions(main), profiler(main), np.unique(runtime.begin_ps))
     sharing = join(*map(busy, host.devices)) if host.devices[0].kind == "cpu" and len(gaps) > 1 else None
     found: list[tuple[IdleSpans, IdleSpans, IdleSpans]] = []
     compile_ps = 0
-    for device, idle, window in zip(host.devices, gaps, windows, strict=True):
+    for device, idle, window in zip(_with_runs(host.devices, len(steps)), gaps, windows, strict=True):
         parts = split_idle(idle, device, known, sharing)
         compile_ps += int(covered_within(*intersect(idle, known.compile_), *window).sum())
         found.append(_of_device(_Gaps(idle, device, known, parts, calls), seen, window))
@@ -78,7 +90,7 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     inside = contains(windows[0], calls.begin_ps)
     return HostCode(
         cells=steps.begin_ps.size,
-        length_ps=int(sum((end - begin).sum() for begin, end in windows)),
+        length_ps=sum(map(total, windows)),
         names=main.names,
         traced=main.traced,
         events=events,
@@ -91,6 +103,17 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
         slow=together([one[1] for one in found]),
         unknown=together([one[2] for one in found]),
     )
+
+
+def _with_runs(devices: Sequence[Device], steps: int) -> list[Device]:
+    """The devices, without runs of programs where the profile has fewer than steps.
+
+    TensorFlow's XLA on CPUs gives all runs the same id, so that one run would last as long as the recording.
+    """
+    none = np.zeros(0, np.int64)
+    return [
+        replace(one, programs=None, starts=none, launch_key=none) if len(one.starts) < steps else one for one in devices
+    ]
 
 
 def until_next(begin_ps: I64, end_ps: I64) -> I64:
@@ -118,7 +141,7 @@ def _fetching_calls(main: MainThread, events: Events, kind: np.ndarray, stops: I
     return found.where(found.begin_ps >= before)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Gaps:
     """Idle time of a device, with what the names of host events tell about it."""
 
@@ -129,16 +152,20 @@ class _Gaps:
     calls: Events
 
     def after_calls(self) -> tuple[Times, I64]:
-        """Gaps that begin in a call, unless the next work was launched before; and the call of each."""
+        """Gaps that begin in a call, unless the next work was launched before; and the call of each.
+
+        None if the CPU's runs of programs are unknown: then each call of a program waits for its end.
+        """
         begin, end = self.idle
         at = np.searchsorted(self.calls.begin_ps, begin, side="right") - 1
         inside = at >= 0
         inside[inside] = begin[inside] <= self.calls.end_ps[at[inside]]
-        launched = self.launches()
-        inside &= ~((launched != NO_LAUNCH) & (launched <= begin))
+        inside &= ~((self.launched != NO_LAUNCH) & (self.launched <= begin))
+        inside &= self.device.kind != "cpu" or len(self.device.starts) > 0
         return (begin[inside], end[inside]), at[inside]
 
-    def launches(self) -> I64:
+    @cached_property
+    def launched(self) -> I64:
         """When the work that ends each gap was launched; `NO_LAUNCH` if unknown."""
         starts = self.device.starts
         if not len(starts):
@@ -149,7 +176,7 @@ class _Gaps:
 
     def long_launched(self) -> Times:
         """The end of each gap, from when a launch usually has started its work."""
-        launched = self.launches()
+        launched = self.launched
         begin, _ = self.host.launch
         if len(begin):
             # The runtime of the CPU backend does not tell which launch a run belongs to: the first one in the gap.
@@ -162,8 +189,7 @@ class _Gaps:
 
     def launched_later(self) -> Times:
         """Gaps of which it is known that their next work was launched after they began."""
-        launched = self.launches()
-        later = (launched != NO_LAUNCH) & (launched > self.idle[0])
+        later = (self.launched != NO_LAUNCH) & (self.launched > self.idle[0])
         return self.idle[0][later], self.idle[1][later]
 
 
@@ -176,6 +202,7 @@ def _of_device(gaps: _Gaps, seen: Seen, window: Times) -> tuple[IdleSpans, IdleS
     glue = covered.copy()
     glue[covered] = seen.is_glue(rows(rest, covered), event[covered], user[covered])
     slow = covered & ~glue
+    slow[slow] &= ~seen.profiler[seen.events.name[event[slow]]]
     calls, at = gaps.after_calls()
     following = intersect(calls, join(gaps.parts.transfer, gaps.parts.launch, rows(rest, glue | (~covered & short))))
     following = subtract(following, gaps.long_launched())

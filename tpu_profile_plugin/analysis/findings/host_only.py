@@ -17,7 +17,15 @@ from tpu_profile_plugin.analysis.common.spans import join, subtract, times_of, u
 from tpu_profile_plugin.analysis.devices.model import busy
 from tpu_profile_plugin.analysis.findings.compiles import function_calls
 from tpu_profile_plugin.analysis.findings.covering import events_of
-from tpu_profile_plugin.analysis.findings.spans import HostCode, Seen, clipped, named_functions, no_spans, rows
+from tpu_profile_plugin.analysis.findings.spans import (
+    HostCode,
+    Seen,
+    clipped,
+    named_functions,
+    no_spans,
+    profiler,
+    rows,
+)
 from tpu_profile_plugin.analysis.findings.thresholds import GLUE_PS
 
 if TYPE_CHECKING:
@@ -38,11 +46,12 @@ def code_on_host(host: HostView) -> HostCode | None:
     window = union(begin, end)
     inside = times_of(*map(np.concatenate, zip((runtime.begin_ps, runtime.end_ps), calls, strict=True)))
     gaps = subtract(window, join(inside, *map(busy, host.devices)))
-    seen = Seen(main.levels, events, named_functions(main), np.unique(inside[0]))
+    seen = Seen(main.levels, events, named_functions(main), profiler(main), np.unique(inside[0]))
     event, user = seen.covering(gaps), seen.covering(gaps, seen.user)
     covered = user >= 0
     slow = covered.copy()
     slow[covered] = ~seen.is_glue(rows(gaps, covered), event[covered], user[covered])
+    slow[slow] &= ~seen.profiler[events.name[event[slow]]]
     unknown = ~covered & (gaps[1] - gaps[0] >= GLUE_PS)
     none = np.full(int(unknown.sum()), -1)
     nothing = events.where(np.zeros(len(events), np.bool_))

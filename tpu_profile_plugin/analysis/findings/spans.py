@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from tpu_profile_plugin.analysis.common.spans import Times, covered_within
 from tpu_profile_plugin.analysis.findings.covering import Events, covering_event
 from tpu_profile_plugin.analysis.findings.thresholds import GLUE_PS
 from tpu_profile_plugin.columns.arrays import I64, Bools
+
+_PROFILER = re.compile(r"\$profiler\w*\.py:\d+ (?:start|stop|trace|__enter__|__exit__)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,11 +69,18 @@ class HostCode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """The main thread's events; `runtime`: begins of calls into the runtime, ascending."""
+    """The main thread's events.
+
+    Attributes:
+      levels, events: by depth, and as a table.
+      user, profiler: per name, whether it is a function of the program, or one that starts or ends the recording.
+      runtime: begins of calls into the runtime, ascending.
+    """
 
     levels: Levels
     events: Events
     user: Bools
+    profiler: Bools
     runtime: I64
 
     def covering(self, spans: Times, keep: Bools | None = None) -> I64:
@@ -84,6 +94,12 @@ class Seen:
         calls = np.searchsorted(self.runtime, end) > np.searchsorted(self.runtime, begin, side="right")
         glue: Bools = calls & (spans[1] - spans[0] < GLUE_PS)
         return glue
+
+
+def profiler(main: MainThread) -> Bools:
+    """Per name, whether it is a function that starts or ends the recording."""
+    found: Bools = np.array([_PROFILER.match(name) is not None for name in main.names], np.bool_)
+    return found
 
 
 def named_functions(main: MainThread) -> Bools:

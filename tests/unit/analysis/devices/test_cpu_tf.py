@@ -8,9 +8,11 @@ from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.budget.budget import host_budget
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.communication.host import host_communication
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.devices.host import communicating_devices, devices_of
+from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.model import Work
+from tpu_profile_plugin.analysis.devices.windows import step_windows
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.columns import load
 
@@ -24,6 +26,11 @@ def space_of(text):
 def devices(text):
     space = space_of(text)
     return devices_of(space, hlo_programs(space))
+
+
+def budget(space):
+    found = devices_of(space, hlo_programs(space))
+    return host_budget(space, found, step_windows(space, preprocess(space, derive=False), found), hlo_programs(space))
 
 
 def runs(text):
@@ -119,7 +126,7 @@ def test_an_eager_call_without_events_of_its_own_is_a_run_of_its_op():
 
 def test_the_parts_of_a_step_add_up():
     space = space_of(EAGER)
-    found = host_budget(space, preprocess(space, derive=False), hlo_programs(space))
+    found = budget(space)
     values = found.time_ps[0, 0].tolist()
     assert {name: ps // US for name, ps in zip(CATEGORIES, values, strict=True) if ps} == {
         "compute": 20, "idle_input": 18, "idle_launch": 10 + 12, "idle_other": 40,
@@ -130,7 +137,7 @@ def test_the_parts_of_a_step_add_up():
 def test_tracing_is_compilation():
     text = GRAPH.replace("line 2", "8us +1us tf.constant\n95us +4us tf.function-graph_building\nline 2")
     space = space_of(text)
-    found = host_budget(space, preprocess(space, derive=False), hlo_programs(space))
+    found = budget(space)
     assert found.time_ps[0, 0, CATEGORIES.index("idle_compile")] == 4 * US
 
 
@@ -160,4 +167,7 @@ def test_a_profile_without_executor_has_no_such_device():
 
 def test_it_does_not_communicate():
     space = space_of(GRAPH)
-    assert communicating_devices(space, hlo_programs(space)) == ()
+    programs = hlo_programs(space)
+    found = devices_of(space, programs)
+    steps = step_windows(space, preprocess(space, derive=False), found)
+    assert host_communication(space, found, steps, programs).devices == ()

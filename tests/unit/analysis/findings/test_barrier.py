@@ -44,7 +44,8 @@ def test_the_threshold(percent, fires):
     assert (found is not None) == fires
     assert (finding("barrier", host([percent] * 4)) is not None) == fires
     if found:
-        assert found[0] == "BarrierCoresRule" and f"{percent:.1f}% of each step" in found[1]
+        assert found[0] == "BarrierCoresRule"
+        assert f"{percent:.1f}% of each step" in found[1]
 
 
 def test_the_first_and_the_last_of_three_steps_do_not_count():

@@ -77,7 +77,8 @@ def test_python_in_tensorflow_functions():
     ]
     calls = [f"{1000 * i + 100}us +400us EagerPyFunc:EagerPyFunc" for i in range(5)]
     found = finding("debug_callbacks", "\n".join([text, *steps, "line 2 tf_Compute", *calls]))
-    assert "EagerPyFunc" in found["title"] and found["saving_ps_per_step"] == 400 * 10**6
+    assert "EagerPyFunc" in found["title"]
+    assert found["saving_ps_per_step"] == 400 * 10**6
     # Python ops of an input pipeline look the same.
     data = "\n".join([text, *steps, "line 2 tf_Compute", *calls, "0us +1us Iterator::Model::ParallelMap"])
     assert reason("debug_callbacks", data) == "The programs do not call Python."

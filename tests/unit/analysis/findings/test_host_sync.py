@@ -69,7 +69,8 @@ def test_a_conversion_counts_only_if_the_device_stops_in_it():
 def test_waiting_while_the_device_works_is_healthy():
     main = "0 999 $train.py:10 epoch\n0 50 PjitFunction(f)\n60 935 $api.py:2479 block_until_ready"
     answer = findings(cpu(main, "20 970 dot.1"))
-    assert answer["findings"] == [] and answer["healthy"]
+    assert answer["findings"] == []
+    assert answer["healthy"]
     assert reason("host_sync", cpu(main, "20 970 dot.1"))
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ADVICE = Advice(
     "Remove the call into Python from the compiled step, or make it every N-th step. Return what it needs as a result "
     "of the step and handle it on the host after the next step is launched.",
-    jax="Remove jax.debug.print and the callbacks from the jitted step, or put them under jax.lax.cond so that they run "
-    "every N-th step. Values for logs are better returned from the step; in a lax.scan they are its stacked outputs.",
+    jax="Remove jax.debug.print and the callbacks from the jitted step, or put them under jax.lax.cond so that they "
+    "run every N-th step. Values for logs are better returned from the step, from a lax.scan as its stacked outputs.",
     tensorflow="Replace tf.py_function and tf.numpy_function by TensorFlow ops, and tf.print by a metric that is read "
     "every N-th step. Python runs one call at a time and outside of the graph's threads.",
 )

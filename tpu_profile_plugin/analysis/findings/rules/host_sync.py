@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 ADVICE = Advice(
     "Fetch values less often, or one step late: launch the next step first, then read the results of the last one. "
     "Several values that are read at the same time should be fetched together.",
-    jax="Keep results as jax.Array and read them every N-th step, or those of the last step after the next is launched; "
-    "float(), .item(), np.asarray() and block_until_ready() wait for the device. jax.device_get of a whole tree "
-    "fetches many values at once, and a loop over small steps belongs into lax.scan.",
+    jax="Keep results as jax.Array and read them every N-th step, or after the next step is launched; "
+    "float(), .item() and block_until_ready() wait for the device. jax.device_get of a whole tree fetches many values "
+    "at once, and a loop over small steps belongs into lax.scan.",
     tensorflow="Keep results as tensors (a tf.keras.metrics object adds them up) and call .numpy() or float() every "
     "N-th step. A loop whose next step depends on a value belongs into one tf.function.",
     pytorch="Keep results as tensors and call .item() or .cpu() every N-th step. Copy with non_blocking=True and read "

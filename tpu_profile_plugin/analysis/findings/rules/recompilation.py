@@ -153,13 +153,18 @@ def _title(run: RunView, one: Compilation, share: float) -> str:
     return f"{title}, in {one.in_steps} of {one.steps} steps"
 
 
+_SAME = 5e-5
+
+
 def _evidence(run: RunView, one: Compilation, host: str, share: float) -> tuple[Evidence, ...]:
     where = timeline(host, *one.window)
     lost = one.lost_ps / one.cells / PS_PER_MS
     length = (one.window[1] - one.window[0]) / PS_PER_MS
+    same = abs(run.share(run.part_ps(IDLE_COMPILE)) - share) < _SAME
+    what = "Idle during compilation" if run.budget.devices else "Compilation and tracing"
     found = [
-        Evidence(f"Idle during compilation, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence("Idle during compilation per step", lost, "ms", "time_budget"),
+        Evidence(f"{what}, of the {run.base}", 100 * share, "%", "time_budget" if same else ""),
+        Evidence(f"{what} per step", lost, "ms", "time_budget" if same else ""),
         Evidence(f"Steps with compilation, of {one.steps}", one.in_steps),
         Evidence("Longest compilation", length, "ms", TIMELINE, where),
     ]

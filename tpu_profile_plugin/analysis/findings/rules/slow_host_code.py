@@ -34,12 +34,13 @@ UNTRACED = Advice(
     "Then this finding names the function and its line.",
     jax="Record again with python_tracer_level=1 in jax.profiler.ProfileOptions; the profile has no Python functions. "
     "Then this finding names the function and its line.",
-    tensorflow="Record again with python_tracer_level=1 in tf.profiler.experimental.ProfilerOptions; the profile has "
-    "no Python functions. Then this finding names the function and its line.",
+    tensorflow="Look at what the loop and its callbacks do between calls of TensorFlow: that runs while nothing is "
+    "computed. Versions that record Python functions (2.15 does) name them with python_tracer_level=1.",
 )
 
 
 _SAME = 5e-5
+_UNKNOWN = "; Python functions were not recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +116,21 @@ def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silenc
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
     if not run.budget.devices and not found:
         return Silence("The profile has no device whose idle time could be explained.", looked=False)
-    lost = sum(one.lost_ps for one, _ in found) // max(run.budget.duration_ps.size, sum(one.cells for one, _ in found))
+    cells = max(run.budget.duration_ps.size, sum(one.cells for one, _ in found), 1)
+    lost = sum(one.lost_ps for one, _ in found) // cells
     period = max([run.step_ps, *(one.period_ps for one, _ in found)])
     if lost < LEAST_SHARE * period or not found:
         share = lost / period if period else 0.0
         return Silence(f"Devices are idle for {share:.1%} of the {run.base} because of code on the host.")
     worst, host = max(found, key=lambda one: one[0].lost_ps)
     base = "time from step to step" if worst.between else run.base
-    share = lost / (period if worst.between else run.step_ps)
-    code = f"code on the host: {shown(worst.name)}" if worst.name else "the host; Python functions were not recorded"
+    share = lost / (period if worst.between else run.step_ps or period)
     return Finding(
-        f"Devices wait {share:.1%} of the {base} for {code}",
+        _title(run, worst, share, base),
         lost,
-        "idle time that one event of the main thread covers to at least 80%, from step to step and per device",
+        "idle time that one event of the main thread covers to at least 80%, from step to step and per device"
+        if run.budget.devices
+        else "time of the main thread outside of calls into TensorFlow, per step",
         "high" if worst.name.startswith("$") else "medium",
         (_share(run, base, share), *_evidence(run, worst, host)),
         ADVICE if worst.name.startswith("$") else UNTRACED,
@@ -135,17 +138,26 @@ def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silenc
     )
 
 
+def _title(run: RunView, worst: SlowCode, share: float, base: str) -> str:
+    if run.budget.devices:
+        code = f"code on the host: {shown(worst.name)}" if worst.name else f"the host{_UNKNOWN}"
+        return f"Devices wait {share:.1%} of the {base} for {code}"
+    code = f": {shown(worst.name)}" if worst.name else _UNKNOWN
+    return f"Code outside of TensorFlow takes {share:.1%} of the {base}{code}"
+
+
 def _share(run: RunView, base: str, share: float) -> Evidence:
     """The share, with the page that shows the same number if one does."""
     same = base == run.base and abs(run.share(run.part_ps(IDLE_HOST)) - share) < _SAME
-    return Evidence(f"Idle because of host code, of the {base}", 100 * share, "%", "time_budget" if same else "")
+    what = "Idle because of host code" if run.budget.devices else "Main thread outside of TensorFlow"
+    return Evidence(f"{what}, of the {base}", 100 * share, "%", "time_budget" if same else "")
 
 
 def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
     found = []
     if worst.name:
         found.append(Evidence("Function", shown(worst.name), "", TIMELINE, timeline(host, *worst.window, worst.name)))
-        found.append(Evidence("Idle because of this function, per step", worst.name_ps / worst.cells / PS_PER_MS, "ms"))
+        found.append(Evidence("Because of this function, per step", worst.name_ps / worst.cells / PS_PER_MS, "ms"))
     if worst.inner not in ("", worst.name):
         found.append(Evidence("Most of it in", shown(worst.inner)))
     length = worst.window[1] - worst.window[0]
