@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders.planted import evidence, finding, reason
+from builders.planted import evidence, finding, findings, reason
 from builders.tf_loops import tf_loop
 
 STEPS = 3
@@ -109,3 +109,10 @@ def test_conditions_of_eager_ops(count, kinds, fires):
 
 def test_launches_are_not_reported_twice():
     assert "follows from another finding (not_compiled)" in reason("launch_bound", tiny())
+
+
+def test_python_between_two_operations_is_not_slow_code_as_well():
+    frames = '"$train.py:5 update"\n0us +1us other'
+    slow = tiny(op=10, period=600, frame=frames)
+    assert [one["id"] for one in findings(slow)["findings"] if one["share"]] == ["not_compiled"]
+    assert "because of code on the host" in reason("slow_host_code", slow)

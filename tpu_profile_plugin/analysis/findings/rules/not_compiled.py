@@ -69,6 +69,12 @@ def gather(host: HostView) -> Tiny | None:
     return Tiny(found, calling_function(host, found.at_ps))
 
 
+def fires(host: HostView) -> bool:
+    """Whether the steps of a host are not compiled, as far as it alone tells."""
+    found = gather(host)
+    return found is not None and _many(found.found)
+
+
 def _many(found: Launched) -> bool:
     least = EAGER_CALLS_PER_STEP if found.eager else PROGRAMS_PER_STEP
     return found.per_step >= least and found.distinct >= DISTINCT_PROGRAMS and found.median_ps < TINY_OP_PS

@@ -13,8 +13,9 @@ from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.rules import not_compiled
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE, SHORT_GAP_PS
 from tpu_profile_plugin.units import PS_PER_MS
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ def gather(host: HostView) -> SlowCode | None:
     if code is None:
         return None
     spans = code.slow if len(code.slow.ps) or code.traced else code.unknown
+    if not_compiled.fires(host):
+        # What Python does between two operations of a step that is not compiled is that rule's.
+        spans = spans.where(spans.end_ps - spans.begin_ps >= SHORT_GAP_PS)
     if not len(spans.ps):
         return None
     own, inner, ps, rows = _most(code, spans)
