@@ -24,6 +24,7 @@ from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.toolkit.params import Param
 from tpu_profile_plugin.toolkit.payload import Raw, encode_object
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
 from tpu_profile_plugin.tools.common.findings import run_findings
 
 MOSTLY = 0.5
@@ -33,7 +34,7 @@ MOSTLY = 0.5
 def build(inputs: Inputs) -> Raw:
     """The original's suggestions, or all findings."""
     if not inputs.flag("all_rules"):
-        return Raw(encode_object({"suggestions": []}))
+        return Raw(encode_object({"suggestions": suggestions(inputs)}))
     run, report = run_findings(inputs)
     return Raw(encode_object(report_json(run, report)))
 
