@@ -1,14 +1,21 @@
 // Recommendations: statements, then the tools and documents that lead on.
 import { Card } from "../../widgets/content/card";
 import { RichText } from "../../widgets/content/rich_text";
+import type { Findings } from "../../api/payload/findings";
+import { isCovered } from "./findings_model";
 import { links, statementsOf } from "./tips";
 import type { Link } from "./tips";
 import type { PartProps } from "./part";
 
 const TF_DATA = "tf_data_bottleneck_analysis";
 
-export function Recommendations({ overview, tools, open }: PartProps) {
-  const statements = statementsOf(overview);
+interface Props extends PartProps {
+  /** Null until they are known. */
+  found: Findings | null;
+}
+
+export function Recommendations({ overview, tools, open, found: findings }: Props) {
+  const statements = statementsOf(overview).filter(({ topic }) => !isCovered(topic, findings));
   const found = links(overview, tools);
   const functions = (overview.extras?.functions ?? []).filter(({ share }) => share >= 0.2);
   const sentences = found.filter(({ tool, url }) => tool === null && url === null);
