@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.server.options import FLAGS
 from tpu_profile_plugin.tools.registry import TOOLS
 
@@ -137,6 +138,12 @@ def test_every_tool_has_one_section_in_the_guide() -> None:
     assert told == Counter(tool.id for tool in TOOLS), "docs/user/guide.md, lines `Tool id:`, against tools/registry.py"
     titles = {tool.title for tool in TOOLS if tool.offered}
     assert {heading.lower() for heading, _ in sections} == {title.lower() for title in titles}
+
+
+def test_the_guide_lists_the_rules_of_the_findings() -> None:
+    table = GUIDE.read_text().partition("<!-- rules -->\n")[2].partition("<!-- /rules -->")[0]
+    listed = re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE)
+    assert listed == [(rule.id, rule.looks_for) for rule in RULES], "docs/user/guide.md, against findings/rules"
 
 
 def test_flags_of_the_documentation_are_those_of_the_server() -> None:

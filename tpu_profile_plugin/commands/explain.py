@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import BadRequest, ProfileError
@@ -12,6 +14,8 @@ from tpu_profile_plugin.errors import BadRequest, ProfileError
 if TYPE_CHECKING:
     from tpu_profile_plugin.reading import OpenLogdir, OpenRun
 
+_SESSION = re.compile(r"(\d{4})[_-](\d{2})[_-](\d{2})[_-](\d{2})[_:-](\d{2})[_:-](\d{2})")
+"""The time in the name of a session, as profilers write it."""
 HELP = "say what slows a run down, with evidence and advice"
 
 
@@ -32,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         opened = tpu_profile_plugin.open(options.logdir)
         try:
-            name, answer = _ask(opened, options)
+            chosen = _choose(opened, options)
+            answer = _ask(chosen, options.host)
         finally:
             opened.close()
     except ProfileError as error:
@@ -44,18 +49,34 @@ def run(options: argparse.Namespace) -> int:
     from tpu_profile_plugin.commands.findings_text import as_markdown, as_text
 
     write = as_markdown if options.format == "markdown" else as_text
-    print(write(name, answer, silent=options.all))
+    print(write(chosen.name, len(chosen.hosts), answer, silent=options.all))
     return 0
 
 
-def _ask(opened: OpenLogdir | OpenRun, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """The run's name, and the object of the tool `smart_suggestion`."""
+def _choose(opened: OpenLogdir | OpenRun, options: argparse.Namespace) -> OpenRun:
+    """The run that is asked about; by default the newest, by the time in its name, else of its files."""
     from tpu_profile_plugin.reading import OpenRun
 
-    if isinstance(opened, OpenRun) and options.run is not None:
-        raise BadRequest(f"{options.logdir} is a single file, so there is no run {options.run!r} to choose.")
-    chosen = opened if isinstance(opened, OpenRun) else opened.run(options.run)
-    answer: dict[str, Any] = chosen.answer("smart_suggestion", options.host, all_rules=True)
+    if isinstance(opened, OpenRun):
+        if options.run is not None:
+            raise BadRequest(f"{options.logdir} is a single file, so there is no run {options.run!r} to choose.")
+        return opened
+    if options.run is not None:
+        return opened.run(options.run)
+    return max(opened.runs(), key=_time, default=None) or opened.run()
+
+
+def _time(run: OpenRun) -> str:
+    """A text that orders runs by time."""
+    session = run.name.rpartition("/")[2]
+    named = _SESSION.match(session)
+    at = datetime.fromtimestamp(run.mtime_ms / 1000)
+    return "".join(named.groups()) if named else f"{at:%Y%m%d%H%M%S}"
+
+
+def _ask(chosen: OpenRun, host: str | None) -> dict[str, Any]:
+    """The object of the tool `smart_suggestion`; hosts that it lacks go to stderr."""
+    answer: dict[str, Any] = chosen.answer("smart_suggestion", host, all_rules=True)
     for left_out in chosen.left_out:
         print(f"tpu-profile: host {left_out['host']} is left out: {left_out['message']}", file=sys.stderr)
-    return chosen.name, answer
+    return answer

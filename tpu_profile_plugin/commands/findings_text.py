@@ -11,7 +11,7 @@ CLEAR_SHARE = 0.10
 _WIDTH = 100
 _COMPUTE, _UNEXPLAINED = "compute", "idle_other"
 _TIMES = (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3))
-_CONFIDENCE = {"high": "high confidence", "medium": "medium confidence", "low": "low confidence"}
+_PS = dict(_TIMES)
 
 
 def headline(answer: dict[str, Any]) -> str:
@@ -31,13 +31,13 @@ def headline(answer: dict[str, Any]) -> str:
     return f"{lost} ({rest[0]['name']}); {compute}"
 
 
-def as_text(run: str, answer: dict[str, Any], silent: bool) -> str:
-    """For a terminal; `silent`: with the causes that were not found."""
+def as_text(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> str:
+    """For a terminal; `hosts`: of the run; `silent`: with the causes that were not found."""
     lines = [f"{run}: {headline(answer)}", *_facts(answer)]
     for number, finding in enumerate(answer["findings"], start=1):
-        lines += ["", f"{number}. {finding['title']}", f"   {_gain(finding, answer['base'])}"]
+        lines += ["", f"{number}. {finding['title']}", f"   {_gain(finding, hosts, answer['base'])}"]
         for proof in finding["evidence"]:
-            lines.append(f"   - {proof['label']}: {_value(proof)}{_view(proof)}")
+            lines.append(f"   - {proof['label']}: {_value(proof)}{f'  [{_view(proof)}]' if proof['tool'] else ''}")
         lines += textwrap.wrap(finding["advice"], _WIDTH, initial_indent="   ", subsequent_indent="   ")
     if not answer["findings"]:
         lines += ["", "No finding."]
@@ -47,15 +47,20 @@ def as_text(run: str, answer: dict[str, Any], silent: bool) -> str:
     return "\n".join(lines)
 
 
-def as_markdown(run: str, answer: dict[str, Any], silent: bool) -> str:
-    """For a pull request; names from the profile are shown as they are."""
-    lines = [f"## {_plain(headline(answer))}", "", f"Profile `{_code(run)}`. {' '.join(_facts(answer))}".rstrip()]
-    for finding in answer["findings"]:
-        lines += ["", f"### {_plain(finding['title'])}", "", f"{_gain(finding, answer['base'])}", ""]
+def as_markdown(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> str:
+    """For a pull request; names of the profile keep their characters."""
+    lines = [f"## Profile {_plain(run)}", "", f"**{_plain(headline(answer))}**", "", *_facts(answer)]
+    for number, finding in enumerate(answer["findings"], start=1):
         lines += [
-            f"- {_plain(proof['label'])}: **{_plain(_value(proof))}**{_plain(_view(proof))}"
-            for proof in finding["evidence"]
+            "",
+            f"### {number}. {_plain(finding['title'])}",
+            "",
+            _plain(_gain(finding, hosts, answer["base"])),
+            "",
         ]
+        for proof in finding["evidence"]:
+            view = f" (`{_view(proof).replace('`', chr(39))}`)" if proof["tool"] else ""
+            lines.append(f"- {_plain(proof['label'])}: **{_plain(_value(proof))}**{view}")
         lines += ["", _plain(finding["advice"])]
     if not answer["findings"]:
         lines += ["", "No finding."]
@@ -73,28 +78,29 @@ def _facts(answer: dict[str, Any]) -> list[str]:
     return [f"The average {answer['base']} takes {duration(answer['step_ps'])}: {parts}."]
 
 
-def _gain(finding: dict[str, Any], base: str) -> str:
-    sure = _CONFIDENCE[finding["confidence"]]
+def _gain(finding: dict[str, Any], hosts: int, base: str) -> str:
+    names = finding["hosts"]
+    where = f" on {', '.join(names)}" if len(names) < hosts else ""
+    sure = f"{finding['confidence']} confidence"
     if not finding["saving_ps_per_step"]:
-        return f"It costs no time of the {base}; {sure}."
+        return f"Costs no time of the {base}{where}; {sure}."
     saving = duration(finding["saving_ps_per_step"])
-    return f"Could save up to {saving} per {base} ({finding['share']:.1%}); {sure}. Computed as {finding['formula']}."
+    return f"Saves up to {saving} per {base} ({finding['share']:.1%}){where}; {sure}. Saving: {finding['formula']}."
 
 
 def _value(proof: dict[str, Any]) -> str:
     value, unit = proof["value"], proof["unit"]
     if not isinstance(value, (int, float)):
-        return str(value).removeprefix("$")
+        return " ".join(part for part in (str(value).removeprefix("$"), unit) if part)
+    if unit in _PS:
+        return duration(round(value * _PS[unit]))
     text = f"{value:.1f}" if unit == "%" else f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
     return f"{text}{'' if unit in ('', '%') else ' '}{unit}"
 
 
 def _view(proof: dict[str, Any]) -> str:
     """The page that shows it, with the keys of its address."""
-    if not proof["tool"]:
-        return ""
-    keys = "".join(f" {key}={value}" for key, value in proof["query"].items())
-    return f"  [{proof['tool']}{keys}]"
+    return " ".join([proof["tool"], *(f"{key}={value}" for key, value in proof["query"].items())])
 
 
 def _silent(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -111,9 +117,4 @@ def duration(ps: int) -> str:
 
 def _plain(text: str) -> str:
     """Text without meaning for Markdown, on one line."""
-    escaped = "".join(f"\\{char}" if char in "\\`*_[]<>#|" else char for char in " ".join(text.split()))
-    return escaped
-
-
-def _code(text: str) -> str:
-    return text.replace("`", "'")
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#|" else char for char in " ".join(text.split()))
