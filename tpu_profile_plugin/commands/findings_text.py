@@ -85,7 +85,8 @@ def _gain(finding: dict[str, Any], hosts: int, base: str) -> str:
     if not finding["saving_ps_per_step"]:
         return f"Costs no time of the {base}{where}; {sure}."
     saving = duration(finding["saving_ps_per_step"])
-    return f"Saves up to {saving} per {base} ({finding['share']:.1%}){where}; {sure}. Saving: {finding['formula']}."
+    per = "per step" if base == "step" else f"of the {base}"
+    return f"Saves up to {saving} {per} ({finding['share']:.1%}){where}; {sure}. Saving: {finding['formula']}."
 
 
 def _value(proof: dict[str, Any]) -> str:

@@ -41,7 +41,8 @@ describe("the headline of the overview", () => {
     expect(withFindings(OWN, findingsOf({ findings: [], parts: [] }))).toEqual(OWN);
     expect(withFindings(FACTS, findingsOf({ findings: [], base: "recording" }))).toEqual(FACTS);
     const found = withFindings(FACTS, findingsOf({ base: "recording" }));
-    expect([found.title, found.sentences, found.barLabel]).toEqual([SLOW.title, ["A request takes 2 ms.", "2 steps, 10 ms each."], "The average step"]);
+    expect([found.title, found.sentences, found.barLabel]).toEqual([SLOW.title, ["A request takes 2 ms.", "2 steps, 10 ms each."], "The recording of a device"]);
+    expect(withFindings(FACTS, findingsOf({ parts: [] })).barLabel).toBe("The average step");
   });
 
   it("gives no verdict before the findings are known", () => {
@@ -54,6 +55,7 @@ describe("a finding", () => {
   it("shows share, saving and evidence with units", () => {
     const [slow, memory] = findingsOf().findings;
     expect(slow && gainOf(slow, "step")).toEqual({ share: "28.9% of the step", saving: "up to 550 us per step" });
+    expect(slow && gainOf(slow, "recording")).toEqual({ share: "28.9% of the recording", saving: "up to 550 us of the recording" });
     expect(memory && gainOf(memory, "step")).toBeNull();
     expect(slow?.evidence.map(evidenceText)).toEqual(["28.9%", "550 us", "augment.py:7 random_crop", "fusion.3"]);
     expect(memory?.evidence.map(evidenceText)).toEqual(["3 GiB"]);
@@ -77,6 +79,8 @@ describe("what was not found", () => {
 
   it("replaces statements on the same time, where there are devices", () => {
     expect(["idle", "collectives", "precision", "eager"].map((topic) => isCovered(topic, findingsOf()))).toEqual([true, true, false, false]);
+    const said = findingsOf({ findings: [{ ...SLOW, id: "steps_not_marked" }, { ...SLOW, id: "low_precision_unused" }] });
+    expect(["marking", "precision", "tf_function"].map((topic) => isCovered(topic, said))).toEqual([true, true, false]);
     expect([isCovered("idle", null), isCovered("idle", findingsOf({ parts: [] }))]).toEqual([false, false]);
   });
 });

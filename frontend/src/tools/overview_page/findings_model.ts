@@ -59,10 +59,11 @@ function shareParts({ parts, stepPs }: Findings): SharePart[] {
 /** The overview's own headline with the title, the bar and the tone of the findings, where they know better. */
 export function withFindings(own: Headline, found: Findings): Headline {
   const main = mainFinding(found);
-  const steps = found.base === STEP && found.parts.length > 0;
-  if (!main && !steps) return own;
+  const known = found.parts.length > 0;
+  // Of a whole recording much is idle before and after the program.
+  if (!main && !(known && found.base === STEP)) return own;
   const { tone, title } = main ? { tone: main.share >= BAD_SHARE ? ("bad" as const) : ("fair" as const), title: main.title } : without(found);
-  const bar = steps ? { parts: shareParts(found), barLabel: "The average step of a device" } : { parts: own.parts, barLabel: own.barLabel };
+  const bar = known ? { parts: shareParts(found), barLabel: found.base === STEP ? "The average step of a device" : "The recording of a device" } : { parts: own.parts, barLabel: own.barLabel };
   // Titles about steps judge by their own parts; others tell facts that stay.
   return { tone, title, ...bar, judges: true, sentences: own.judges ? own.sentences : [`${own.title}.`, ...own.sentences] };
 }
@@ -74,7 +75,7 @@ export function whileLooking(own: Headline): Headline {
 
 /** What is beside the bar of a finding: its share and what a step could gain. */
 export function gainOf({ share, savingPs }: Finding, base: string): { share: string; saving: string } | null {
-  return savingPs > 0 ? { share: `${percent(share)} of the ${base}`, saving: `up to ${formatTime(savingPs)} per ${base}` } : null;
+  return savingPs > 0 ? { share: `${percent(share)} of the ${base}`, saving: `up to ${formatTime(savingPs)} ${base === STEP ? "per step" : `of the ${base}`}` } : null;
 }
 
 /** The value of evidence with its unit; Python frames without their mark. */
@@ -93,10 +94,20 @@ export function foundText({ findings, silent, base }: Findings): string {
   return `No finding: ${plural(silent.length - unknown, "cause")} of lost time or memory ${silent.length - unknown === 1 ? "was" : "were"} looked for${more}.`;
 }
 
-/** Topics of the recommendations that the findings cover where the time budget is known. */
-const COVERED: ReadonlySet<string> = new Set(["input", "output", "idle", "collectives", "kernel_launch", "all_other"]);
+/** Topics of the recommendations that the time budget covers, whatever the rules find. */
+const BUDGET_TOPICS: ReadonlySet<string> = new Set(["input", "output", "idle", "collectives", "kernel_launch", "all_other"]);
+/** Topics that some findings say better: ids of their rules. */
+const RULE_TOPICS: Readonly<Record<string, readonly string[]>> = {
+  precision: ["low_precision_unused"],
+  outside_compilation: ["debug_callbacks"],
+  eager: ["not_compiled", "recompilation"],
+  tf_function: ["not_compiled", "recompilation"],
+  marking: ["steps_not_marked"],
+};
 
-/** Whether the findings say better what a statement of this topic says. */
+/** Whether the findings say better what a recommendation of this topic says. */
 export function isCovered(topic: string, found: Findings | null): boolean {
-  return found !== null && found.parts.length > 0 && COVERED.has(topic);
+  if (found === null) return false;
+  if (BUDGET_TOPICS.has(topic)) return found.parts.length > 0;
+  return found.findings.some(({ id }) => RULE_TOPICS[topic]?.includes(id));
 }

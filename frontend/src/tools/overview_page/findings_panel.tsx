@@ -1,5 +1,5 @@
 // The panel of findings: what each could save, the evidence as links to the views that show it, advice, and what was not found.
-import { useEffect, useRef } from "preact/hooks";
+import { useContext, useEffect, useRef } from "preact/hooks";
 import { availableTool, evidenceKeys, FINDING_KEY } from "../../page/findings";
 import { explain } from "../../page/explain";
 import { useKey } from "../../page/use_key";
@@ -7,7 +7,6 @@ import { formatExact, plural } from "../../base/format";
 import type { Evidence, Finding, Findings, Silence } from "../../api/payload/findings";
 import { Card } from "../../widgets/content/card";
 import { Progress, useWaitStep } from "../../widgets/status/loading";
-import { useContext } from "preact/hooks";
 import type { Loaded } from "../../widgets/status/use_load";
 import { evidenceText, foundText, gainOf } from "./findings_model";
 import type { PartProps } from "./part";
@@ -91,7 +90,7 @@ function FindingItem({ one, base, page, tools, open, overview }: PartProps & { o
 
 /** A piece of evidence; a link if the run has the page that shows it. */
 function Proof({ proof, tools, open }: Pick<PartProps, "tools" | "open"> & { proof: Evidence }) {
-  const text = <><span>{proof.label}</span> <b class="number" data-exact={formatExact(proof.value, proof.unit)}>{evidenceText(proof)}</b></>;
+  const text = <><span>{proof.label}:</span> <b class="number" data-exact={formatExact(proof.value, proof.unit)}>{evidenceText(proof)}</b></>;
   const tool = availableTool(tools, proof.tool);
   if (tool === null) return <span class="finding-proof">{text}</span>;
   return <button type="button" class="link finding-proof" data-tip={`Open: ${tools.get(tool) ?? tool}`} onClick={() => open(tool, evidenceKeys(proof))}>{text}</button>;

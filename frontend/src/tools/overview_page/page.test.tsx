@@ -40,7 +40,7 @@ describe("findings on the overview", () => {
     expect(first.querySelector(".finding-advice")?.textContent).toBe(SLOW.advice);
     const proofs = [...first.querySelectorAll<HTMLElement>(".finding-proof")];
     expect(proofs.map(({ tagName, textContent }) => [tagName, textContent])).toEqual([
-      ["BUTTON", "Idle because of host code, of the step 28.9%"], ["BUTTON", "The longest wait 550 us"], ["SPAN", "The code augment.py:7 random_crop"], ["BUTTON", "Op fusion.3"],
+      ["BUTTON", "Idle because of host code, of the step: 28.9%"], ["BUTTON", "The longest wait: 550 us"], ["SPAN", "The code: augment.py:7 random_crop"], ["BUTTON", "Op: fusion.3"],
     ]);
     proofs[1]?.click();
     expect(Object.fromEntries(shown.keys)).toEqual({ tool: "trace_viewer@", host: "h1", window: "405000000,2495000000" });
@@ -53,7 +53,7 @@ describe("findings on the overview", () => {
     const memory = panel().querySelector('[data-finding="kept"]') as HTMLElement;
     expect(memory.textContent).toContain("costs no time of the step");
     expect(memory.querySelector("button")).toBeNull();
-    expect(memory.textContent).toContain("Activations 3 GiB");
+    expect(memory.textContent).toContain("Activations: 3 GiB");
   });
 
   it("list what was not found, the unknown last and marked", async () => {
