@@ -57,7 +57,7 @@ describe("a finding", () => {
     expect(slow && gainOf(slow, "step")).toEqual({ share: "28.9% of the step", saving: "up to 550 us per step" });
     expect(slow && gainOf(slow, "recording")).toEqual({ share: "28.9% of the recording", saving: "up to 550 us of the recording" });
     expect(memory && gainOf(memory, "step")).toBeNull();
-    expect(slow?.evidence.map(evidenceText)).toEqual(["28.9%", "550 us", "augment.py:7 random_crop", "fusion.3"]);
+    expect(slow?.evidence.map(evidenceText)).toEqual(["28.9%", "550 us", "augment.py:7 random_crop", "6", "fusion.3"]);
     expect(memory?.evidence.map(evidenceText)).toEqual(["3 GiB"]);
   });
 

@@ -82,17 +82,17 @@ function FindingItem({ one, base, page, tools, open, overview }: PartProps & { o
         <span class={`finding-confidence ${one.confidence}`} tabIndex={0} data-tip={CONFIDENCE[one.confidence]}>{one.confidence} confidence</span>
         {some ? <span class="dim">on {one.hosts.slice(0, 3).join(", ")}{one.hosts.length > 3 ? ` and ${plural(one.hosts.length - 3, "more host")}` : ""}</span> : null}
       </p>
-      {one.evidence.length ? <ul class="finding-evidence">{one.evidence.map((proof) => <li key={`${proof.label}${proof.value}`}><Proof proof={proof} tools={tools} open={open} /></li>)}</ul> : null}
+      {one.evidence.length ? <ul class="finding-evidence">{one.evidence.map((proof) => <li key={`${proof.label}${proof.value}`}><Proof proof={proof} here={page.tool.id} tools={tools} open={open} /></li>)}</ul> : null}
       <p class="finding-advice">{one.advice}</p>
     </li>
   );
 }
 
-/** A piece of evidence; a link if the run has the page that shows it. */
-function Proof({ proof, tools, open }: Pick<PartProps, "tools" | "open"> & { proof: Evidence }) {
+/** A piece of evidence; a link if the run has the page that shows it, and that is another one. */
+function Proof({ proof, here, tools, open }: Pick<PartProps, "tools" | "open"> & { proof: Evidence; here: string }) {
   const text = <><span>{proof.label}:</span> <b class="number" data-exact={formatExact(proof.value, proof.unit)}>{evidenceText(proof)}</b></>;
   const tool = availableTool(tools, proof.tool);
-  if (tool === null) return <span class="finding-proof">{text}</span>;
+  if (tool === null || tool === here) return <span class="finding-proof">{text}</span>;
   return <button type="button" class="link finding-proof" data-tip={`Open: ${tools.get(tool) ?? tool}`} onClick={() => open(tool, evidenceKeys(proof))}>{text}</button>;
 }
 

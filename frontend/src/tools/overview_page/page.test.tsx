@@ -40,11 +40,11 @@ describe("findings on the overview", () => {
     expect(first.querySelector(".finding-advice")?.textContent).toBe(SLOW.advice);
     const proofs = [...first.querySelectorAll<HTMLElement>(".finding-proof")];
     expect(proofs.map(({ tagName, textContent }) => [tagName, textContent])).toEqual([
-      ["BUTTON", "Idle because of host code, of the step: 28.9%"], ["BUTTON", "The longest wait: 550 us"], ["SPAN", "The code: augment.py:7 random_crop"], ["BUTTON", "Op: fusion.3"],
+      ["BUTTON", "Idle because of host code, of the step: 28.9%"], ["BUTTON", "The longest wait: 550 us"], ["SPAN", "The code: augment.py:7 random_crop"], ["SPAN", "Steps: 6"], ["BUTTON", "Op: fusion.3"],
     ]);
     proofs[1]?.click();
     expect(Object.fromEntries(shown.keys)).toEqual({ tool: "trace_viewer@", host: "h1", window: "405000000,2495000000" });
-    proofs[3]?.click();
+    proofs[4]?.click();
     expect([shown.keys.get("tool"), shown.keys.get("op"), shown.keys.has("filter")]).toEqual(["hlo_stats", "fusion.3", false]);
   });
 

@@ -9,6 +9,7 @@ export const SLOW = {
     { label: "Idle because of host code, of the step", value: 28.947, unit: "%", tool: "time_budget", query: {} },
     { label: "The longest wait", value: 0.55, unit: "ms", tool: "trace_viewer@", query: { host: "h1", window: "405000000,2495000000" } },
     { label: "The code", value: "$augment.py:7 random_crop", unit: "", tool: "", query: {} },
+    { label: "Steps", value: 6, unit: "", tool: "overview_page", query: { host: "h1" } },
     { label: "Op", value: "fusion.3", unit: "", tool: "hlo_stats", query: { filter: "fusion.3" } },
   ],
 };
@@ -40,4 +41,4 @@ export const OVERVIEW: unknown[] = [
   empty({}, ["percentile", "hostTimeMs", "deviceTimeMs", "communicationTimeMs", "totalTimeMs"].map((id) => column(id, id === "percentile" ? "string" : "number"))), {}, empty({}, [column("severity", "string"), column("message", "string")]),
   { inferred_steps: null, statements: [{ topic: "idle", level: "high", text: "The device is idle for 40.0% of the step time." }, { topic: "precision", level: "", text: "10.0% on 16 bits." }] },
 ];
-export const RUN_INFO = { tools: [["time_budget", "Time budget"], ["trace_viewer@", "Trace viewer"], ["hlo_stats", "HLO Op Stats"]].map(([id, title]) => ({ id, title, available: true })) };
+export const RUN_INFO = { tools: [["overview_page", "Overview Page"], ["time_budget", "Time budget"], ["trace_viewer@", "Trace viewer"], ["hlo_stats", "HLO Op Stats"]].map(([id, title]) => ({ id, title, available: true })) };
