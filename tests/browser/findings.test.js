@@ -46,7 +46,7 @@ h.inEveryBrowser("findings", ({ name, browser }) => {
     assert.match(await tab.frame().$eval(`${first} .finding-gain`, (gain) => gain.textContent), new RegExp(`^${(100 * one.share).toFixed(1)}% of the step`));
     await h.shows(tab, one.advice);
     await h.shows(tab, "6 steps");
-    const parts = await tab.frame().$$eval('figure.shares[aria-label="The average step of a device"] li', (all) => all.length);
+    const parts = await tab.frame().$$eval('figure.shares[aria-label^="Time budget of the average step: 1.900 ms"] li', (all) => all.length);
     assert.equal(parts, found.parts.length);
     assert.equal(await tab.frame().$eval(".findings-silent dl", (list) => list.offsetHeight > 0 && list.checkVisibility()), false);
     await (await tab.frame().$(".findings-silent summary")).click();

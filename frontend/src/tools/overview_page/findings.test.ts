@@ -14,7 +14,7 @@ const titled = (patch: Record<string, unknown>, own = OWN) => {
 describe("the headline of the overview", () => {
   it("is the first finding, over the parts of the time budget, in place of the verdict on classes of events", () => {
     const { tone, title, sentences, barLabel, parts } = withFindings(OWN, findingsOf());
-    expect([tone, title, sentences, barLabel]).toEqual(["bad", SLOW.title, ["2 steps, 10 ms each."], "The average step of a device"]);
+    expect([tone, title, sentences, barLabel]).toEqual(["bad", SLOW.title, ["2 steps, 10 ms each."], "Time budget of the average step: 1.900 ms, mean over steps and devices"]);
     expect(parts.map(({ name, share, text }) => [name, share, text])).toEqual([["Compute", 0.62, "1.178 ms"], ["Idle: host code", 0.289, "549.1 us"], ["Idle: unexplained", 0.091, "172.9 us"]]);
   });
 
@@ -41,7 +41,7 @@ describe("the headline of the overview", () => {
     expect(withFindings(OWN, findingsOf({ findings: [], parts: [] }))).toEqual(OWN);
     expect(withFindings(FACTS, findingsOf({ findings: [], base: "recording" }))).toEqual(FACTS);
     const found = withFindings(FACTS, findingsOf({ base: "recording" }));
-    expect([found.title, found.sentences, found.barLabel]).toEqual([SLOW.title, ["A request takes 2 ms.", "2 steps, 10 ms each."], "The recording of a device"]);
+    expect([found.title, found.sentences, found.barLabel]).toEqual([SLOW.title, ["A request takes 2 ms.", "2 steps, 10 ms each."], "Time budget of the recording: 1.900 ms, mean over devices"]);
     expect(withFindings(FACTS, findingsOf({ parts: [] })).barLabel).toBe("The average step");
   });
 

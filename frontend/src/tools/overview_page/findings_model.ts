@@ -63,7 +63,7 @@ export function withFindings(own: Headline, found: Findings): Headline {
   // Of a whole recording much is idle before and after the program.
   if (!main && !(known && found.base === STEP)) return own;
   const { tone, title } = main ? { tone: main.share >= BAD_SHARE ? ("bad" as const) : ("fair" as const), title: main.title } : without(found);
-  const bar = known ? { parts: shareParts(found), barLabel: found.base === STEP ? "The average step of a device" : "The recording of a device" } : { parts: own.parts, barLabel: own.barLabel };
+  const bar = known ? { parts: shareParts(found), barLabel: `Time budget of the ${found.base === STEP ? "average step" : found.base}: ${formatTime(found.stepPs)}, mean over ${found.base === STEP ? "steps and " : ""}devices` } : { parts: own.parts, barLabel: own.barLabel };
   // Titles about steps judge by their own parts; others tell facts that stay.
   return { tone, title, ...bar, judges: true, sentences: own.judges ? own.sentences : [`${own.title}.`, ...own.sentences] };
 }
