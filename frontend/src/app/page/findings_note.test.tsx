@@ -17,7 +17,7 @@ function Page({ run, client, tool }: PageProps) {
 }
 
 /** Opens the page of a tool; its own data come when `finish` is called. */
-function open(id: string, found: unknown) {
+function open(id: string, found: unknown, hosts: readonly string[] = ["a"]) {
   const asked: string[] = [];
   let finish = (): void => undefined;
   const client = makeClient("http://host/p/index.html", (address) => {
@@ -28,7 +28,7 @@ function open(id: string, found: unknown) {
   });
   const patches: Record<string, string | null>[] = [];
   const state = { get: () => null, set: (patch: Record<string, string | null>) => { patches.push(patch); }, subscribe: () => () => undefined };
-  const tool: ToolInfo = { id, title: id, group: "Ops", summary: "", hosts: "one", host_names: ["a"], available: true, reason: null, params: [] };
+  const tool: ToolInfo = { id, title: id, group: "Ops", summary: "", hosts: "one", host_names: [...hosts], available: true, reason: null, params: [] };
   mount(<PageHost run="r" tool={tool} host="a" hosts={["a"]} client={client} state={state} round={0} load={() => Promise.resolve({ ids: [id], Page })} />);
   return { asked, patches, finish: () => finish() };
 }
@@ -72,6 +72,14 @@ describe("the line about findings", () => {
     await flush();
     expect(document.querySelector(NOTE)).toBeNull();
     expect(text("#page")).toBe("numbers");
+  });
+
+  it.each([[8, 2], [9, 1]])("does not make the server read many hosts: %d hosts, %d requests", async (count, requests) => {
+    const { asked, finish } = open("hlo_stats", answer(), ["ALL_HOSTS", ...Array.from({ length: count }, (_, i) => `h${i}`)]);
+    await flush();
+    finish();
+    await flush();
+    expect(asked).toHaveLength(requests);
   });
 
   it("is not requested by pages that show none", async () => {

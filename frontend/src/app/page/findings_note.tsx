@@ -1,12 +1,16 @@
 // The line above a page that names the findings about it, and leads to the overview.
 import { useEffect, useState } from "preact/hooks";
 import type { Client } from "../../api/client";
+import { ALL_HOSTS } from "../../api/types";
 import type { Findings } from "../../api/payload/findings";
 import type { PageProps } from "../../page/page";
 import { FINDING_KEY, findingsAbout, knownFindings, loadFindings, showsFindings } from "../../page/findings";
 import { plural } from "../../base/format";
 import { leavePage } from "../address/view";
 import "./findings_note.css";
+
+/** The findings need all hosts; of larger runs this line shows them only after the overview has asked for them. */
+const MOST_HOSTS = 8;
 
 interface Props extends Pick<PageProps, "run" | "tool" | "host" | "state"> {
   /** Not the page's own, whose progress is that of the page. */
@@ -17,7 +21,8 @@ interface Props extends Pick<PageProps, "run" | "tool" | "host" | "state"> {
 
 export function FindingsNote({ run, tool, host, state, client, ready }: Props) {
   const [found, setFound] = useState<Findings | null>(() => (showsFindings(tool.id) ? knownFindings(client, run) : null));
-  const ask = ready && found === null && showsFindings(tool.id);
+  const hosts = tool.host_names.filter((name) => name !== ALL_HOSTS).length;
+  const ask = ready && found === null && hosts <= MOST_HOSTS && showsFindings(tool.id);
   useEffect(() => {
     if (!ask) return undefined;
     let left = false;
