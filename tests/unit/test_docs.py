@@ -148,7 +148,8 @@ def test_the_guide_lists_the_rules_of_the_findings() -> None:
     wanted = f"{before}{begin}| Rule | Looks for |\n| --- | --- |\n{rows}{end}{after}"
     if os.environ.get("UPDATE_GOLDEN"):
         GUIDE.write_text(wanted)
-    assert begin and end
+    assert begin
+    assert end
     assert GUIDE.read_text() == wanted, "docs/user/guide.md lacks rules: UPDATE_GOLDEN=1 pytest tests/unit/test_docs.py"
 
 

@@ -32,8 +32,9 @@ describe("the headline of the overview", () => {
 
   it("names the largest part if nothing was found and the program is not healthy", () => {
     expect(titled({ findings: [], parts: partsAnswer({ compute: 0.6, idle_other: 0.38 }) })).toEqual(["fair", "38.0% of the step is idle and no event tells why"]);
-    expect(titled({ findings: [], parts: partsAnswer({ idle_launch: 0.59, idle_host: 0.39, compute: 0.02 }) })).toEqual(["fair", "59.0% of the step is idle, waiting for work to be launched, but none of the known causes was found"]);
-    expect(titled({ findings: [MEMORY], parts: partsAnswer({ compute: 0.7, new_part: 0.3 }) })[1]).toBe("30.0% of the step is new_part, but none of the known causes was found");
+    expect(titled({ findings: [], parts: partsAnswer({ idle_launch: 0.59, idle_host: 0.39, compute: 0.02 }) })).toEqual(["fair", "59.0% of the step is idle, waiting for work to be launched, and no rule knows the cause"]);
+    expect(titled({ findings: [MEMORY], parts: partsAnswer({ compute: 0.7, new_part: 0.3 }) })[1]).toBe("30.0% of the step is new_part, and no rule knows the cause");
+    expect(titled({ findings: [{ ...SLOW, share: 0.07 }], parts: partsAnswer({ compute: 0.7, exposed_copy: 0.3 }) })[1]).toBe("30.0% of the step is copies that no computation hides, and no finding explains most of it");
     expect(titled({ findings: [], parts: partsAnswer({ compute: 0.7 }) })).toEqual(["none", "70.0% of the step is computation"]);
   });
 

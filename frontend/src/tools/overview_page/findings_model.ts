@@ -37,7 +37,7 @@ export function mainFinding({ findings }: Findings): Finding | null {
 }
 
 /** Without a clear finding: what the step is spent on. */
-function without({ parts, healthy, base }: Findings): Pick<Headline, "tone" | "title"> {
+function without({ findings, parts, healthy, base }: Findings): Pick<Headline, "tone" | "title"> {
   const compute = parts.find(({ category }) => category === COMPUTE);
   const [largest, ...others] = parts.filter(({ category }) => category !== COMPUTE);
   if (healthy) {
@@ -45,8 +45,9 @@ function without({ parts, healthy, base }: Findings): Pick<Headline, "tone" | "t
     return { tone: "good", title: `Healthy: ${[`${percent(compute?.share ?? 0)} of the ${base} is computation`, ...rest].join(", ")}` };
   }
   if (!largest) return { tone: "none", title: `${percent(compute?.share ?? 0)} of the ${base} is computation` };
-  const cause = largest.category === "idle_other" ? "and no event tells why" : "but none of the known causes was found";
-  return { tone: "fair", title: `${percent(largest.share)} of the ${base} is ${words(largest)}${largest.category === "idle_other" ? " " : ", "}${cause}` };
+  const is = `${percent(largest.share)} of the ${base} is ${words(largest)}`;
+  if (largest.category === "idle_other") return { tone: "fair", title: `${is} and no event tells why` };
+  return { tone: "fair", title: `${is}, and ${findings.some(({ share }) => share > 0) ? "no finding explains most of it" : "no rule knows the cause"}` };
 }
 
 function shareParts({ parts, stepPs }: Findings): SharePart[] {
