@@ -102,7 +102,7 @@ function Silent({ silent }: { silent: readonly Silence[] }) {
   const unknown = silent.filter((one) => !one.looked);
   return (
     <details class="findings-silent">
-      <summary>Looked for and not found ({looked.length}{unknown.length ? `; ${unknown.length} not known` : ""})</summary>
+      <summary>{looked.length ? `Looked for and not found (${looked.length}${unknown.length ? `; ${unknown.length} not known` : ""})` : `Not known (${unknown.length})`}</summary>
       <dl>
         {[...looked, ...unknown].map(({ id, looksFor, reason, looked: known }) => (
           <div key={id}>

@@ -100,5 +100,6 @@ describe("findings on the overview", () => {
     await show(findingsAnswer({ findings: [], parts: [], step_ps: 0, silent: [findingsAnswer().silent[0]] }));
     expect(headline()).toBe("No steps in this profile");
     expect(panel().textContent).toContain("No finding: the profile lacks what is needed");
+    expect(panel().querySelector("summary")?.textContent).toBe("Not known (1)");
   });
 });
