@@ -139,6 +139,7 @@ def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silenc
         (_share(run, base, share), *_evidence(run, worst, host)),
         ADVICE if worst.name.startswith("$") else UNTRACED,
         (host,),
+        worst.between,
     )
 
 
