@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, lines_named
-from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
+from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.hlo.shapes import type_name
 from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL
@@ -89,7 +89,7 @@ def compiles(host: HostView) -> Compiles:
     begin = plane.events.begin_ps[at]
     events = times_of(begin, begin + plane.events.duration_ps[at])
     calls, traced = traced_calls(host)
-    return Compiles(times_of(*map(np.concatenate, zip(events, calls, strict=True))), modules, traced)
+    return Compiles(join(events, calls), modules, traced)
 
 
 def traced_calls(host: HostView) -> tuple[Times, Counter[str]]:

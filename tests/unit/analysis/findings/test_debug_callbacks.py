@@ -20,7 +20,7 @@ def calling(name, op_name="jit(f)/while/body/debug_print"):
 
 def test_names_the_op_and_its_line():
     found = finding("debug_callbacks", cpu(MAIN, "0 600 dot.1\n600 399 debug_print.2") + calling("debug_print.2"))
-    assert found["title"] == "Calls into Python take 39.9% of the step: debug_print at train.py:31, 1.0 per step"
+    assert found["title"] == "Calls into Python take 39.9% of the step: debug_print at train.py:31, 1 per step"
     assert found["saving_ps_per_step"] == 399 * 10**6
     assert evidence(found) == {
         "In callbacks, of the step": 39.91,
@@ -57,7 +57,7 @@ def test_tensor_cores_say_it_in_the_framework_op():
     stats = '{program_id=u7, symbol_id=u2, hlo_category="loop fusion"}'
     text = text.replace(stats, stats[:-1] + ', tf_op="jit(f)/debug_callback"}')
     found = finding("debug_callbacks", text)
-    assert found["title"] == "Calls into Python take 39.0% of the step: debug_callback, 1.0 per step"
+    assert found["title"] == "Calls into Python take 39.0% of the step: debug_callback, 1 per step"
 
 
 def test_a_device_that_is_idle_while_python_runs():

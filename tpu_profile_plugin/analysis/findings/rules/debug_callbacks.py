@@ -110,7 +110,8 @@ def judge(run: RunView, gathered: Sequence[Callbacks | None]) -> Finding | Silen
     place = f" at {worst.source}" if worst.source else ""
     cells = max(sum(one.cells for one, _ in found), run.budget.duration_ps.size)
     return Finding(
-        f"Calls into Python take {share:.1%} of the {run.base}: {worst.kind}{place}, {per_step:.1f} per {run.base}",
+        f"Calls into Python take {share:.1%} of the {run.base}: {worst.kind}{place}, "
+        f"{round(per_step, 1):g} per {run.base}",
         sum(one.lost_ps for one, _ in found) // cells,
         "time in ops that call Python, and idle time while Python runs for them, per step and device",
         "high",
