@@ -10,11 +10,11 @@ import threading
 from collections.abc import Sequence
 
 from tpu_profile_plugin import __version__
-from tpu_profile_plugin.commands import capture, completion, doctor, runs, tools
+from tpu_profile_plugin.commands import capture, completion, doctor, explain, runs, tools
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.fleet.choice import HELP as EXECUTOR
 
-_COMMANDS = {"capture": capture, "runs": runs, "tools": tools, "doctor": doctor}
+_COMMANDS = {"capture": capture, "runs": runs, "explain": explain, "tools": tools, "doctor": doctor}
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -32,7 +32,7 @@ TYPED_IN = {
     "gpu_ops": (op_profiles.GPU, (*OP_TOOLS, "kernel_stats")),
     "gpu_steps": (
         step_profiles.gpu(),
-        ("input_pipeline_analyzer", "pod_viewer", "trace_viewer@", "time_budget", "communication"),
+        ("input_pipeline_analyzer", "pod_viewer", "trace_viewer@", "time_budget", "communication", "smart_suggestion"),
     ),
     "serving": (step_profiles.serving(), ("inference_profile", "overview_page")),
 }
@@ -58,7 +58,9 @@ def answers(board: Board, order: list[tuple[str, str]]) -> dict[tuple[str, str],
 
 
 def params(run: str, tool: str) -> dict[str, str]:
-    """What else the request names; graph viewer answers only if it does."""
+    """What else the request names; graph viewer answers only if it does, findings are more than the original's."""
+    if tool == "smart_suggestion":
+        return {"all_rules": "true"}
     if tool != "graph_viewer":
         return {}
     return {"type": "json", "merge_fusion": "true", **GRAPHS.get(run.split("/")[0], {})}

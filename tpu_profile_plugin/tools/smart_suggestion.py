@@ -8,7 +8,7 @@ By default `{"suggestions": [{"ruleName", "suggestionText"}]}`, with the one rul
 * `silent` [{id, looks_for, reason, looked}]: the other rules and why they found nothing; `looked` is false if the
   profile does not have what the rule needs;
 * `step_ps`: the average step; `base`: "step", or "recording" if there are no steps;
-* `parts` [{category, share}]: the parts of the time budget, largest first;
+* `parts` [{category, name, help, share}]: the parts of the time budget, largest first; empty without devices;
 * `healthy`: no finding could save a tenth of the step, and most of it is computation.
 """
 
@@ -26,9 +26,11 @@ from tpu_profile_plugin.toolkit.payload import Raw, encode_object
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
 from tpu_profile_plugin.tools.common.findings import run_findings
+from tpu_profile_plugin.tools.common.time_budgets import LABELS
 
-MOSTLY = 0.5
-"""Share of computation from which on a step without a finding is called healthy."""
+MOSTLY = 0.75
+"""Share of computation from which on a step without a finding is called healthy; with less, a quarter or more of it is
+lost without a known cause."""
 
 
 def build(inputs: Inputs) -> Raw:
@@ -64,9 +66,14 @@ def report_json(run: RunView, report: Report) -> dict[str, Any]:
         ],
         "step_ps": run.step_ps,
         "base": run.base,
-        "parts": [{"category": name, "share": share} for name, share in parts if share > 0],
+        "parts": [_part(category, share) for category, share in parts if share > 0],
         "healthy": max(shares, default=0.0) < CLEAR_SHARE and dict(parts).get("compute", 0.0) >= MOSTLY,
     }
+
+
+def _part(category: str, share: float) -> dict[str, Any]:
+    label = LABELS[category]
+    return {"category": category, "name": label.name, "help": label.sentence, "share": share}
 
 
 def _evidence(one: Evidence) -> dict[str, Any]:

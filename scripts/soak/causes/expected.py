@@ -66,7 +66,7 @@ BUDGET = {
     "ragged_batches": "idle_compile",
     "annealed_static": "idle_compile",
     "tokenizer_in_loop": "idle_host",
-    "starved_queue": "idle_host",
+    "starved_queue": "idle_input",
     "async_training": None,
     "waiting_training": None,
     "healthy": None,

@@ -20,6 +20,7 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     key_of,
     match_collectives,
 )
+from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
 from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.launches import launches_of
 from tpu_profile_plugin.analysis.devices.model import Device, Op, Work
@@ -99,8 +100,8 @@ class HostCommunication:
 def host_communication(
     space: XSpace, devices: Sequence[Device], steps: StepWindows | None, programs: HloPrograms
 ) -> HostCommunication:
-    """The communication of one host's devices, of their steps; empty without devices."""
-    if not devices or steps is None:
+    """The communication of one host's devices, of their steps; empty without devices that could communicate."""
+    if not devices or steps is None or devices[0].name == CPU_TENSORFLOW:
         none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
         empty = HostRuns((), (), 0, *(none,) * 7)
         return HostCommunication(hostname(space), (), None, (), table, table, table, table, none, 0, empty, (), ())

@@ -14,6 +14,7 @@ from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import host_time, main_thread
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.common.spans import join, subtract, times_of, union
+from tpu_profile_plugin.analysis.devices.model import busy
 from tpu_profile_plugin.analysis.findings.compiles import function_calls
 from tpu_profile_plugin.analysis.findings.covering import events_of
 from tpu_profile_plugin.analysis.findings.spans import (
@@ -44,7 +45,7 @@ def code_on_host(host: HostView) -> HostCode | None:
     calls, _, _ = function_calls(host, known.main)
     window = union(begin, end)
     inside = join(times_of(runtime.begin_ps, runtime.end_ps), times_of(*calls))
-    gaps = subtract(window, inside)
+    gaps = subtract(window, join(inside, *map(busy, host.devices)))
     seen = Seen(main.levels, events, named_functions(main), profiler(main), np.unique(inside[0]))
     event, user = seen.covering(gaps), seen.covering(gaps, seen.user)
     covered = user >= 0

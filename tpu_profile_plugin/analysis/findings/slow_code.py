@@ -38,12 +38,13 @@ class SlowCode:
     window: tuple[int, int]
 
 
-def gather(host: HostView) -> SlowCode | None:
-    """The code that costs most on a host; None if there is none."""
+def slow_code(host: HostView, shortest_ps: int) -> SlowCode | None:
+    """The code that costs most on a host; None if there is none. Shorter spans than `shortest_ps` do not count."""
     code = host.code
     if code is None:
         return None
     spans = code.slow if len(code.slow.ps) or code.traced else code.unknown
+    spans = spans.where(spans.end_ps - spans.begin_ps >= shortest_ps)
     if not len(spans.ps):
         return None
     own, inner, ps, rows = _most(code, spans)

@@ -32,6 +32,10 @@ class IdleSpans:
     event: I64
     user: I64
 
+    def where(self, keep: Bools) -> IdleSpans:
+        """The selected spans."""
+        return IdleSpans(self.begin_ps[keep], self.end_ps[keep], self.ps[keep], self.event[keep], self.user[keep])
+
     def total(self) -> int:
         """Summed over devices and steps."""
         return int(self.ps.sum())

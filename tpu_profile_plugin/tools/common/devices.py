@@ -39,6 +39,13 @@ def device_names(devices: Sequence[RunDevice], hosts: Sequence[str], *, several:
 
 def devices_available(facts: RunFacts) -> str | None:
     """None if the profile may have devices, else the reason why it has none."""
+    if facts.tf_executor or communication_available(facts) is None:
+        return None
+    return "The profile has neither a TPU nor a GPU, nor programs of XLA's CPU backend or ops of TensorFlow."
+
+
+def communication_available(facts: RunFacts) -> str | None:
+    """None if the profile may have devices that communicate: TensorFlow's ops on the CPU do not."""
     if facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules:
         return None
     return "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend."

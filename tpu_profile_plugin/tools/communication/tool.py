@@ -28,7 +28,7 @@ from tpu_profile_plugin.toolkit.payload import Raw, Records, encode_object
 from tpu_profile_plugin.toolkit.table import Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools.common.communications import COMMUNICATION, run_communication
-from tpu_profile_plugin.tools.common.devices import device_names, devices_available
+from tpu_profile_plugin.tools.common.devices import communication_available, device_names
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 from tpu_profile_plugin.tools.communication.columns import CLOCKS, LAUNCHES, OPS, RANKS
 
@@ -185,5 +185,5 @@ TOOL = Tool(
     summary="Collectives: how much of them computation hides, at what bandwidth, and which device the others wait for.",
     build=build,
     hosts=HostChoice.ONE_OR_ALL,
-    available=devices_available,
+    available=communication_available,
 )

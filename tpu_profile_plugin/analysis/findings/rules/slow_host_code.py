@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.rules import not_compiled
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.slow_code import SlowCode, gather
-from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.slow_code import SlowCode, slow_code
+from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE, SHORT_GAP_PS
 from tpu_profile_plugin.units import PS_PER_MS
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.findings.host_view import HostView
 
 ADVICE = Advice(
     "Move this work to another thread or process so that it runs while the devices compute, or make it cheaper. "
@@ -32,6 +37,11 @@ UNTRACED = Advice(
 
 _SAME = 5e-5
 _UNKNOWN = "; Python functions were not recorded"
+
+
+def gather(host: HostView) -> SlowCode | None:
+    """The code that costs most on a host; what Python does between operations that are not compiled is not meant."""
+    return slow_code(host, SHORT_GAP_PS if not_compiled.fires(host) else 0)
 
 
 def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silence:
