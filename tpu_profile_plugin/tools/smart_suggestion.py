@@ -4,10 +4,11 @@ By default `{"suggestions": [{"ruleName", "suggestionText"}]}`, with the one rul
 `all_rules=true` an object; times are whole picoseconds:
 
 * `findings` [{id, title, share, saving_ps_per_step, formula, confidence, evidence: [{label, value, unit, tool, query}],
-  advice, hosts}], most costly first; `share` is what a step could gain, as a fraction of the average step;
+  advice, hosts}], most costly first; `share` is what a step could gain, as a fraction of `period_ps`;
 * `silent` [{id, looks_for, reason, looked}]: the other rules and why they found nothing; `looked` is false if the
   profile does not have what the rule needs;
-* `step_ps`: the average step; `base`: "step", or "recording" if there are no steps;
+* `step_ps`: the average step; `base`: "step", or "recording" if there are no steps; `period_ps`: the same as `step_ps`,
+  or the time from step to step if a tenth of it or more is between steps;
 * `parts` [{category, name, help, share}]: the parts of the time budget, largest first; empty without devices;
 * `healthy`: no finding could save a tenth of the step, and most of it is computation.
 """
@@ -43,7 +44,7 @@ def build(inputs: Inputs) -> Raw:
 
 def report_json(run: RunView, report: Report) -> dict[str, Any]:
     """The object described above."""
-    shares = [run.share(finding.saving_ps) for _, finding in report.findings]
+    shares = [finding.saving_ps / run.period_ps if run.period_ps else 0.0 for _, finding in report.findings]
     parts = run.parts() if run.budget.devices else []
     return {
         "findings": [
@@ -65,6 +66,7 @@ def report_json(run: RunView, report: Report) -> dict[str, Any]:
             for rule, one in report.silent
         ],
         "step_ps": run.step_ps,
+        "period_ps": run.period_ps,
         "base": run.base,
         "parts": [_part(category, share) for category, share in parts if share > 0],
         "healthy": max(shares, default=0.0) < CLEAR_SHARE and dict(parts).get("compute", 0.0) >= MOSTLY,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.findings.thresholds import BETWEEN_SHARE
 from tpu_profile_plugin.units import PS_PER_MS
 
 if TYPE_CHECKING:
@@ -41,6 +42,14 @@ class RunView:
         return round(sum(times) / len(times) * PS_PER_MS) if times else 0
 
     @cached_property
+    def period_ps(self) -> int:
+        """What a saving can be at most: the average step; from step to step, if much of that is between steps."""
+        inside, between = int(self.budget.duration_ps.sum()), int(self.budget.between_ps.sum())
+        if between < BETWEEN_SHARE * (inside + between):
+            return self.step_ps
+        return round((inside + between) / max(self.budget.duration_ps.size, 1))
+
+    @cached_property
     def steps(self) -> int:
         """How many steps there are."""
         return len(self.budget) or len(self.summary.merged_steps)
@@ -52,7 +61,7 @@ class RunView:
 
     @property
     def base(self) -> str:
-        """What shares are of, for sentences: "step" or "recording"."""
+        """What shares of parts are of, for sentences: "step" or "recording"."""
         return "recording" if self.whole_recording else "step"
 
     def part_ps(self, category: int) -> int:

@@ -6,6 +6,9 @@ LEAST_SHARE = 0.05
 """Share of the step from which on a cause is worth a finding: below, measurement noise and other causes weigh more."""
 CLEAR_SHARE = 0.10
 """Share of the step from which on a finding is the headline; a program without any such finding is called healthy."""
+BETWEEN_SHARE = 0.10
+"""Time between steps, of the time from step to step, from which on savings are shares of the latter: marks that leave
+out so much of the loop are not what a user waits for."""
 EXPOSED_SHARE = 0.10
 """Exposed communication: below, overlapping more gains less than a tenth."""
 

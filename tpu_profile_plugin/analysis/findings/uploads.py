@@ -48,6 +48,8 @@ class Uploads:
 
     Attributes:
       ps: int64[s], time in which a device shows an upload: nothing that it computes hides it; averaged over devices.
+      each_ps: int64[s], the time of each step's uploads. If steps are only dispatch times, which do not show when a
+        step's upload is, the first ones count for the first step; empty if there are fewer than steps.
       size: float64[s], bytes as recorded by GPUs; empty if they are unknown.
       name: the event in which most of the time passes; function: of the program's code around it, "" if unknown.
       argument: the largest argument of the program that takes most of the time; None if unknown.
@@ -55,6 +57,7 @@ class Uploads:
     """
 
     ps: I64
+    each_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     size: F64 = field(default_factory=lambda: np.zeros(0))
     name: str = ""
     function: str = ""
@@ -74,10 +77,11 @@ def uploads(host: HostView) -> Uploads | None:
     size = np.sum([one[1] for one in own], axis=0) / max(len(own), 1)
     if int(ps.sum()) * len(own) < UPLOAD_SHARE * int(time.sum()):
         return Uploads(ps)
-    name, at = _longest(host, steps)
+    name, at, length = _longest(host, steps)
     worst = int(ps.argmax())
     return Uploads(
         ps,
+        _in_turn(length, len(steps)) if steps.source == "dispatch" else ps,
         size if float(size.sum()) > 0 else np.zeros(0),
         name,
         calling_function(host, at),
@@ -134,17 +138,26 @@ def _is_upload(name: str) -> bool:
     return activity(name) == Activity.UPLOAD and not _INFEED.search(name)
 
 
-def _longest(host: HostView, steps: StepWindows) -> tuple[str, I64]:
-    """The event of the host with most time in the steps, not counting frames of Python, and when it began."""
+def _in_turn(length: I64, steps: int) -> I64:
+    """Sums of as many successive uploads as there are per step; empty if there are fewer than steps."""
+    per_step = len(length) // steps
+    sums: I64 = length[: per_step * steps].reshape(steps, per_step).sum(axis=1)
+    return sums if per_step else length[:0]
+
+
+def _longest(host: HostView, steps: StepWindows) -> tuple[str, I64, I64]:
+    """The event of the host with most time in the steps, not counting frames of Python, its begins and durations."""
     begin, end, name = _host_events(host)
-    most: tuple[str, I64, int] = ("", np.zeros(0, np.int64), 0)
+    none = np.zeros(0, np.int64)
+    most: tuple[str, I64, I64, int] = ("", none, none, 0)
     names = host.plane.event_metadata.names if len(name) and host.plane is not None else ()
     for kind in np.unique(name).tolist():
         own = name == kind
         ps = int(covered_within(*times_of(begin[own], end[own]), steps.begin_ps[:, 0], steps.end_ps[:, 0]).sum())
-        if ps > most[2] and not names[kind].startswith("$"):
-            most = (names[kind], begin[own], ps)
-    return most[0], most[1]
+        if ps > most[3] and not names[kind].startswith("$"):
+            order = np.argsort(begin[own], kind="stable")
+            most = (names[kind], begin[own][order], (end - begin)[own][order], ps)
+    return most[:3]
 
 
 def _argument(host: HostView) -> Argument | None:

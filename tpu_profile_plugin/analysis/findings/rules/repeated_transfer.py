@@ -72,8 +72,8 @@ def lost_ps(run: RunView, gathered: Sequence[Uploads | None]) -> float:
 
 def _even(one: Uploads) -> bool:
     """The steps send the same: as many bytes where these are known, else for about as long."""
-    values = one.size if len(one.size) else one.ps.astype(np.float64)
-    middle = float(np.median(values))
+    values = one.size if len(one.size) else one.each_ps.astype(np.float64)
+    middle = float(np.median(values)) if len(values) else 0.0
     limit = 0.01 if len(one.size) else UPLOAD_EVEN
     return middle > 0 and float(np.mean(np.abs(values - middle) <= limit * middle)) >= UPLOAD_STEPS
 
