@@ -45,7 +45,7 @@ class RunView:
     def period_ps(self) -> int:
         """What a saving can be at most: the average step; from step to step, if much of that is between steps."""
         inside, between = int(self.budget.duration_ps.sum()), int(self.budget.between_ps.sum())
-        if between < BETWEEN_SHARE * (inside + between):
+        if not between or between < BETWEEN_SHARE * (inside + between):
             return self.step_ps
         return round((inside + between) / max(self.budget.duration_ps.size, 1))
 
