@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
+from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
 from tpu_profile_plugin.columns import EventFilter
 
 if TYPE_CHECKING:
@@ -79,6 +80,32 @@ def op_times(device: Device, ops: dict[tuple[int, str], CallbackOp]) -> tuple[Ti
     np.add.at(sums, runs.op, runs.end_ps - runs.begin_ps)
     most = device.ops[int(sums.argmax())]
     return times_of(runs.begin_ps, runs.end_ps), (most.program, most.name), len(runs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PythonOps:
+    """Ops of TensorFlow that call Python: when, the event with most time, and how many runs."""
+
+    times: Times = field(default_factory=no_time)
+    event: str = ""
+    count: int = 0
+
+
+def tensorflow_times(host: HostView) -> PythonOps:
+    """Such ops of TensorFlow on the CPU, without those of input pipelines, which are not its device's."""
+    if not host.budget.devices or host.budget.devices[0][0] != CPU_TENSORFLOW or host.plane is None:
+        return PythonOps()
+    if not any(map(_HOST.search, host.plane.declared.event_metadata.names)):
+        return PythonOps()
+    names, (device, *_) = host.plane.event_metadata.names, host.devices
+    row = host.plane.events.metadata[device.runs.event]
+    python = np.array([_HOST.search(name) is not None for name in names], np.bool_)[row]
+    if not python.any():
+        return PythonOps()
+    begin, end = device.runs.begin_ps[python], device.runs.end_ps[python]
+    sums = np.zeros(len(names), np.int64)
+    np.add.at(sums, row[python], end - begin)
+    return PythonOps(times_of(begin, end), names[int(sums.argmax())], len(begin))
 
 
 def host_times(host: HostView) -> tuple[Times, str, int]:

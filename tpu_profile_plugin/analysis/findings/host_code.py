@@ -24,7 +24,9 @@ from tpu_profile_plugin.analysis.common.spans import (
     covered_within,
     intersect,
     join,
+    no_time,
     subtract,
+    times_of,
     total,
     union,
 )
@@ -42,7 +44,7 @@ from tpu_profile_plugin.analysis.findings.spans import (
     together,
 )
 from tpu_profile_plugin.analysis.findings.thresholds import GLUE_PS, LEAST_SHARE
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.devices.windows import StepWindows
@@ -151,18 +153,25 @@ class _Gaps:
     parts: IdleTime
     calls: Events
 
-    def after_calls(self) -> tuple[Times, I64]:
-        """Gaps that begin in a call, unless the next work was launched before; and the call of each.
+    def of_calls(self, glue: Times) -> Times:
+        """Idle time that calls are the cause of: in them, and in gaps that begin in one until the next work begins.
 
-        None if the CPU's runs of programs are unknown: then each call of a program waits for its end.
+        Of the code that follows a call only `glue` counts. Nothing does where the next work was launched before, or if
+        the CPU's runs of programs are unknown: then each call of a program waits for its end.
         """
+        if not len(self.calls) or (self.device.kind == "cpu" and not len(self.device.starts)):
+            return no_time()
         begin, end = self.idle
         at = np.searchsorted(self.calls.begin_ps, begin, side="right") - 1
-        inside = at >= 0
-        inside[inside] = begin[inside] <= self.calls.end_ps[at[inside]]
+        inside = (at >= 0) & (begin <= self.calls.end_ps[np.maximum(at, 0)])
         inside &= ~((self.launched != NO_LAUNCH) & (self.launched <= begin))
-        inside &= self.device.kind != "cpu" or len(self.device.starts) > 0
-        return (begin[inside], end[inside]), at[inside]
+        following = intersect((begin[inside], end[inside]), join(self.parts.launch, glue))
+        blocked = intersect(self.parts.transfer, times_of(self.calls.begin_ps, self.calls.end_ps))
+        return subtract(join(following, blocked, self._after(inside)), self.long_launched())
+
+    def _after(self, gaps: Bools) -> Times:
+        """What the time budget takes for waits in the selected gaps."""
+        return intersect((self.idle[0][gaps], self.idle[1][gaps]), self.parts.transfer)
 
     @cached_property
     def launched(self) -> I64:
@@ -203,10 +212,8 @@ def _of_device(gaps: _Gaps, seen: Seen, window: Times) -> tuple[IdleSpans, IdleS
     glue[covered] = seen.is_glue(rows(rest, covered), event[covered], user[covered])
     slow = covered & ~glue
     slow[slow] &= ~seen.profiler[seen.events.name[event[slow]]]
-    calls, at = gaps.after_calls()
-    following = intersect(calls, join(gaps.parts.transfer, gaps.parts.launch, rows(rest, glue | (~covered & short))))
-    following = subtract(following, gaps.long_launched())
-    call = at[np.searchsorted(calls[0], following[0], side="right") - 1]
+    following = gaps.of_calls(rows(rest, glue | (~covered & short)))
+    call = np.maximum(np.searchsorted(gaps.calls.begin_ps, following[0], side="right") - 1, 0)
     nothing = intersect(rows(rest, ~covered & ~short), gaps.launched_later())
     none = np.full(len(nothing[0]), -1)
     return (

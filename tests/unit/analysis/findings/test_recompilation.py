@@ -123,5 +123,5 @@ def retracing(mode):
 def test_functions_that_are_traced_again():
     found = finding("recompilation", retracing("traced-nonXla"))
     assert "train_step was traced 5 times" in found["title"]
-    assert found["advice"].startswith("Create the tf.function once")
+    assert found["advice"].startswith("Give the function an input_signature")
     assert reason("recompilation", retracing("notTraced-nonXla"))
