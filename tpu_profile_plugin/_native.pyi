@@ -520,3 +520,32 @@ def priority_times(
 
     The last array tells whether it ever was, if only for an instant.
     """
+
+# ---- times.rs
+
+def union_times(parts: Sequence[tuple[_I64, _I64, NDArray[np.bool_] | None]], instants: bool) -> tuple[_I64, _I64]:
+    """Disjoint ascending spans of the union of spans: of all those in a part, or of those that its last column marks.
+
+    Spans without length cover nothing; with `instants` they stay as spans of their own where nothing else is.
+    """
+
+def intersect_times(one: tuple[_I64, _I64], other: tuple[_I64, _I64]) -> tuple[_I64, _I64]:
+    """Time in both sets of disjoint ascending spans."""
+
+def subtract_times(one: tuple[_I64, _I64], other: tuple[_I64, _I64]) -> tuple[_I64, _I64]:
+    """Time in the first set of disjoint ascending spans and not in the second."""
+
+def covered_within(begin: _I64, end: _I64, since: _I64, until: _I64) -> _I64:
+    """Per window, the time that disjoint ascending spans cover."""
+
+def thread_levels(begin: _I64, end: _I64, most: int) -> tuple[_I64, _I64]:
+    """Events by depth, then by begin, longest first, and where each depth starts; without those at `most` or below."""
+
+def pair_in_order(key: _I64, opens: NDArray[np.bool_]) -> tuple[_I64, _I64]:
+    """Pairs openings with closings of the same small key, first in first out; negative keys take no part."""
+
+def json_integers(values: _I64) -> bytes:
+    """Integers of any shape, in C order, as nested lists."""
+
+def json_records(columns: list[tuple[str, _I64 | _F64 | Sequence[str]]], rows: int) -> bytes:
+    """A list of objects with these members; tables give a list per row, numbers that are not finite null."""

@@ -25,7 +25,7 @@ const opened = (text) => (tab) => h.shows(tab, text);
 
 // name -> [which logdir, run], tool, what to wait for or do.
 const WANTED = {
-  overview_page: [steps("pod"), "overview_page", opened("Performance summary")],
+  overview_page: [devices("tpu_collectives"), "overview_page", opened("Looked for and not found")],
   input_pipeline_analyzer: [steps("pod"), "input_pipeline_analyzer", opened("Device step time")],
   time_budget: [devices("tpu_collectives"), "time_budget", opened("Average step")],
   communication: [devices("tpu_collectives"), "communication", opened("Collectives")],

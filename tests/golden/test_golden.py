@@ -32,7 +32,7 @@ TYPED_IN = {
     "gpu_ops": (op_profiles.GPU, (*OP_TOOLS, "kernel_stats")),
     "gpu_steps": (
         step_profiles.gpu(),
-        ("input_pipeline_analyzer", "pod_viewer", "trace_viewer@", "time_budget", "communication"),
+        ("input_pipeline_analyzer", "pod_viewer", "trace_viewer@", "time_budget", "communication", "smart_suggestion"),
     ),
     "serving": (step_profiles.serving(), ("inference_profile", "overview_page")),
 }
@@ -63,6 +63,8 @@ def params(run: str, tool: str) -> dict[str, str]:
     """What else the request names; graph viewer and compare answer only if it does."""
     if tool == "compare":
         return {"base": BASES.get(run, run)}
+    if tool == "smart_suggestion":
+        return {"all_rules": "true"}
     if tool != "graph_viewer":
         return {}
     return {"type": "json", "merge_fusion": "true", **GRAPHS.get(run.split("/")[0], {})}

@@ -224,6 +224,7 @@ class TestShell:
             (["ru"], {"runs"}),
             (["tools", "x", "--tool", "kernel_"], {"kernel_stats"}),
             (["tools", "x", "--fo"], {"--format"}),
+            (["explain", "x", "--format", ""], {"text", "json", "markdown"}),
             (["tools", "x", "--format", ""], {"json", "csv"}),
             (["completion", ""], {"bash", "zsh", "fish", "--help"}),
             (["compare", "x", "y", "--f"], {"--format", "--fail-above"}),

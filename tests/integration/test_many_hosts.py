@@ -28,6 +28,8 @@ from tpu_profile_plugin.tools.registry import TOOLS
 DEMO = Path(__file__).parents[2] / "demo"
 SESSION = "plugins/profile/s"
 RUNS = ("train/s", "gpu/s", "tpu/s", "serve/s", "real/s", "torn/s")
+FULL = {"overview_page": {"extended": "true"}, "smart_suggestion": {"all_rules": "true"}}
+"""Parameters with which tools answer everything that they know."""
 ALL_HOSTS_TOOLS = [tool.id for tool in TOOLS if tool.hosts.value in ("one_or_all", "all")]
 
 
@@ -67,8 +69,7 @@ def answers(board: Board) -> dict[tuple[str, str], tuple[int, bytes, str | None]
     found = {}
     for run in RUNS:
         for tool in ALL_HOSTS_TOOLS:
-            extended = {"extended": "true"} if tool == "overview_page" else {}
-            answer = board.get("data", run=run, tag=tool, host="ALL_HOSTS", **extended)
+            answer = board.get("data", run=run, tag=tool, host="ALL_HOSTS", **FULL.get(tool, {}))
             found[run, tool] = (answer.status_code, answer.data, answer.headers.get("X-Profile-Left-Out"))
     return found
 

@@ -16,7 +16,7 @@ from tpu_profile_plugin.tools.registry import find
 
 DEMO = Path(__file__).parents[2] / "demo"
 TOOLS = ("overview_page", "framework_op_stats", "input_pipeline_analyzer", "pod_viewer", "inference_profile")
-OP_TOOLS = ("op_profile", "hlo_stats", "roofline_model", "kernel_stats")
+OP_TOOLS = ("op_profile", "hlo_stats", "roofline_model", "kernel_stats", "smart_suggestion")
 ODD = (0, 1, -1, 2**62, -(2**62), 2**63 - 1, -(2**63), 10**9)
 ROUNDS = 25
 
@@ -46,7 +46,7 @@ def test_tools_survive(file: Path, seed: int) -> None:
     space = XSpace.FromString(file.read_bytes())
     spoil(space, random.Random(seed))
     data = space.SerializeToString()
-    wanted = {"extended": "true", "backend": "auto", "unattributed": "true"}
+    wanted = {"extended": "true", "all_rules": "true", "backend": "auto", "unattributed": "true"}
     for name in (*TOOLS, *OP_TOOLS):
         tool = find(name)
         params = {param.name: wanted[param.name] for param in tool.params if param.name in wanted}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.server.options import FLAGS
 from tpu_profile_plugin.tools.registry import TOOLS
 
@@ -137,6 +138,19 @@ def test_every_tool_has_one_section_in_the_guide() -> None:
     assert told == Counter(tool.id for tool in TOOLS), "docs/user/guide.md, lines `Tool id:`, against tools/registry.py"
     titles = {tool.title for tool in TOOLS if tool.offered}
     assert {heading.lower() for heading, _ in sections} == {title.lower() for title in titles}
+
+
+def test_the_guide_lists_the_rules_of_the_findings() -> None:
+    """`UPDATE_GOLDEN=1` writes the table anew."""
+    rows = "".join(f"| `{rule.id}` | {rule.looks_for} |\n" for rule in RULES)
+    before, begin, rest = GUIDE.read_text().partition("<!-- rules -->\n")
+    _, end, after = rest.partition("<!-- /rules -->\n")
+    wanted = f"{before}{begin}| Rule | Looks for |\n| --- | --- |\n{rows}{end}{after}"
+    if os.environ.get("UPDATE_GOLDEN"):
+        GUIDE.write_text(wanted)
+    assert begin
+    assert end
+    assert GUIDE.read_text() == wanted, "docs/user/guide.md lacks rules: UPDATE_GOLDEN=1 pytest tests/unit/test_docs.py"
 
 
 def test_flags_of_the_documentation_are_those_of_the_server() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
+from tpu_profile_plugin.columns.json_text import Member, integers_as_json, records_as_json
 from tpu_profile_plugin.toolkit.table import Table
 
 JSON_TYPE = "application/json"
@@ -42,6 +46,17 @@ class Raw:
     memory: bool = True
 
 
+@dataclass(frozen=True, eq=False)
+class Records:
+    """A JSON list of objects with the same members, of which there may be thousands.
+
+    Attributes:
+      columns: the members, all of equal length.
+    """
+
+    columns: Mapping[str, Member]
+
+
 Payload = Table | tuple[Table, ...] | Json | Raw
 
 
@@ -74,9 +89,13 @@ def _finite(value: Any) -> Any:
 
 
 def encode_object(value: Any) -> bytes:
-    """A JSON object that has tables among its members, at any depth."""
+    """A JSON object that has tables, records or arrays of integers among its members, at any depth."""
     if isinstance(value, dict):
         return (
             b"{" + b",".join(encode_object(key) + b":" + encode_object(member) for key, member in value.items()) + b"}"
         )
+    if isinstance(value, np.ndarray):
+        return integers_as_json(value)
+    if isinstance(value, Records):
+        return records_as_json(value.columns)
     return encode(value if isinstance(value, Table) else Json(value)).body

@@ -38,6 +38,7 @@ class RunFacts:
       megascale: whether the host plane declares an event named `MegaScale:...`.
       requests: whether the host plane declares an event that begins a request or a batch of a model server.
       tf_data: whether the host plane declares an iterator of tf.data.
+      tf_executor: whether the host plane declares that TensorFlow executed graphs or ops on the host.
       defects: damaged parts of a host's file, the rest of which can be shown; empty for a run.
     """
 
@@ -49,6 +50,7 @@ class RunFacts:
     megascale: bool = False
     requests: bool = False
     tf_data: bool = False
+    tf_executor: bool = False
     defects: tuple[Defect, ...] = ()
 
     def has_plane(self, prefix: str) -> bool:
@@ -74,4 +76,5 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
         megascale=any(host.megascale for host in hosts),
         requests=any(host.requests for host in hosts),
         tf_data=any(host.tf_data for host in hosts),
+        tf_executor=any(host.tf_executor for host in hosts),
     )

@@ -24,14 +24,17 @@ export async function settle(root: Element): Promise<void> {
   await vi.waitFor(() => { if (root.querySelector(".loading")) throw new Error("still loading"); });
 }
 
-/** Shows the page with an answer; it is removed after the test. */
+/** Shows the page with an answer, or a function from the requested address to it; the page is removed after the test. */
 export async function showPage({ Page }: PageModule, tool: Named, answer: unknown, keys: Record<string, string> = {}): Promise<Shown> {
   const held = new Map(Object.entries(keys));
   const listeners = new Set<() => void>();
   const props: PageProps = {
     run: "r", host: "h", hosts: ["h"],
     base: { run: keys["base"] ?? null, proposed: "before", choices: [{ id: "before", note: "" }], choose: (name) => props.state.set({ base: name }, "push") },
-    client: makeClient("http://host/p/index.html", () => Promise.resolve(new Response(JSON.stringify(answer)))),
+    client: makeClient("http://host/p/index.html", async (address) => {
+      const body: unknown = typeof answer === "function" ? await (answer as (at: URL) => unknown)(new URL(address)) : answer;
+      return body instanceof Response ? body : new Response(JSON.stringify(body));
+    }),
     tool: { ...tool, summary: "", host_names: ["h"], available: true, reason: null, params: [] },
     state: {
       get: (key) => held.get(key) ?? null,

@@ -5,7 +5,7 @@ use _native::grouping::forest::Forest;
 use _native::kernels::core_ops::{ClockStats, OpLine, core_ops};
 use _native::kernels::cover::{Spans, enclosing, overlapping};
 use _native::kernels::expand::{Events, Source, expand};
-use _native::kernels::{gather, offload, reference_order, self_time, sweep};
+use _native::kernels::{gather, offload, records, reference_order, self_time, sets, sweep, threads};
 
 /// Mostly small numbers, sometimes extremes.
 fn number(pair: &[u8]) -> i64 {
@@ -16,6 +16,11 @@ fn number(pair: &[u8]) -> i64 {
         12 => i64::from(pair[0]) << 54,
         _ => i64::from(pair[0]) * 10,
     }
+}
+
+/// Small numbers, some of them negative.
+fn rows_of(small: &[u32]) -> Vec<i64> {
+    small.iter().map(|&row| i64::from(row) - 1).collect()
 }
 
 pub fn check(data: &[u8]) {
@@ -47,6 +52,21 @@ pub fn check(data: &[u8]) {
     assert!(found.iter().all(|&row| row == u32::MAX || (row as usize) < n));
     enclosing(reference, events, &mut found);
     assert!(found.iter().all(|&row| row == u32::MAX || (row as usize) < n));
+
+    let marked = (begin, &end[..], Some(&flags[..]));
+    let set = sets::union(&[marked], false);
+    sets::union(&[marked, (other, length, None)], true);
+    let (one, two) = ((&set.0[..], &set.1[..]), (other, length));
+    for found in [sets::intersect(one, two), sets::subtract(one, two), sets::subtract(two, one)] {
+        assert!(found.0.iter().zip(&found.1).all(|(from, to)| from < to) && found.0.is_sorted());
+    }
+    assert_eq!(sets::covered_within(one, other, length).len(), n);
+    let (order, start) = threads::levels(begin, &end, 3);
+    assert!(order.len() <= n && start.len() <= 4 && start.last() == Some(&(order.len() as i64)));
+    let (opened, closed) = threads::pair_in_order(&rows_of(&small), &flags);
+    assert!(opened.iter().zip(&closed).all(|(from, to)| from < to));
+    let mut text = Vec::new();
+    records::integers(&numbers[..n / 2 * 2], &[n / 2, 2], &mut text);
 
     let pairs = offload::pair(begin, duration, &small, &flags, 7);
     assert!(pairs.iter().all(|pair| pair.row < 7 && (pair.done as usize) < n));

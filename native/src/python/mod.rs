@@ -10,6 +10,7 @@ mod system;
 mod tf_data;
 mod timeline;
 mod timeline_answers;
+mod times;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -58,6 +59,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     steps::register(module)?;
     timeline::register(module)?;
     timeline_answers::register(module)?;
+    times::register(module)?;
     // PyO3 collects `__all__`; a private module needs none, and the stub would have to repeat it.
     module.delattr("__all__")
 }

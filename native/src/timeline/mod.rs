@@ -2,7 +2,7 @@
 //! as JSON or arrays (`answer`, `packed`).
 
 pub mod answer;
-mod json_text;
+pub(crate) mod json_text;
 pub mod model;
 pub mod packed;
 pub mod query;

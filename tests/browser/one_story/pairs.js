@@ -13,6 +13,7 @@ const KERNELS = "kernel_stats";
 const MEMORY = "memory_profile";
 const BUFFERS = "memory_viewer";
 const DATA = "tf_data_bottleneck_analysis";
+const BUDGET = "time_budget";
 
 // Figures: functions of a run, { pages: readings by tool, json(tool, query) }; null where the run does not show one.
 
@@ -95,6 +96,8 @@ const columnSum = (page, table, id, factor, kind, where = () => true) => async (
 
 const opTime = sentence(HLO, /ops? with (\S+ \S+) of self time/);
 const AVERAGE_STEP = /^The average step/;
+/** The bar of the overview where there are devices: of the same steps as the page on the time budget. */
+const BUDGET_BAR = /^Time budget of the /;
 const steps = (page) => sentence(page, /steps?, (\S+ \S+?) (?:on average|each)/);
 
 /** Seconds by which parts differ from their whole in the worst row. */
@@ -144,6 +147,10 @@ const hostsLine = (page) => (run) => ofHost((_, host) => quantity(run.pages[page
 export const PAIRS = [
   { page: OVERVIEW, what: "the step time of headline and summary", a: steps(OVERVIEW), b: figure(OVERVIEW, "Average step time") },
   { page: OVERVIEW, what: "the bar of the average step and the step time", a: sumOf(OVERVIEW, AVERAGE_STEP), b: figure(OVERVIEW, "Average step time") },
+  { page: `${OVERVIEW}, ${BUDGET}`, what: "the time budget of both pages", a: sumOf(OVERVIEW, BUDGET_BAR), b: sumOf(BUDGET, AVERAGE_STEP) },
+  { page: OVERVIEW, what: "the bar of the time budget and its label", a: sumOf(OVERVIEW, BUDGET_BAR), b: text(OVERVIEW, /Time budget of the (?:average step|recording): (\S+ \S+), mean/) },
+  { page: OVERVIEW, what: "computation of headline and bar", a: headline(OVERVIEW, /^Healthy: ([\d.]+%)/), b: part(OVERVIEW, BUDGET_BAR, "Compute") },
+  { page: `${OVERVIEW}, ${BUDGET}`, what: "computation of both pages", a: part(OVERVIEW, BUDGET_BAR, "Compute"), b: part(BUDGET, AVERAGE_STEP, "Compute") },
   { page: OVERVIEW, what: "the step-time graph and the step time", a: meanOf(OVERVIEW, "Step-time graph", "All parts"), b: figure(OVERVIEW, "Average step time") },
   { page: OVERVIEW, what: "the input share of headline and bar", a: headline(OVERVIEW, /nput-bound: ([\d.]+%) of the step time is spent waiting/), b: part(OVERVIEW, AVERAGE_STEP, /input/i) },
   { page: `${OVERVIEW}, ${INPUT}`, what: "the input share of both pages", a: headline(OVERVIEW, /nput-bound: ([\d.]+%) of the step time is spent waiting/), b: headline(INPUT, /nput-bound: ([\d.]+%) of the step time is spent waiting/) },
@@ -151,8 +158,8 @@ export const PAIRS = [
   { page: OVERVIEW, what: "the parts of every step", a: stepParts, b: NOTHING },
   { page: OVERVIEW, what: "the step time of a host", a: ofHost(({ text: shown }) => quantity(shown)), b: hostsLine(OVERVIEW) },
   { page: `${OVERVIEW}, ${INPUT}`, what: "the step time of a host", a: ofHost(({ text: shown }) => quantity(shown)), b: hostsLine(INPUT) },
-  { page: OVERVIEW, what: "inferred steps of headline and card", a: headline(OVERVIEW, /^Inferred steps: (\S+ \S+)/), b: text(OVERVIEW, /inferred (\S+ \S+) on average/) },
-  { page: OVERVIEW, what: "the request time of headline and summary", a: headline(OVERVIEW, /A request takes (\S+ [a-z]+)/), b: figure(OVERVIEW, "Average session time") },
+  { page: OVERVIEW, what: "inferred steps of headline and card", a: first(headline(OVERVIEW, /^Inferred steps: (\S+ \S+)/), anySentence(OVERVIEW, /Inferred steps: (\S+ \S+)/)), b: text(OVERVIEW, /inferred (\S+ \S+) on average/) },
+  { page: OVERVIEW, what: "the request time of headline and summary", a: first(headline(OVERVIEW, /A request takes (\S+ [a-z]+)/), anySentence(OVERVIEW, /A request takes (\S+ [a-z]+)/)), b: figure(OVERVIEW, "Average session time") },
   { page: OVERVIEW, what: "the bar of the average request and its time", a: sumOf(OVERVIEW, "The average request"), b: figure(OVERVIEW, "Average session time") },
   { page: OVERVIEW, what: "framework ops are on the host or on a device", a: sum(figure(OVERVIEW, "Framework op placement: host"), figure(OVERVIEW, "Framework op placement: device")), b: WHOLE },
   { page: OVERVIEW, what: "device compute by the width of data types", a: sum(figure(OVERVIEW, "Device compute precision: up to 16 bits"), figure(OVERVIEW, "Device compute precision: more than 16 bits")), b: WHOLE },

@@ -57,6 +57,7 @@ _MODES: dict[str, list[dict[str, str]]] = {
     "roofline_model": [{}, {"backend": "auto", "unattributed": "true"}],
     "framework_op_stats": [{}, {"backend": "auto"}],
     "hlo_stats": [{}, {"backend": "auto", "unattributed": "true"}],
+    "smart_suggestion": [{}, {"all_rules": "true"}],
 }
 RUN = "run"
 

@@ -118,3 +118,4 @@ def test_profiles_without_devices():
     found = ask(TOOL, 'plane 1 "/host:CPU"\nline 1 python\n0us +5us train')
     assert (found["steps"], found["stragglers"], rows(found["ops"], "op"), rows(found["clocks"])) == ([], [], [], [])
     assert "neither" in TOOL.available(RunFacts())
+    assert "neither" in TOOL.available(RunFacts(tf_executor=True))

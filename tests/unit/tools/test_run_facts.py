@@ -49,6 +49,13 @@ def test_iterators_of_tf_data():
     assert not facts(profile.replace("Iterator::", "Iterate::")).tf_data
 
 
+def test_executors_of_tensorflow():
+    profile = 'plane 1 "/host:CPU"\n line 1 "c"\n 0us +1us "ExecutorState::Process" {id=1}'
+    assert facts(profile).tf_executor
+    assert combine_facts([facts(""), facts(profile)]).tf_executor
+    assert not facts(profile.replace("Process", "ProcessAsync::Start")).tf_executor
+
+
 def test_requests_of_model_servers():
     profile = 'plane 1 "/host:CPU"\n line 1 "c"\n 0us +1us SessionRun {id=1}'
     assert facts(profile).requests

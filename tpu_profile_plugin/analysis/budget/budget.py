@@ -25,14 +25,12 @@ from tpu_profile_plugin.analysis.common.spans import (
 from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs
 from tpu_profile_plugin.analysis.devices.collective_ops import transfer_of
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, exposed_runs, key_of, match_collectives
-from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.model import Device, OpSpans, Work, busy
-from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
 from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
     from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
     from tpu_profile_plugin.columns import XSpace
 
@@ -84,13 +82,13 @@ class HostBudget:
     traced: bool | None = None
 
 
-def host_budget(space: XSpace, pre: Preprocessed | None, programs: HloPrograms) -> HostBudget:
-    """The budget of one host's devices; empty without devices."""
-    devices = devices_of(space, programs)
-    if not devices:
+def host_budget(
+    space: XSpace, devices: Sequence[Device], steps: StepWindows | None, programs: HloPrograms
+) -> HostBudget:
+    """The budget of one host's devices, of their steps; empty without devices."""
+    if not devices or steps is None:
         none, count = np.zeros(0, np.int64), len(part.CATEGORIES)
         return HostBudget(hostname(space), (), None, none.reshape(0, 0, count), none, none.reshape(0, count))
-    steps = step_windows(space, pre, devices)
     collectives = match_collectives(devices, lambda op: transfer_of(op, programs))
     found = _budget(space, devices, steps, collectives)
     ops = {key_of(op): op for device in reversed(devices) for op in reversed(device.ops) if op.collective}

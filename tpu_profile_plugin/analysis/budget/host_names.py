@@ -29,7 +29,7 @@ _PLAIN = r"(?:\$\S+ )?"
 _COMPILE = re.compile(
     r"backend_compile|XlaCompil|compile_or_get_cached|::Compile(?:AndLoad)?\b|CpuCompiler|(?:GPU|NVPTX|AMDGPU)Compiler"
     r"|TpuCompile|LoadProgram|XLA::TPU (?:run|lowering|code|emitting)|trace_to_jaxpr|lower_sharding_computation"
-    r"|lower_jaxpr_to_module|TritonCompil|torch\.compile|CompiledFxGraph compile"
+    r"|lower_jaxpr_to_module|^tf\.function-graph_building\Z|TritonCompil|torch\.compile|CompiledFxGraph compile"
     rf"|^{_PLAIN}(?:_pjit_lower|_cached_lowering_to_hlo|_resolve_and_lower|_compile_and_write_cache)\Z"
 )
 _TRANSFER = re.compile(
@@ -45,7 +45,7 @@ _UPLOAD = re.compile(
 )
 _INPUT = re.compile(
     r"^(?:MultiDevice)?IteratorGetNext|OptionalGetValue|enumerate\(DataLoader\)|DataLoaderIter"
-    rf"|^{_PLAIN}__next__\Z"
+    rf"|^{_PLAIN}__next__\Z|\$queues?\.py:\d+ get\Z|\$dataloader\.py:\d+ _(?:next|get|try_get)_data\Z|\$_queue get\Z"
 )
 _LAUNCH = re.compile(
     r"^PjitFunction|^\w*LoadedExecutable(?:::|_)Execute(?: \(.*)?\Z|^Execute(?:Replicated|Sharded)|^DoEnqueueProgram"
@@ -64,12 +64,17 @@ _NOISE = ("ThreadpoolListener::", "end: ")
 
 # Files whose frames say little about the program: of Python itself and of the frameworks. Profiles hold no directories.
 _LIBRARY_FILES = """
-    abc.py api.py api_util.py array.py _abc.py _methods.py _internal.py base.py context.py contextlib.py core.py copy.py
-    def_function.py dispatch.py execute.py fromnumeric.py function.py functools.py future.py function_type_utils.py
-    indexing.py lax.py lax_numpy.py linear_util.py monitored_session.py numeric.py ops.py pjit.py
-    polymorphic_function.py profiler.py pxla.py queue.py random.py saved_model.py selectors.py session.py shape_base.py
-    slicing.py socket.py subprocess.py threading.py traceback_util.py traceback_utils.py tree_util.py ufunc_api.py
-    util.py variables.py weakref.py
+    _abc.py _internal.py _methods.py abc.py ad.py ad_util.py api.py api_util.py array.py array_creation.py
+    array_methods.py array_ops.py arrayprint.py atomic_function.py base.py batching.py callback.py
+    compilation_cache.py compiler.py concrete_function.py connection.py constant_op.py context.py contextlib.py
+    control_flow_ops.py copy.py core.py custom_derivatives.py debugging.py def_function.py dispatch.py dtypes.py
+    execute.py fromnumeric.py func_graph.py function.py function_type.py function_type_utils.py functools.py future.py
+    indexing.py jaxpr_util.py lax.py lax_numpy.py linear_util.py math_ops.py mlir.py monitored_session.py
+    named_sharding.py nest.py numeric.py numpy_util.py op_def_library.py ops.py partial_eval.py pjit.py
+    polymorphic_function.py profiler.py pxla.py queue.py queues.py random.py reductions.py resource_variable_ops.py
+    saved_model.py selectors.py session.py shape_base.py sharding_impls.py slicing.py socket.py source_info_util.py
+    stages.py subprocess.py tensor_conversion.py tensor_util.py tf_stack.py threading.py traceback_util.py
+    traceback_utils.py tracing_compilation.py tree_util.py ufunc_api.py util.py variables.py weakref.py xla_bridge.py
 """
 _LIBRARIES = frozenset(_LIBRARY_FILES.split())
 

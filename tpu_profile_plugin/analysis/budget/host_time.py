@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.budget.host_names import (
     Activity,
     activity,
@@ -16,13 +18,13 @@ from tpu_profile_plugin.analysis.budget.host_names import (
     is_telling,
     is_user_frame,
 )
-from tpu_profile_plugin.analysis.common.planes import events_of_lines, host_plane, lines_named, recorded_lines
+from tpu_profile_plugin.analysis.common.planes import host_plane, lines_named, recorded_lines, rows_of_lines
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import I64, U8, Bools
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
@@ -126,14 +128,14 @@ def host_time(space: XSpace) -> HostTime:
     if not len(events):
         return HostTime()
     kind = np.array([activity(name) for name in plane.event_metadata.names], np.uint8)
-    line = np.repeat(np.arange(len(plane.lines)), np.diff(plane.lines.event_start))
-    main = _main_line(plane, kind, line)
-    begin, end = events.begin_ps, events.begin_ps + events.duration_ps
+    main = _main_line(plane, kind)
+    rows = np.flatnonzero((kind != Activity.OTHER)[events.metadata])
+    what, on_main = kind[events.metadata[rows]], _line_of(plane, rows) == main
+    begin = events.begin_ps[rows]
+    end = begin + events.duration_ps[rows]
 
-    def when(what: Activity, *, anywhere: bool = False) -> Times:
-        at = (kind == what)[events.metadata]
-        at &= True if anywhere else line == main
-        return times_of(begin[at], end[at])
+    def when(wanted: Activity, *, anywhere: bool = False) -> Times:
+        return times_of(begin, end, what == wanted if anywhere else (what == wanted) & on_main)
 
     return HostTime(
         when(Activity.COMPILE, anywhere=True),
@@ -161,21 +163,18 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     number, name = host.main
     if not plane.decoded:
         (plane,) = space.filtered(EventFilter(plane, lines=(name,)))
-    same = (line for line in lines_named(plane, name) if int(plane.lines.id[line]) == number)
-    rows = events_of_lines(plane, same)
-    begin = plane.events.begin_ps[rows]
+    rows = rows_of_lines(plane, [line for line in lines_named(plane, name) if int(plane.lines.id[line]) == number])
+    begin, metadata = plane.events.begin_ps[rows], plane.events.metadata[rows]
     end = begin + plane.events.duration_ps[rows]
     names = plane.event_metadata.names
-    used = np.unique(plane.events.metadata[rows])
     usable, user, frame = (np.zeros(len(names), np.bool_) for _ in range(3))
-    for at in used.tolist():
+    for at in np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist():
         usable[at] = is_telling(names[at]) and not (evidence is not None and names[at] == evidence.event)
         user[at], frame[at] = is_user_frame(names[at]), is_frame(names[at])
-    keep = usable[plane.events.metadata[rows]] & (end > begin) & ~((begin <= since) & (end >= until))
+    keep = usable[metadata] & (end > begin) & ~((begin <= since) & (end >= until))
     keep &= ~_marked(space, plane)[rows]
-    rows = rows[keep]
     return MainThread(
-        levels(begin[keep], end[keep], plane.events.metadata[rows].astype(np.int64)),
+        levels(begin[keep], end[keep], metadata[keep].astype(np.int64)),
         tuple(names),
         user,
         bool(frame.any()),
@@ -183,17 +182,14 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
 
 
 def levels(begin: I64, end: I64, name: I64) -> Levels:
-    """The events of one thread by depth: by how many others they are enclosed."""
-    order = np.lexsort((-end, begin))
-    begin, end, name = begin[order], end[order], name[order]
-    depth = np.arange(len(begin)) - np.searchsorted(np.sort(end), begin, side="right")
-    parts = [np.flatnonzero(depth == level) for level in range(min(int(depth.max(initial=-1)) + 1, MOST_LEVELS))]
-    return Levels(
-        tuple(begin[part] for part in parts), tuple(end[part] for part in parts), tuple(name[part] for part in parts)
-    )
+    """The events of one thread, none of them without length, by depth: by how many others they are enclosed."""
+    order, start = _native.thread_levels(np.ascontiguousarray(begin), np.ascontiguousarray(end), MOST_LEVELS)
+    cuts = list(pairwise(start.tolist()))
+    columns = (column[order] for column in (begin, end, name))
+    return Levels(*(tuple(column[since:until] for since, until in cuts) for column in columns))
 
 
-def _main_line(plane: Plane, kind: np.ndarray[tuple[int], np.dtype[np.uint8]], line: I64) -> int:
+def _main_line(plane: Plane, kind: U8) -> int:
     """The thread that runs the program: with most step markers, else launches, else Python frames, else events."""
     names = plane.event_metadata.names
     tests = (
@@ -204,11 +200,18 @@ def _main_line(plane: Plane, kind: np.ndarray[tuple[int], np.dtype[np.uint8]], l
     )
     recorded = recorded_lines(plane)
     for test in tests:
-        at = test[plane.events.metadata] & recorded[line]
-        weight = np.bincount(line[at], weights=plane.events.duration_ps[at], minlength=len(recorded))
+        rows = np.flatnonzero(test[plane.events.metadata])
+        line = _line_of(plane, rows)
+        time = np.where(recorded[line], plane.events.duration_ps[rows], 0)
+        weight = np.bincount(line, weights=time, minlength=len(recorded))
         if weight.max(initial=0) > 0:
             return int(weight.argmax())
     return 0
+
+
+def _line_of(plane: Plane, rows: I64) -> I64:
+    """The line of each event."""
+    return np.searchsorted(plane.lines.event_start, rows, side="right") - 1
 
 
 def _marked(space: XSpace, plane: Plane) -> Bools:

@@ -13,11 +13,13 @@ def row_codes(*columns: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[I
     Args:
       columns: at least one, of equal length.
     """
-    code = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
+    _, code = np.unique(columns[0], return_inverse=True)
+    for column in columns[1:]:
         distinct, own = np.unique(column, return_inverse=True)
-        # Numbers stay below rows * rows, because the earlier ones are made dense first.
-        _, code = np.unique(code * max(len(distinct), 1) + own.reshape(-1), return_inverse=True)
-        code = code.reshape(-1).astype(np.int64)
-    _, first = np.unique(code, return_index=True)
-    return code, first.astype(np.int64)
+        if len(distinct) > 1:
+            # Numbers stay below rows * rows, because the earlier ones are made dense first.
+            _, code = np.unique(code.reshape(-1) * len(distinct) + own.reshape(-1), return_inverse=True)
+    code = code.reshape(-1).astype(np.int64)
+    first = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
+    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)  # of equal indices the last value stays
+    return code, first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -119,6 +119,11 @@ def events_of_lines(plane: Plane, lines: Iterable[int]) -> I64:
     """Indices of all events on the given lines, line by line."""
     ranges = (plane.lines.events_of(line) for line in lines)
     return np.concatenate([np.zeros(0, np.int64), *(np.arange(events.start, events.stop) for events in ranges)])
+
+
+def rows_of_lines(plane: Plane, lines: Sequence[int]) -> slice | I64:
+    """The same; as a slice, which copies no column, if they are those of one line."""
+    return plane.lines.events_of(lines[0]) if len(lines) == 1 else events_of_lines(plane, lines)
 
 
 def lines_named(plane: Plane, *names: str) -> list[int]:

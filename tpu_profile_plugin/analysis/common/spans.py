@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 Times: TypeAlias = tuple[I64, I64]
@@ -20,38 +21,25 @@ def no_time() -> Times:
     return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
 
-def union(begin: I64, end: I64) -> tuple[I64, I64]:
-    """Begins and ends of the union of the spans: disjoint, ascending."""
-    order = np.argsort(begin, kind="stable")
-    begin, end = begin[order], np.maximum.accumulate(end[order])
-    if not len(begin):
-        return begin, end
-    # A span of the union starts where all earlier spans have ended.
-    first = np.flatnonzero(np.append(True, begin[1:] > end[:-1]))
-    return begin[first], end[np.append(first[1:] - 1, len(end) - 1)]
+def union(begin: I64, end: I64) -> Times:
+    """The union of the spans: disjoint, ascending; spans without length stay where nothing else is."""
+    return _native.union_times([(_plain(begin), _plain(end), None)], True)
 
 
 def covered_within(begin: I64, end: I64, since: I64, until: I64) -> I64:
     """Per window from `since` to `until`, the time that disjoint ascending spans cover."""
-    if not len(begin):
-        return np.zeros(len(since), np.int64)
-    before = np.append(0, np.cumsum(end - begin))
-    return _covered_until(begin, end, before, until) - _covered_until(begin, end, before, since)
+    return _native.covered_within(*map(_plain, (begin, end, since, until)))
 
 
-def _covered_until(begin: I64, end: I64, before: I64, time: I64) -> I64:
-    at = np.searchsorted(begin, time, side="right")
-    last = np.maximum(at - 1, 0)
-    covered: I64 = before[last] + np.where(at > 0, np.minimum(time, end[last]) - begin[last], 0)
-    return covered
+def times_of(begin: I64, end: I64, keep: Bools | None = None) -> Times:
+    """The set that any spans cover, in any order, or those that `keep` marks; those without length cover nothing."""
+    return times_of_all((begin, end, keep))
 
 
-def times_of(begin: I64, end: I64) -> Times:
-    """The set that any spans cover, in any order; those without length cover nothing."""
-    lasting = end > begin
-    if not bool(lasting.all()):
-        begin, end = begin[lasting], end[lasting]
-    return union(begin, end)
+def times_of_all(*parts: tuple[I64, I64, Bools | None]) -> Times:
+    """The set that spans of several kinds cover; arguments as those of `times_of`."""
+    plain = [(_plain(begin), _plain(end), keep) for begin, end, keep in parts if keep is None or bool(keep.any())]
+    return _native.union_times(plain, False) if plain else no_time()
 
 
 def join(*sets: Times) -> Times:
@@ -59,23 +47,21 @@ def join(*sets: Times) -> Times:
     sets = tuple(one for one in sets if len(one[0]))
     if len(sets) < 2:
         return sets[0] if sets else no_time()
-    return union(np.concatenate([begin for begin, _ in sets]), np.concatenate([end for _, end in sets]))
+    return times_of_all(*((begin, end, None) for begin, end in sets))
 
 
 def intersect(one: Times, other: Times) -> Times:
     """Times in both sets."""
     if not len(one[0]) or not len(other[0]):
         return no_time()
-    time, in_one, in_other = _states(one, other)
-    return _where(time, in_one & in_other)
+    return _native.intersect_times((_plain(one[0]), _plain(one[1])), (_plain(other[0]), _plain(other[1])))
 
 
 def subtract(one: Times, other: Times) -> Times:
     """Times in the first set and not in the second."""
     if not len(one[0]) or not len(other[0]):
         return one
-    time, in_one, in_other = _states(one, other)
-    return _where(time, in_one & ~in_other)
+    return _native.subtract_times((_plain(one[0]), _plain(one[1])), (_plain(other[0]), _plain(other[1])))
 
 
 def total(times: Times) -> int:
@@ -89,19 +75,6 @@ def contains(times: Times, at: I64) -> Bools:
     return found
 
 
-def _states(one: Times, other: Times) -> tuple[I64, Bools, Bools]:
-    """The distinct begins and ends of both sets, and whether what follows each is in the one and in the other set."""
-    points = np.concatenate([*one, *other])
-    change = np.repeat(np.array([1, -1, 2, -2], np.int8), [len(one[0])] * 2 + [len(other[0])] * 2)
-    order = np.argsort(points, kind="stable")  # four ascending runs: a merge
-    points, state = points[order], np.cumsum(change[order], dtype=np.int8)
-    last = np.append(points[1:] != points[:-1], True)
-    time, state = points[last], state[last]
-    return time, (state & 1).astype(np.bool_), (state & 2).astype(np.bool_)
-
-
-def _where(time: I64, inside: Bools) -> Times:
-    """The spans from each point at which `inside` becomes true to the one at which it becomes false."""
-    change = np.flatnonzero(inside != np.append(False, inside[:-1]))
-    edges = time[change]
-    return edges[::2], edges[1::2]
+def _plain(numbers: I64) -> I64:
+    """The same numbers without gaps in memory, as the native core reads them."""
+    return np.ascontiguousarray(numbers, np.int64)

@@ -20,16 +20,15 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     key_of,
     match_collectives,
 )
-from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
 from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.launches import launches_of
 from tpu_profile_plugin.analysis.devices.model import Device, Op, Work
-from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
 from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
     from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
     from tpu_profile_plugin.columns import XSpace
 
@@ -98,14 +97,14 @@ class HostCommunication:
     launches: tuple[LaunchSummary | None, ...]
 
 
-def host_communication(space: XSpace, pre: Preprocessed | None, programs: HloPrograms) -> HostCommunication:
-    """The communication of one host's devices."""
-    devices = devices_of(space, programs)
-    if not devices:
+def host_communication(
+    space: XSpace, devices: Sequence[Device], steps: StepWindows | None, programs: HloPrograms
+) -> HostCommunication:
+    """The communication of one host's devices, of their steps; empty without devices that could communicate."""
+    if not devices or steps is None or devices[0].name == CPU_TENSORFLOW:
         none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
         empty = HostRuns((), (), 0, *(none,) * 7)
         return HostCommunication(hostname(space), (), None, (), table, table, table, table, none, 0, empty, (), ())
-    steps = step_windows(space, pre, devices)
     runs = match_collectives(devices, lambda op: transfer_of(op, programs))
     exposed = exposed_runs(devices, runs)
     sums = _sums(devices, runs, exposed, programs)

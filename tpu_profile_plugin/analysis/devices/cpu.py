@@ -9,6 +9,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.pairs import pair_in_order
 from tpu_profile_plugin.analysis.common.spans import times_of
+from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.devices.kinds import hlo_work
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
 from tpu_profile_plugin.columns import stats as read
@@ -24,24 +25,27 @@ END = "end: "
 
 def cpu_devices(space: XSpace, plane: Plane, programs: HloPrograms) -> list[Device]:
     """The devices whose ops the threads of a host ran, in order of their ordinals."""
-    if plane.stat_metadata.row("hlo_op") is None:
+    if plane.declared.stat_metadata.row("hlo_op") is None:
         return []
     code, texts = read.strings(space, plane, plane.events.stats, "hlo_op")
     events = np.flatnonzero(code >= 0)
     events = events[~_is_end(plane)[plane.events.metadata[events]]]
     if not len(events):
         return []
-    begin = plane.events.begin_ps[events]
-    order = np.argsort(begin, kind="stable")
-    events, begin = events[order], begin[order]
-    program, _ = read.ints(space, plane, plane.events.stats, "program_id")
-    device, _ = read.ints(space, plane, plane.events.stats, "device_ordinal")
-    run, _ = read.ints(space, plane, plane.events.stats, "run_id")
-    end = _completed(space, plane, events, row_codes(device[events], run[events])[0])
-    op, ops = _ops(code[events], texts, program[events], programs)
+    stats = StatColumns(space, plane, plane.events.stats, ("program_id", "device_ordinal", "run_id", "_p", "_c"))
+    order = np.argsort(plane.events.begin_ps[events], kind="stable")
+    program, device, run = (
+        stats.ints(name).at(events)[0][order] for name in ("program_id", "device_ordinal", "run_id")
+    )
+    produced, produces = stats.ints("_p").at(events)
+    row = np.flatnonzero(produces[order])
+    producers = row, produced[order][row]
+    events = events[order]
+    end = _completed(plane, events, row_codes(device, run)[0], producers, stats.ints("_c"))
+    op, ops = _ops(code[events], texts, program, programs)
     work = np.array([one.work for one in ops], np.uint8)[op]
-    spans = OpSpans(begin, end, op, work, events)
-    return [_device(plane, ordinal, ops, spans, device[events], run[events]) for ordinal in np.unique(device[events])]
+    spans = OpSpans(plane.events.begin_ps[events], end, op, work, events)
+    return [_device(plane, ordinal, ops, spans, device, run) for ordinal in np.unique(device)]
 
 
 def _device(plane: Plane, ordinal: int, ops: tuple[Op, ...], spans: OpSpans, device: I64, run: I64) -> Device:
@@ -73,22 +77,22 @@ def _is_end(plane: Plane) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return np.array([name.startswith(END) for name in plane.event_metadata.names], np.bool_)
 
 
-def _completed(space: XSpace, plane: Plane, events: I64, run: I64) -> I64:
+def _completed(plane: Plane, events: I64, run: I64, producers: tuple[I64, I64], consumers: SparseColumn) -> I64:
     """When each op was complete.
 
     An op that only hands its work to other threads is complete when the thread that finishes the work goes on with the
     next op of the same run; the end event that consumes the op's context follows when there is nothing more to go on
-    with. `run` numbers the runs of programs on devices.
+    with. `run` numbers the runs of programs on devices, `producers` are the ops (indices into `events`) that produce a
+    context, and its id, `consumers` the events that consume one.
     """
     end = plane.events.begin_ps[events] + plane.events.duration_ps[events]
     ends = np.flatnonzero(_is_end(plane)[plane.events.metadata])
-    produced, has_producer = read.ints(space, plane, plane.events.stats, "_p")
-    consumed, has_consumer = read.ints(space, plane, plane.events.stats, "_c")
-    ends = ends[has_consumer[ends]]
-    row = np.flatnonzero(has_producer[events])
+    consumed, consumes = consumers.at(ends)
+    ends, consumed = ends[consumes], consumed[consumes]
+    row, produced = producers
     if not len(ends) or not len(row):
         return end
-    _, key = np.unique(np.concatenate([produced[events[row]], consumed[ends]]), return_inverse=True)
+    _, key = np.unique(np.concatenate([produced, consumed]), return_inverse=True)
     time = np.concatenate([plane.events.begin_ps[events[row]], plane.events.begin_ps[ends]])
     opens = np.arange(len(time)) < len(row)
     order = np.lexsort((~opens, time))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane, is_tpu
 from tpu_profile_plugin.analysis.devices.cpu import cpu_devices
+from tpu_profile_plugin.analysis.devices.cpu_tf import tensorflow_devices
 from tpu_profile_plugin.analysis.devices.gpu import gpu_devices
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.tpu import tpu_devices
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
-    """The TensorCores or GPUs of a profile; without any, the devices of the CPU backend.
+    """The TensorCores or GPUs of a profile; without any, the devices of the CPU backend, else the CPU for TensorFlow.
 
     Args:
       space: the profile; only the planes of devices are decoded if there are any.
@@ -27,4 +28,6 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
     if planes:
         return tuple(tpu_devices(space, planes) if is_tpu(planes[0]) else gpu_devices(space, planes))
     host = host_plane(space)
-    return tuple(cpu_devices(space, host, programs)) if host is not None else ()
+    if host is None:
+        return ()
+    return tuple(cpu_devices(space, host, programs) or tensorflow_devices(space, host))

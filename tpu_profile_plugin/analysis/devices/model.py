@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.spans import Times, times_of
+from tpu_profile_plugin.analysis.common.spans import Times, times_of, times_of_all
 from tpu_profile_plugin.columns.arrays import I32, I64, U8, Bools
 
 Kind = Literal["tpu", "gpu", "cpu"]
@@ -83,10 +83,9 @@ class OpSpans:
             return self
         return OpSpans(self.begin_ps[keep], self.end_ps[keep], self.op[keep], self.work[keep], self.event[keep])
 
-    def times(self, *works: Work) -> Times:
-        """The set of time that runs of the given kinds cover."""
-        keep = np.isin(self.work, works)
-        return times_of(self.begin_ps[keep], self.end_ps[keep])
+    def times(self, work: Work) -> Times:
+        """The set of time that runs of a kind cover."""
+        return times_of(self.begin_ps, self.end_ps, self.work == work)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,11 +137,8 @@ class Device:
         return int(min(one.begin_ps[0] for one in spans)), int(max(one.end_ps.max() for one in spans))
 
     def _with_windows(self, work: Work) -> Times:
-        runs, windows = self.runs.work == work, self.windows.work == work
-        return times_of(
-            np.concatenate([self.runs.begin_ps[runs], self.windows.begin_ps[windows]]),
-            np.concatenate([self.runs.end_ps[runs], self.windows.end_ps[windows]]),
-        )
+        parts = (self.runs, self.windows)
+        return times_of_all(*((spans.begin_ps, spans.end_ps, spans.work == work) for spans in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,5 +159,4 @@ def ordered(spans: OpSpans) -> OpSpans:
 
 def busy(device: Device) -> Times:
     """When the device ran any op, loops and calls included."""
-    runs, control = device.runs, device.control
-    return times_of(np.concatenate([runs.begin_ps, control.begin_ps]), np.concatenate([runs.end_ps, control.end_ps]))
+    return times_of_all(*((spans.begin_ps, spans.end_ps, None) for spans in (device.runs, device.control)))

@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     events_of_lines,
     is_tensor_core,
     lines_named,
+    rows_of_lines,
     tensor_core,
 )
 from tpu_profile_plugin.analysis.common.spans import times_of
@@ -39,8 +40,8 @@ def tpu_devices(space: XSpace, planes: Sequence[Plane]) -> list[Device]:
 
 def _device(space: XSpace, plane: Plane) -> Device:
     ops = _ops(space, plane)
-    spans = _spans(plane, events_of_lines(plane, lines_named(plane, OPS)), ops)
-    windows = _spans(plane, events_of_lines(plane, lines_named(plane, ASYNC_OPS)), ops)
+    spans = _spans(plane, lines_named(plane, OPS), ops)
+    windows = _spans(plane, lines_named(plane, ASYNC_OPS), ops)
     modules = events_of_lines(plane, lines_named(plane, MODULES))
     begin = plane.events.begin_ps[modules]
     order = np.argsort(begin, kind="stable")
@@ -88,11 +89,13 @@ def _ops(space: XSpace, plane: Plane) -> tuple[Op, ...]:
     return tuple(ops)
 
 
-def _spans(plane: Plane, events: I64, ops: tuple[Op, ...]) -> OpSpans:
-    op = plane.events.metadata[events].astype(np.int32)
-    begin = plane.events.begin_ps[events]
+def _spans(plane: Plane, lines: list[int], ops: tuple[Op, ...]) -> OpSpans:
+    events = events_of_lines(plane, lines)
+    at = rows_of_lines(plane, lines)
+    op = plane.events.metadata[at].astype(np.int32)
+    begin = plane.events.begin_ps[at]
     work = np.array([one.work for one in ops], np.uint8)
-    return OpSpans(begin, begin + plane.events.duration_ps[events], op, work[op], events)
+    return OpSpans(begin, begin + plane.events.duration_ps[at], op, work[op], events)
 
 
 def paired_windows(spans: OpSpans, ops: tuple[Op, ...]) -> OpSpans:
@@ -104,10 +107,8 @@ def paired_windows(spans: OpSpans, ops: tuple[Op, ...]) -> OpSpans:
         np.int64,
     )
     starts = np.array([role is not None and role[1] for role in roles], np.bool_)
-    at = np.flatnonzero(key[spans.op] >= 0) if len(ops) else np.zeros(0, np.int64)
-    if not len(at):
+    if not bool((key >= 0).any()):
         return OpSpans()
-    own = spans.where(at)
-    start, done = pair_in_order(key[own.op], starts[own.op])
-    first = own.where(start)
-    return ordered(OpSpans(first.begin_ps, own.end_ps[done], first.op, first.work, first.event))
+    start, done = pair_in_order(key[spans.op], starts[spans.op])
+    first = spans.where(start)
+    return ordered(OpSpans(first.begin_ps, spans.end_ps[done], first.op, first.work, first.event))

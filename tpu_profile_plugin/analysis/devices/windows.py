@@ -166,6 +166,8 @@ def _recording(devices: Sequence[Device]) -> StepWindows:
 def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
     """The steps of the host's markers, or equal parts of the whole time if much work goes on after the last step."""
     first, last = int(steps.begin_ps.min()), int(steps.end_ps.max())
+    if all(span is None or span[1] <= last for span in (device.span() for device in devices)):
+        return steps
     late = work = 0
     for device in devices:
         times = busy(device)

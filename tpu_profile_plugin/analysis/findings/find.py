@@ -50,5 +50,6 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]]) -> Report:
         elif causes := [name for name in rule.implied_by if name in spoken]:
             silent.append((rule, Silence(f"It follows from another finding ({causes[0]}).")))
         else:
-            findings.append((rule, replace(one, saving_ps=min(one.saving_ps, run.step_ps))))
+            most = run.period_ps if one.between else run.step_ps
+            findings.append((rule, replace(one, saving_ps=min(one.saving_ps, most))))
     return Report(tuple(sorted(findings, key=lambda one: -one[1].saving_ps)), tuple(silent))

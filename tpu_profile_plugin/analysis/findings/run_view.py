@@ -41,6 +41,13 @@ class RunView:
         return round(sum(times) / len(times) * PS_PER_MS) if times else 0
 
     @cached_property
+    def period_ps(self) -> int:
+        """The time from the begin of a step to that of the next one, on average; the step itself without devices."""
+        cells = self.budget.duration_ps.size
+        between = round(int(self.budget.between_ps.sum()) / cells) if cells else 0
+        return self.step_ps + between
+
+    @cached_property
     def steps(self) -> int:
         """How many steps there are."""
         return len(self.budget) or len(self.summary.merged_steps)
@@ -52,7 +59,7 @@ class RunView:
 
     @property
     def base(self) -> str:
-        """What shares are of, for sentences: "step" or "recording"."""
+        """What shares of parts are of, for sentences: "step" or "recording"."""
         return "recording" if self.whole_recording else "step"
 
     def part_ps(self, category: int) -> int:

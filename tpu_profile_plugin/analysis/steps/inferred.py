@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.ma  # numpy.quantile imports it when it is first called, which would slow the first answer down
 
 from tpu_profile_plugin.analysis.common.planes import (
     MODULES,
@@ -23,7 +24,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     recorded_lines,
 )
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, U32
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
@@ -157,11 +158,18 @@ def _repeating(plane: Plane, lines: list[int], *, spans_step: bool) -> Iterator[
         if len(rows) < MIN_STEPS:
             continue
         duration = plane.events.duration_ps[events].astype(np.float64)
-        distinct, where = np.unique(rows, return_inverse=True)
+        distinct, where = _numbered(rows)
         count, time = np.bincount(where), np.bincount(where, weights=duration)
         repeating = np.flatnonzero((count >= MIN_STEPS) & (count <= MAX_STEPS))
         for i in repeating[np.argsort(-time[repeating], kind="stable")][:20].tolist():
             yield _Candidate(plane, line, int(distinct[i]), np.flatnonzero(where == i) + events.start, spans_step)
+
+
+def _numbered(rows: U32) -> tuple[U32 | I64, U32 | I64]:
+    """Ascending rows of the metadata with those of the events, and per event the position of its own among them."""
+    if int(rows.max()) < len(rows):
+        return np.arange(int(rows.max()) + 1), rows  # counting all rows of the metadata is quicker than sorting events
+    return np.unique(rows, return_inverse=True)
 
 
 def _steps(candidate: _Candidate, source: str, span: tuple[int, int]) -> InferredSteps:

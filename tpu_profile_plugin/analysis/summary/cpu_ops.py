@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.environment.environment import environment, peaks
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
@@ -56,14 +57,15 @@ def cpu_op_table(space: XSpace, ops: HloOps) -> tuple[OpTable, int]:
     if not len(events):
         return OpTable(), 0
     devices, _ = read.ints(space, plane, plane.events.stats, "device_ordinal")
-    pairs = np.stack([program[events], code[events].astype(np.int64)], axis=1)
-    keys, first, where = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+    numbers, first = row_codes(program[events], code[events])
     order = np.argsort(first)  # rows in order of first appearance
-    row_of_key = np.empty(len(keys), np.int64)
-    row_of_key[order] = np.arange(len(keys))
-    rows = row_of_key[where.reshape(-1)]
-    named = [(int(program_id) % 2**64, texts[text]) for program_id, text in keys[order].tolist()]
-    table = hlo_op_table(ops, named, _sums(plane, events, rows, len(keys)), NO_CATEGORY, on_cpu=True)
+    row_of_key = np.empty(len(first), np.int64)
+    row_of_key[order] = np.arange(len(first))
+    rows = row_of_key[numbers]
+    found = events[first[order]]
+    names = zip(program[found].tolist(), code[found].tolist(), strict=True)
+    named = [(program_id % 2**64, texts[text]) for program_id, text in names]
+    table = hlo_op_table(ops, named, _sums(plane, events, rows, len(first)), NO_CATEGORY, on_cpu=True)
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
     return table.with_total(int((begin + duration).max()) - int(begin.min())), len(np.unique(devices[events]))
 

@@ -1,14 +1,35 @@
-"""What the tools about the devices of a run share: their names, and the reason why a profile has none."""
+"""What the tools about devices share: the devices of a host and their steps, their names, and why there are none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.devices.model import RunDevice
+from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.model import Device, RunDevice
+from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows
+from tpu_profile_plugin.tools.common.host_summaries import groups_if_any
+from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.toolkit.host import HostProfile
     from tpu_profile_plugin.toolkit.run_facts import RunFacts
+
+
+def host_devices(host: HostProfile) -> tuple[Device, ...]:
+    """The devices of one host, cached with its columns."""
+    return host.derive_lazily("devices", lambda space: devices_of(space, hlo_ops_of(host).programs))
+
+
+def device_steps(host: HostProfile) -> StepWindows | None:
+    """When each of them was in which step, cached with the host's columns; None without devices."""
+
+    def make(space: XSpace) -> StepWindows | None:
+        devices = host_devices(host)
+        return step_windows(space, groups_if_any(host), devices) if devices else None
+
+    return host.derive_lazily("device_steps", make)
 
 
 def device_names(devices: Sequence[RunDevice], hosts: Sequence[str], *, several: bool) -> list[str]:
@@ -18,6 +39,13 @@ def device_names(devices: Sequence[RunDevice], hosts: Sequence[str], *, several:
 
 def devices_available(facts: RunFacts) -> str | None:
     """None if the profile may have devices, else the reason why it has none."""
+    if facts.tf_executor or communication_available(facts) is None:
+        return None
+    return "The profile has neither a TPU nor a GPU, nor programs of XLA's CPU backend or ops of TensorFlow."
+
+
+def communication_available(facts: RunFacts) -> str | None:
+    """None if the profile may have devices that communicate: TensorFlow's ops on the CPU do not."""
     if facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules:
         return None
     return "The profile has neither a TPU nor a GPU nor a program of XLA's CPU backend."

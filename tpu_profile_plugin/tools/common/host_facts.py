@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.serving.events import has_requests
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
 from tpu_profile_plugin.columns import load, peek, stats
@@ -40,6 +41,7 @@ def host_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts
         ),
         requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
+        tf_executor=any(plane.name == "/host:CPU" and runs_tensorflow(plane) for plane in space.planes),
         defects=(*_broken_modules(summary.broken_modules), *(Defect("too_many", text) for text in summary.excess)),
     )
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
@@ -25,11 +24,11 @@ from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostC
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset
 from tpu_profile_plugin.toolkit.inputs import Inputs
-from tpu_profile_plugin.toolkit.payload import Raw, encode_object
+from tpu_profile_plugin.toolkit.payload import Raw, Records, encode_object
 from tpu_profile_plugin.toolkit.table import Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools.common.communications import COMMUNICATION, run_communication
-from tpu_profile_plugin.tools.common.devices import device_names, devices_available
+from tpu_profile_plugin.tools.common.devices import communication_available, device_names
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 from tpu_profile_plugin.tools.communication.columns import CLOCKS, LAUNCHES, OPS, RANKS
 
@@ -111,21 +110,22 @@ def _op(
     )
 
 
-def _steps(run: RunCommunication) -> list[dict[str, Any]]:
-    communication, exposed = run.communication_ps.sum(axis=1).tolist(), run.exposed_ps.sum(axis=1).tolist()
-    begin = run.begin_ps[:, 0].tolist() if len(run.number) else []
-    columns = (run.number.tolist(), run.names, begin, communication, exposed)
-    return [
+def _steps(run: RunCommunication) -> Records:
+    communication, exposed = run.communication_ps.sum(axis=1), run.exposed_ps.sum(axis=1)
+    times = zip(communication.tolist(), exposed.tolist(), strict=True)
+    numbered = zip(run.names, run.number.tolist(), strict=True)
+    return Records(
         {
-            "number": number,
-            "name": name or str(number),
-            "begin_ps": since,
-            "communication_ps": time,
-            "exposed_ps": shown,
-            "hidden_percent": 100 * (1 - shown / time) if time else None,
+            "number": run.number,
+            "name": [name or str(number) for name, number in numbered],
+            "begin_ps": run.begin_ps[:, 0] if len(run.number) else run.number,
+            "communication_ps": communication,
+            "exposed_ps": exposed,
+            "hidden_percent": np.array(
+                [100 * (1 - shown / time) if time else None for time, shown in times], np.float64
+            ),
         }
-        for number, name, since, time, shown in zip(*columns, strict=True)
-    ]
+    )
 
 
 def _ranks(run: RunCommunication, names: Sequence[str], hosts: Sequence[str]) -> Iterable[tuple[object, ...]]:
@@ -185,5 +185,5 @@ TOOL = Tool(
     summary="Collectives: how much of them computation hides, at what bandwidth, and which device the others wait for.",
     build=build,
     hosts=HostChoice.ONE_OR_ALL,
-    available=devices_available,
+    available=communication_available,
 )

@@ -147,9 +147,8 @@ def _ops(matches: Sequence[Match]) -> Rows:
     for one in matches:
         before, after = (sum(op.ps for op in side) for side in (one.base, one.run))
         most = max((*one.run, *one.base), key=lambda op: op.ps)
-        names = [
-            ", ".join(dict.fromkeys(op.name for op in sorted(side, key=lambda op: -op.ps))) for side in (one.run, one.base)
-        ]
+        longest = [sorted(side, key=lambda op: -op.ps) for side in (one.run, one.base)]
+        names = [", ".join(dict.fromkeys(op.name for op in side)) for side in longest]
         kind = "same" if one.relation == "same" and kind_of(one) in ("slower", "faster") else kind_of(one)
         rows.append(
             (

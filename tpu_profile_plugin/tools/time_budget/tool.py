@@ -20,8 +20,9 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_OTHER
 from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.toolkit.inputs import Inputs
-from tpu_profile_plugin.toolkit.payload import Raw, encode_object
+from tpu_profile_plugin.toolkit.payload import Raw, Records, encode_object
 from tpu_profile_plugin.toolkit.table import Column, Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools.common.devices import device_names, devices_available
@@ -51,9 +52,9 @@ def build(inputs: Inputs) -> Raw:
                 "steps": _steps(budget),
                 "devices": [{"name": one.name, "host": hosts[one.host], "kind": one.kind} for one in budget.devices],
                 "categories": list(CATEGORIES),
-                "time_ps": budget.time_ps.tolist(),
+                "time_ps": budget.time_ps,
                 "average": average,
-                "between": {"duration_ps": budget.between_ps.tolist(), "time_ps": budget.between_time_ps.tolist()},
+                "between": {"duration_ps": budget.between_ps, "time_ps": budget.between_time_ps},
                 "causes": _causes(budget, hosts),
                 "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
                 "steps_from": next((source for source in budget.sources), None),
@@ -64,17 +65,17 @@ def build(inputs: Inputs) -> Raw:
     )
 
 
-def _steps(budget: RunBudget) -> list[dict[str, Any]]:
+def _steps(budget: RunBudget) -> Records:
     begin = budget.begin_ps
-    columns = (budget.number.tolist(), budget.names, begin[:, :1].ravel().tolist(), budget.duration_ps.tolist())
-    steps: list[dict[str, Any]] = [
-        {"number": number, "name": name or str(number), "begin_ps": since, "duration_ps": durations}
-        for number, name, since, durations in zip(*columns, strict=True)
-    ]
-    if bool((begin != begin[:, :1]).any()):
-        for step, begins in zip(steps, begin.tolist(), strict=True):
-            step["device_begin_ps"] = begins
-    return steps
+    numbered = zip(budget.names, budget.number.tolist(), strict=True)
+    columns: dict[str, I64 | list[str]] = {
+        "number": budget.number,
+        "name": [name or str(number) for name, number in numbered],
+        "begin_ps": begin[:, 0] if begin.shape[1] else budget.number,
+        "duration_ps": budget.duration_ps,
+    }
+    same = not bool((begin != begin[:, :1]).any())
+    return Records(columns if same else columns | {"device_begin_ps": begin})
 
 
 def _average(budget: RunBudget, hosts: list[str]) -> Table:

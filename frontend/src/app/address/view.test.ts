@@ -40,6 +40,7 @@ describe("tools", () => {
     ["trace_viewer", "trace_viewer@"],
     ["tensorflow_stats^", "framework_op_stats"],
     ["nonsense", "trace_viewer@"],
+    ["smart_suggestion", "overview_page"],
     [null, "trace_viewer@"],
   ])("%s is %s", (wanted, id) => {
     expect(chooseTool(tools, wanted)?.id).toBe(id);

@@ -10,6 +10,7 @@ const OLD_TOOLS: Readonly<Record<string, string>> = {
   hlo_op_profile: "op_profile",
   hlo_op_stats: "hlo_stats",
   dcn_collective_stats: "megascale_stats",
+  smart_suggestion: "overview_page",
 };
 
 /** Keys in links of XProf's page -> keys of ours. */
@@ -30,7 +31,7 @@ export const PAGE_KEYS: readonly string[] = [
   "window", "selected", "mark", "align", "mode", "find", "collapsed", "folded", "hidden", "pinned",
   "pipeline_host", "pipeline", "rank", "iterator",
   "memory_id", "range", "buffer", "graph_width", "text",
-  "step_event", "idle", "model", "request_column", "batch_column", "worker",
+  "step_event", "finding", "idle", "model", "request_column", "batch_column", "worker",
   "order", "limit", "top90", "unattributed", "backend", "open", "full", "node", "by", "kernel", "op", "category", "bound", "infeed", "program", "chart", "core",
   ...tableKeys(9),
 ];

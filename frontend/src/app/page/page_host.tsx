@@ -2,10 +2,12 @@
 import type { PageModule, PageProps } from "../../page/page";
 import { explain } from "../../page/explain";
 import { hostCount, toolPatch } from "../../page/page_state";
+import { showsFindings } from "../../page/findings";
 import { Boundary } from "../../widgets/status/boundary";
 import { Progress, Loading } from "../../widgets/status/loading";
 import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
+import { FindingsNote } from "./findings_note";
 import { LeftOutBanner } from "./left_out";
 import { folderOf, loadPage } from "./pages";
 import { useTracking } from "./tracking";
@@ -48,16 +50,24 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
   );
 }
 
-/** The page with the progress of its requests and the missing hosts. */
+/** The page with the progress of its requests, the missing hosts and the findings about it. */
 function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<PageModule, "ids">) {
   const count = hostCount(props.tool, props.host, props.hosts);
-  const { client, progress, leftOut } = useTracking(props.client, count);
+  const { client, progress, leftOut, ready } = useTracking(props.client, count);
+  const page = <Page {...props} client={client} />;
   return (
     <Progress.Provider value={progress}>
       <div class="page-lines">
         {props.base.run !== null && !compares ? <NoBase {...props} /> : null}
         {leftOut ? <LeftOutBanner leftOut={leftOut} of={count} /> : null}
-        <div class="page-rest"><Page {...props} client={client} /></div>
+        <div class="page-rest">
+          {showsFindings(props.tool.id) ? (
+            <div class="noted-page">
+              <FindingsNote {...props} ready={ready} />
+              <div class="noted-page-body">{page}</div>
+            </div>
+          ) : page}
+        </div>
       </div>
     </Progress.Provider>
   );

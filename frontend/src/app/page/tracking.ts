@@ -24,6 +24,8 @@ export interface TrackedRequests {
   /** E.g. "host 3 of 16"; null when no request is pending or it concerns one host only. */
   progress: string | null;
   leftOut: LeftOut | null;
+  /** The page has received data. */
+  ready: boolean;
 }
 
 /** Parses the header; null when it is absent or malformed. */
@@ -54,12 +56,18 @@ interface Counts {
 export function useTracking(client: Client, hosts: number): TrackedRequests {
   const [progress, setProgress] = useState<string | null>(null);
   const [leftOut, setLeftOut] = useState<LeftOut | null>(null);
+  const [ready, setReady] = useState(false);
   const timers = useRef(new Set<ReturnType<typeof setTimeout>>());
   useEffect(() => () => timers.current.forEach(clearTimeout), []);
 
   const tracked = useMemo<Client>(() => {
     const track = async <T,>(route: string, params: Params, options: RequestOptions, get: (options: RequestOptions) => Promise<T>): Promise<T> => {
-      if (hosts < 2 || route !== "data") return get(options);
+      if (route !== "data") return get(options);
+      const value = await (hosts < 2 ? get(options) : follow(params, options, get));
+      setReady(true);
+      return value;
+    };
+    const follow = async <T,>(params: Params, options: RequestOptions, get: (options: RequestOptions) => Promise<T>): Promise<T> => {
       let over = false;
       let timer: ReturnType<typeof setTimeout> | undefined;
       const later = (ms: number): void => {
@@ -93,5 +101,5 @@ export function useTracking(client: Client, hosts: number): TrackedRequests {
       text: (route, params = {}, options = {}) => track(route, params, options, (more) => client.text(route, params, more)),
     };
   }, [client, hosts]);
-  return { client: tracked, progress, leftOut };
+  return { client: tracked, progress, leftOut, ready };
 }

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Client } from "../../api/client";
 import { ApiError } from "../../api/error";
 import { explain } from "../../page/explain";
+import { forgetFindings } from "../../page/findings";
 import type { BaseChoice, PageModule, UrlState } from "../../page/page";
 import type { Config, Problem, RunInfo, RunSummary, Status } from "../../api/types";
 import { Loading } from "../../widgets/status/loading";
@@ -52,6 +53,7 @@ export function Shell({ client, state, address, load }: Props) {
 
   const [captured, setCaptured] = useState<string | null>(null);
   const reload = useCallback(() => {
+    forgetFindings();
     runs.reload();
     info.reload();
     setRound((n) => n + 1);

@@ -16,6 +16,8 @@ export interface Headline {
   /** The whole that the bar divides. */
   barLabel: string;
   parts: SharePart[];
+  /** The title says what limits the program, by the parts of its steps; other titles tell facts. */
+  judges: boolean;
 }
 
 const ms = (value: number): string => formatQuantity(value, "ms");
@@ -55,7 +57,7 @@ function ofSteps(overview: Overview, time: Statistics): Headline {
   const verdict = verdictOf(overview);
   const shares = averageShares(steps);
   const recording = overview.extras?.recording ?? null;
-  const dispatch = overview.extras && dispatchLimit(overview.extras);
+  const dispatch = overview.extras ? dispatchLimit(overview.extras) : null;
   const limit: Limit = dispatch ? { tone: "fair", title: dispatch.title } : inputLimit(verdict.input.level, verdict.input.percent) ?? otherLimit(verdict, shares, steps.hardware);
   const moderate = verdict.output.level === "moderate" ? [`Output takes ${formatPercent(verdict.output.percent)} of the step time.`] : [];
   const session = overview.extras?.session;
@@ -64,6 +66,7 @@ function ofSteps(overview: Overview, time: Statistics): Headline {
   const coverage = coverageText(recording);
   return {
     ...limit,
+    judges: dispatch === null,
     sentences: [
       several ? `${count}, on the slowest host of each ${describeTime(time)}.` : `${count}, ${describeTime(time)}.`,
       ...(dispatch ? [dispatch.sentence] : []), ...moderate, ...(coverage ? [coverage] : []), ...(session ? [describeSession(session)] : []),
@@ -83,6 +86,7 @@ function ofRequests(session: Session): Headline {
   const [name, value] = ([["on the host", hostMs], ["on the device", deviceMs], ["transfers", communicationMs]] as const).reduce((a, b) => (b[1] > a[1] ? b : a));
   return {
     tone: "none",
+    judges: false,
     title: `A request takes ${ms(averageMs)}; ${averageMs > 0 ? formatPercent((100 * value) / averageMs) : "most"} of it is ${name}`,
     sentences: [describeSession(session)],
     barLabel: "The average request",
@@ -118,6 +122,7 @@ function ofInferred(overview: Overview): Headline | null {
   const percent = dutyCycle(overview);
   return {
     tone: "none",
+    judges: false,
     title: `${evidence.source === "named event" ? "Steps by the named event" : "Inferred steps"}: ${describeTime({ ...statistics, deviation: null })}`,
     sentences: [NO_MARKERS, `Based on ${plural(evidence.occurrences, "occurrence")} of ${evidence.event} (${evidence.source}).`],
     barLabel: busy + idle > 0 ? "The average inferred step" : "The devices",
@@ -138,6 +143,7 @@ function withoutSteps(overview: Overview): Headline {
   const busy = percent !== null && percent > 0;
   return {
     tone: "none",
+    judges: false,
     title: busy ? `Devices busy for ${formatPercent(percent)} of the time; steps unknown` : "No steps in this profile",
     sentences: [NO_MARKERS, "Mark steps with StepTraceAnnotation (Keras does so itself), profile for longer, or enter below the name of an event that marks a step."],
     barLabel: busy ? "The devices" : "Device time by op",

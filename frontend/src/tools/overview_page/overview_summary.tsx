@@ -2,11 +2,26 @@
 import { ShareBar } from "../../widgets/chart/share_bar";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { hostLine, xprofNote } from "../../base/steps/reading";
+import type { Findings } from "../../api/payload/findings";
+import type { Loaded } from "../../widgets/status/use_load";
+import { whileLooking, withFindings } from "./findings_model";
 import { headline } from "./headline";
+import type { Headline } from "./headline";
 import type { PartProps } from "./part";
 
-export function OverviewSummary({ overview, tools, open }: PartProps) {
-  const { tone, title, sentences, barLabel, parts } = headline(overview);
+interface Props extends PartProps {
+  answer: Pick<Loaded<Findings>, "data" | "error">;
+}
+
+/** The overview's own headline is shown if there are no findings to ask. */
+function titled(overview: PartProps["overview"], { data, error }: Props["answer"]): Headline {
+  const own = headline(overview);
+  if (data) return withFindings(own, data);
+  return error === null ? whileLooking(own) : own;
+}
+
+export function OverviewSummary({ overview, tools, open, answer }: Props) {
+  const { tone, title, sentences, barLabel, parts } = titled(overview, answer);
   const { extras } = overview;
   const hosts = extras && hostLine(extras.hosts);
   const note = extras && xprofNote(extras);

@@ -1,8 +1,9 @@
-// Overview page: what limits the program, step times, top ops and recommendations.
+// Overview page: what limits the program, findings, step times, top ops and recommendations.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
+import { FINDING_KEY, loadFindings } from "../../page/findings";
 import type { RunInfo } from "../../api/types";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
@@ -12,6 +13,7 @@ import { Figures } from "../../widgets/content/figures";
 import { useLoad } from "../../widgets/status/use_load";
 import { BaseCard } from "./base_card";
 import { readOverview } from "./decode";
+import { FindingsPanel } from "./findings_panel";
 import { InferredCard } from "./inferred";
 import { LatencyCard, SessionCard } from "./latency";
 import type { PartProps } from "./part";
@@ -23,7 +25,7 @@ import { TopOps } from "./top_ops";
 import "./page.css";
 
 /** Query keys of this page. */
-const OWN_KEYS = ["step_event", "view"];
+const OWN_KEYS = ["step_event", "view", FINDING_KEY];
 
 /** A warning that the summary and the recommendations express for the program at hand. */
 const NO_STEPS = /^No step marker observed/;
@@ -42,24 +44,27 @@ function OverviewPage(page: PageProps) {
 }
 
 function Content(props: PartProps) {
-  const { overview } = props;
+  const { overview, page } = props;
+  // After the overview, so that its figures appear at once.
+  const findings = useLoad(page.run, () => loadFindings(page.client, page.run));
   return (
     <div class="tool-page">
       <div class="tool-page-body overview">
         <Callouts messages={overview.messages.filter(({ text }) => !NO_STEPS.test(text))} />
-        <OverviewSummary {...props} />
+        <OverviewSummary {...props} answer={findings} />
         <BaseCard {...props} />
         <div class="columns narrow-wide">
-          <div class="column">
-            <Card title="Performance summary"><Figures items={performance(overview)} /></Card>
-            <Card title="Run environment"><Figures items={environment(overview)} /></Card>
-          </div>
-          <div class="column">
+          <div class="column overview-main">
+            <FindingsPanel {...props} answer={findings} />
             <StepCard {...props} />
             <LatencyCard {...props} />
             <SessionCard {...props} />
             <InferredCard {...props} />
-            <Recommendations {...props} />
+            <Recommendations {...props} found={findings.data} />
+          </div>
+          <div class="column overview-facts">
+            <Card title="Performance summary"><Figures items={performance(overview)} /></Card>
+            <Card title="Run environment"><Figures items={environment(overview)} /></Card>
           </div>
         </div>
         <TopOps {...props} />

@@ -1,17 +1,25 @@
 // Recommendations: statements, then the tools and documents that lead on.
 import { Card } from "../../widgets/content/card";
 import { RichText } from "../../widgets/content/rich_text";
+import type { Findings } from "../../api/payload/findings";
+import { isCovered } from "./findings_model";
 import { links, statementsOf } from "./tips";
 import type { Link } from "./tips";
 import type { PartProps } from "./part";
 
 const TF_DATA = "tf_data_bottleneck_analysis";
 
-export function Recommendations({ overview, tools, open }: PartProps) {
-  const statements = statementsOf(overview);
+interface Props extends PartProps {
+  /** Null until they are known. */
+  found: Findings | null;
+}
+
+export function Recommendations({ overview, tools, open, found: findings }: Props) {
+  const statements = statementsOf(overview).filter(({ topic }) => !isCovered(topic, findings));
   const found = links(overview, tools);
   const functions = (overview.extras?.functions ?? []).filter(({ share }) => share >= 0.2);
-  const sentences = found.filter(({ tool, url }) => tool === null && url === null);
+  // What has neither a tool nor a document is how to mark steps.
+  const sentences = isCovered("marking", findings) ? [] : found.filter(({ tool, url }) => tool === null && url === null);
   const pages = found.filter(({ tool }) => tool !== null);
   const documents = found.filter(({ url }) => url !== null);
   return (
@@ -22,7 +30,7 @@ export function Recommendations({ overview, tools, open }: PartProps) {
           {sentences.map(({ text }) => <li key={text}>{text}</li>)}
         </ul>
       ) : null}
-      {functions.length ? <p class="dim">Functions with the most tracing or eager execution: {functions.slice(0, 3).map(({ name, share }) => `${name} (${(100 * share).toFixed(1)}%)`).join(", ")}.</p> : null}
+      {functions.length && !isCovered("tf_function", findings) ? <p class="dim">Functions with the most tracing or eager execution: {functions.slice(0, 3).map(({ name, share }) => `${name} (${(100 * share).toFixed(1)}%)`).join(", ")}.</p> : null}
       {pages.length || tools.has(TF_DATA) ? <h3>Pages that show more</h3> : null}
       <ul>
         {pages.map((link) => <li key={link.tool}><ToolLink link={link} open={open} /></li>)}

@@ -2,12 +2,12 @@
 import type { Advice, Overview } from "./decode";
 
 /** Statements, most important first; without the additions of `extended`, XProf's conclusion sentences. */
-export function statementsOf(overview: Overview): { level: string; text: string }[] {
-  if (overview.extras) return overview.extras.statements.map(({ level, text }) => ({ level, text }));
+export function statementsOf(overview: Overview): { topic: string; level: string; text: string }[] {
+  if (overview.extras) return overview.extras.statements;
   const { advice, steps } = overview;
   const texts = [advice["statement"] || steps.properties["input_conclusion"], steps.properties["output_conclusion"]];
   for (const key of ["device_collectives_statement", "kernel_launch_statement", "all_other_statement", "precision_statement"]) texts.push(advice[key]);
-  return texts.flatMap((text) => (text ? [{ level: "", text }] : []));
+  return texts.flatMap((text) => (text ? [{ topic: "", level: "", text }] : []));
 }
 
 export interface Link extends Advice {

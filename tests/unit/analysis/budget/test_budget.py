@@ -10,6 +10,8 @@ from tpu_profile_plugin.analysis.budget.budget import host_budget
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.budget.run import merge_budgets
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
+from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.windows import step_windows
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.columns import load
@@ -20,7 +22,9 @@ US = 10**6
 def budget(text):
     space = load(np.frombuffer(build(text), np.uint8))
     pre = preprocess(space, derive=False) if may_have_groups(space) else None
-    return host_budget(space, pre, hlo_programs(space))
+    programs = hlo_programs(space)
+    devices = devices_of(space, programs)
+    return host_budget(space, devices, step_windows(space, pre, devices) if devices else None, programs)
 
 
 def parts(found, step=0, device=0):

@@ -24,8 +24,15 @@ def test_what_is_closed_but_not_open_or_open_and_never_closed_has_no_pair():
     assert pairs("") == []
 
 
+def test_events_with_a_negative_key_take_no_part():
+    key, opens = np.array([-1, 3, -1, 3, 3, 3]), np.array([True, True, False, True, False, False])
+    assert [column.tolist() for column in pair_in_order(key, opens)] == [[1, 3], [4, 5]]
+
+
 def test_rows_are_numbered_in_ascending_order():
     code, first = row_codes(np.array([5, 1, 5, 1]), np.array([2, 9, 2, -7]))
     assert (code.tolist(), first.tolist()) == ([2, 1, 2, 0], [3, 1, 0])
+    code, first = row_codes(np.array([7, 7, 7]), np.array([4, 0, 4]), np.array([1, 1, 1]))
+    assert (code.tolist(), first.tolist()) == ([1, 0, 1], [1, 0])
     code, first = row_codes(np.zeros(0, np.int64))
     assert (code.tolist(), first.tolist()) == ([], [])

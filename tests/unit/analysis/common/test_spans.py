@@ -1,6 +1,10 @@
 """Unions of spans and what they cover."""
 
+from itertools import pairwise
+
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tpu_profile_plugin.analysis.common.spans import (
     contains,
@@ -10,6 +14,7 @@ from tpu_profile_plugin.analysis.common.spans import (
     no_time,
     subtract,
     times_of,
+    times_of_all,
     total,
     union,
 )
@@ -58,3 +63,36 @@ def test_sets_of_time_with_nothing_in_them():
 
 def test_spans_without_length_cover_nothing():
     assert as_pairs(times_of(*spans((5, 5), (1, 3), (9, 8), (3, 4)))) == [(1, 4)]
+
+
+def test_only_marked_spans_of_several_kinds_count():
+    begin, end = spans((0, 5), (3, 9), (20, 30))
+    marked = np.array([True, False, True])
+    assert as_pairs(times_of(begin, end, marked)) == [(0, 5), (20, 30)]
+    assert as_pairs(times_of(begin, end, ~marked | ~marked)) == [(3, 9)]
+    assert as_pairs(times_of_all((begin, end, marked), (*spans((25, 40), (5, 6)), None))) == [(0, 6), (20, 40)]
+    assert as_pairs(times_of_all((begin, end, np.zeros(3, np.bool_)))) == []
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12)
+
+
+def moments(pairs):
+    return {time for begin, end in pairs for time in range(begin, end)}
+
+
+@given(SPANS, SPANS)
+def test_sets_of_time_are_sets_of_moments(one, other):
+    a, b = times_of(*spans(*one)), times_of(*spans(*other))
+    sets = {
+        join: moments(one) | moments(other),
+        intersect: moments(one) & moments(other),
+        subtract: moments(one) - moments(other),
+    }
+    for operation, expected in sets.items():
+        found = as_pairs(operation(a, b))
+        assert moments(found) == expected
+        assert all(first[1] < second[0] for first, second in pairwise(found))
+    since, until = spans(*[(begin, end) for begin, end in other if begin <= end])
+    inside = [len(moments(one) & set(range(begin, end))) for begin, end in zip(since, until, strict=True)]
+    assert covered_within(*a, since, until).tolist() == inside

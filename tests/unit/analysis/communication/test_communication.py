@@ -8,6 +8,8 @@ from builders.xspace_text import build
 from tpu_profile_plugin.analysis.communication.host import host_communication
 from tpu_profile_plugin.analysis.communication.run import merge_communication
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
+from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.windows import step_windows
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.columns import load
@@ -18,7 +20,9 @@ US = 10**6
 def host(text):
     space = load(np.frombuffer(build(text), np.uint8))
     pre = preprocess(space, derive=False) if may_have_groups(space) else None
-    return host_communication(space, pre, hlo_programs(space))
+    programs = hlo_programs(space)
+    devices = devices_of(space, programs)
+    return host_communication(space, devices, step_windows(space, pre, devices) if devices else None, programs)
 
 
 START = "%all-gather-start.1 = (f32[4], f32[8]) all-gather-start(f32[4] %x), replica_groups={{0,1}}"

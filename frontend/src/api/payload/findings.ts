@@ -1,0 +1,111 @@
+// Decodes the findings of a run: causes of lost time with their evidence, and what was looked for without success.
+import { asDict, asList, asNumber, asText } from "./fields";
+import type { Dict } from "./fields";
+
+export type Confidence = "high" | "medium" | "low";
+
+/** A number or text that shows a finding; `tool` and `query` are the page that shows the same, "" without one. */
+export interface Evidence {
+  label: string;
+  value: number | string;
+  unit: string;
+  tool: string;
+  query: Readonly<Record<string, string>>;
+}
+
+export interface Finding {
+  id: string;
+  title: string;
+  /** What a step could gain, 0 to 1; 0 if the finding is not about time. */
+  share: number;
+  savingPs: number;
+  /** How the saving was computed. */
+  formula: string;
+  confidence: Confidence;
+  evidence: readonly Evidence[];
+  advice: string;
+  /** The hosts concerned. */
+  hosts: readonly string[];
+}
+
+/** A cause that was not found; `looked` is false if the profile lacks what is needed to tell. */
+export interface Silence {
+  id: string;
+  looksFor: string;
+  reason: string;
+  looked: boolean;
+}
+
+/** A part of the time budget, as a share of the average step. */
+export interface BudgetShare {
+  category: string;
+  name: string;
+  help: string;
+  share: number;
+}
+
+export interface Findings {
+  /** The most costly first. */
+  findings: readonly Finding[];
+  silent: readonly Silence[];
+  /** The average step; 0 without steps. */
+  stepPs: number;
+  /** What shares are of: "step", or "recording" without steps. */
+  base: string;
+  /** The largest first; empty without devices. */
+  parts: readonly BudgetShare[];
+  /** No finding could save a tenth of the step, and most of it is computation. */
+  healthy: boolean;
+}
+
+const CONFIDENCES: readonly string[] = ["high", "medium", "low"] satisfies Confidence[];
+
+function readEvidence(value: unknown): Evidence {
+  const one = asDict(value, "evidence");
+  const found = one["value"];
+  const query = asDict(one["query"] ?? {}, "the address of evidence");
+  return {
+    label: asText(one["label"], "the label of evidence"),
+    value: typeof found === "number" ? asNumber(found, "evidence") : asText(found, "evidence"),
+    unit: asText(one["unit"] ?? "", "the unit of evidence"),
+    tool: asText(one["tool"] ?? "", "the tool of evidence"),
+    query: Object.fromEntries(Object.entries(query).map(([key, text]) => [key, String(text)])),
+  };
+}
+
+function readFinding(value: unknown): Finding {
+  const one = asDict(value, "a finding");
+  const text = (key: string): string => asText(one[key], `${key} of a finding`);
+  const confidence = text("confidence");
+  return {
+    id: text("id"), title: text("title"), formula: text("formula"), advice: text("advice"),
+    share: asNumber(one["share"], "the share of a finding"),
+    savingPs: asNumber(one["saving_ps_per_step"], "the saving of a finding"),
+    confidence: CONFIDENCES.includes(confidence) ? (confidence as Confidence) : "low",
+    evidence: asList(one["evidence"], "the evidence of a finding").map(readEvidence),
+    hosts: asList(one["hosts"] ?? [], "the hosts of a finding").map(String),
+  };
+}
+
+function readPart(value: unknown): BudgetShare {
+  const one = asDict(value, "a part of the step");
+  const category = asText(one["category"], "the category of a part");
+  return { category, name: asText(one["name"] ?? category, "the name of a part"), help: asText(one["help"] ?? "", "the help of a part"), share: asNumber(one["share"], "the share of a part") };
+}
+
+/** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
+export function readFindings(value: unknown): Findings {
+  const all: Dict = asDict(value, "the findings");
+  const silent = asList(all["silent"], "causes that were not found").map((entry): Silence => {
+    const one = asDict(entry, "a cause that was not found");
+    return { id: asText(one["id"], "the id of a cause"), looksFor: asText(one["looks_for"], "a cause"), reason: asText(one["reason"], "the reason of a cause"), looked: one["looked"] === true };
+  });
+  return {
+    findings: asList(all["findings"], "the list of findings").map(readFinding),
+    silent,
+    stepPs: asNumber(all["step_ps"], "the average step"),
+    base: asText(all["base"], "the base of shares"),
+    parts: asList(all["parts"], "the parts of the step").map(readPart),
+    healthy: all["healthy"] === true,
+  };
+}

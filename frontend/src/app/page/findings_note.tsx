@@ -1,0 +1,43 @@
+// The line above a page that names the findings about it, and leads to the overview.
+import { useEffect, useState } from "preact/hooks";
+import type { Client } from "../../api/client";
+import { ALL_HOSTS } from "../../api/types";
+import type { Findings } from "../../api/payload/findings";
+import type { PageProps } from "../../page/page";
+import { FINDING_KEY, findingsAbout, knownFindings, loadFindings, showsFindings } from "../../page/findings";
+import { plural } from "../../base/format";
+import { leavePage } from "../address/view";
+import "./findings_note.css";
+
+/** The findings need all hosts; of larger runs this line shows them only after the overview has asked for them. */
+const MOST_HOSTS = 8;
+
+interface Props extends Pick<PageProps, "run" | "tool" | "host" | "state"> {
+  /** Not the page's own, whose progress is that of the page. */
+  client: Client;
+  /** The page has its data; the findings are not requested before. */
+  ready: boolean;
+}
+
+export function FindingsNote({ run, tool, host, state, client, ready }: Props) {
+  const [found, setFound] = useState<Findings | null>(() => (showsFindings(tool.id) ? knownFindings(client, run) : null));
+  const hosts = tool.host_names.filter((name) => name !== ALL_HOSTS).length;
+  const ask = ready && found === null && hosts <= MOST_HOSTS && showsFindings(tool.id);
+  useEffect(() => {
+    if (!ask) return undefined;
+    let left = false;
+    // A page works without this line: the overview reports errors.
+    loadFindings(client, run).then((value) => { if (!left) setFound(value); }, () => undefined);
+    return () => { left = true; };
+  }, [ask, client, run]);
+  const [first, ...others] = found === null ? [] : findingsAbout(found, tool.id, host);
+  if (!found || !first) return null;
+  const open = (): void => state.set({ ...leavePage(), tool: "overview_page", tag: null, host: null, hosts: null, [FINDING_KEY]: first.id }, "push");
+  return (
+    <aside class="findings-note" aria-label="Findings about this page">
+      <strong>Finding</strong>
+      <span class="findings-note-title" data-tip={first.title}>{first.title}</span>
+      <button type="button" class="link" onClick={open}>{others.length ? `Evidence, advice and ${plural(others.length, "more finding")}` : "Evidence and advice"}</button>
+    </aside>
+  );
+}

@@ -1,0 +1,104 @@
+// The findings of a run for several pages: one request that they share, and the address of the view behind evidence.
+import { readFindings } from "../api/payload/findings";
+import type { Evidence, Finding, Findings } from "../api/payload/findings";
+import { ALL_HOSTS } from "../api/types";
+import type { Client } from "../api/client";
+
+export const FINDINGS_TOOL = "smart_suggestion";
+/** The key of the overview's address that names a finding to scroll to. */
+export const FINDING_KEY = "finding";
+
+interface Entry {
+  answer: Promise<Findings>;
+  /** Once it has arrived. */
+  value: Findings | null;
+}
+
+const MOST_KEPT = 8;
+const kept = new Map<string, Entry>();
+
+/** Forgets all answers, so that pages ask again; for the reload button. */
+export function forgetFindings(): void {
+  kept.clear();
+}
+
+const paramsOf = (run: string) => ({ run, tag: FINDINGS_TOOL, all_rules: "true" });
+
+/** The findings of all hosts of a run, requested once for all pages; a failed request is not kept. */
+export function loadFindings(client: Client, run: string): Promise<Findings> {
+  const params = paramsOf(run);
+  const key = client.url("data", params);
+  const known = kept.get(key);
+  if (known) return known.answer;
+  const entry: Entry = { answer: client.json<unknown>("data", params).then(readFindings), value: null };
+  kept.set(key, entry);
+  for (const old of [...kept.keys()].slice(0, -MOST_KEPT)) kept.delete(old);
+  entry.answer.then(
+    (value) => { entry.value = value; },
+    () => { if (kept.get(key) === entry) kept.delete(key); },
+  );
+  return entry.answer;
+}
+
+/** The findings if they have arrived already. */
+export function knownFindings(client: Client, run: string): Findings | null {
+  return kept.get(client.url("data", paramsOf(run)))?.value ?? null;
+}
+
+const bare = (id: string): string => id.replace(/[@^#]+$/, "");
+
+/** The id under which a run has a tool, such as `trace_viewer@` for `trace_viewer`; null if it has no data for it. */
+export function availableTool(tools: ReadonlyMap<string, string>, id: string): string | null {
+  if (id === "") return null;
+  return tools.has(id) ? id : ([...tools.keys()].find((one) => bare(one) === bare(id)) ?? null);
+}
+
+/** Pages whose text filter has a name of its own in the address: the key and, for tables, the column. */
+const FILTERS: Readonly<Record<string, { key: string; column?: string }>> = {
+  hlo_stats: { key: "op" },
+  roofline_model: { key: "op" },
+  kernel_stats: { key: "kernel" },
+  memory_viewer: { key: "q" },
+  graph_viewer: { key: "node_name" },
+  framework_op_stats: { key: "t1.filter", column: "operation" },
+  communication: { key: "t1.filter", column: "op" },
+  time_budget: { key: "t2.filter", column: "name" },
+};
+
+/** The keys of the address that open the view of evidence; its `filter` becomes that of the page. */
+export function evidenceKeys({ tool, query }: Pick<Evidence, "tool" | "query">): Record<string, string> {
+  const { filter, ...rest } = query;
+  if (filter === undefined) return rest;
+  // With a column it is already in the form of tables.
+  const own = filter.includes("~") ? undefined : FILTERS[bare(tool)];
+  if (!own) return { ...rest, filter };
+  return { ...rest, [own.key]: own.column === undefined ? filter : `${own.column}~${filter.replace(/[\\,;~]/g, "\\$&")}` };
+}
+
+/** Pages that show findings, each with the pages whose findings are theirs, too. */
+const ABOUT: Readonly<Record<string, readonly string[]>> = {
+  input_pipeline_analyzer: ["tf_data_bottleneck_analysis"],
+  tf_data_bottleneck_analysis: ["input_pipeline_analyzer"],
+  time_budget: [],
+  communication: [],
+  pod_viewer: [],
+  hlo_stats: ["op_profile", "roofline_model"],
+  op_profile: ["hlo_stats", "roofline_model"],
+  roofline_model: ["hlo_stats", "op_profile"],
+  framework_op_stats: [],
+  kernel_stats: [],
+  memory_profile: ["memory_viewer"],
+  memory_viewer: ["memory_profile"],
+  inference_profile: [],
+};
+
+/** Whether a page shows findings; the overview shows them all, and timelines are evidence of almost every one. */
+export function showsFindings(tool: string): boolean {
+  return bare(tool) in ABOUT;
+}
+
+/** The findings about a page and, if it shows one, about a host. */
+export function findingsAbout({ findings }: Findings, tool: string, host: string | null): Finding[] {
+  const pages = new Set([bare(tool), ...(ABOUT[bare(tool)] ?? [])]);
+  return findings.filter(({ evidence, hosts }) => evidence.some((one) => pages.has(bare(one.tool))) && (host === null || host === ALL_HOSTS || hosts.length === 0 || hosts.includes(host)));
+}

@@ -1,0 +1,105 @@
+// @vitest-environment jsdom
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { forgetFindings } from "../../page/findings";
+import { settle, showPage } from "../../page/testing";
+import type { Shown } from "../../page/testing";
+import page from "./page";
+import { findingsAnswer, OVERVIEW, RUN_INFO, SLOW } from "./testing";
+
+// jsdom has no canvas to draw on.
+vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
+
+const TOOL = { id: "overview_page", title: "Overview Page", group: "Summary", hosts: "all" } as const;
+let shown: Shown;
+let asked: string[] = [];
+const panel = () => shown.root.querySelector('section[aria-label="Findings"]') as HTMLElement;
+const headline = () => shown.root.querySelector("h1")?.textContent;
+
+async function show(findings: unknown, keys: Record<string, string> = {}): Promise<void> {
+  asked = [];
+  shown = await showPage(page, TOOL, ({ pathname, searchParams }: URL) => {
+    if (pathname.endsWith("run_info")) return RUN_INFO;
+    asked.push(searchParams.get("tag") ?? "");
+    return searchParams.get("tag") === "smart_suggestion" ? findings : OVERVIEW;
+  }, keys);
+}
+
+const failure = () => new Response(JSON.stringify({ error: { code: "internal", message: "It broke." } }), { status: 500 });
+
+beforeEach(() => forgetFindings());
+
+describe("findings on the overview", () => {
+  it("are requested after the overview, and lead to the views that show their numbers", async () => {
+    await show(findingsAnswer());
+    expect(asked).toEqual(["overview_page", "smart_suggestion"]);
+    expect(headline()).toBe(SLOW.title);
+    const first = panel().querySelector(".finding") as HTMLElement;
+    expect(first.querySelector(".finding-bar i")?.getAttribute("style")).toContain("28.9%");
+    expect(first.querySelector(".finding-gain")?.textContent).toBe("28.9% of the stepup to 550 us per stephigh confidenceon h1");
+    expect(first.querySelector(".finding-saving")?.getAttribute("data-tip")).toBe("0.55 ms\nidle time that one event covers");
+    expect(first.querySelector(".finding-advice")?.textContent).toBe(SLOW.advice);
+    const proofs = [...first.querySelectorAll<HTMLElement>(".finding-proof")];
+    expect(proofs.map(({ tagName, textContent }) => [tagName, textContent])).toEqual([
+      ["BUTTON", "Idle because of host code, of the step: 28.9%"], ["BUTTON", "The longest wait: 550 us"], ["SPAN", "The code: augment.py:7 random_crop"], ["SPAN", "Steps: 6"], ["BUTTON", "Op: fusion.3"],
+    ]);
+    proofs[1]?.click();
+    expect(Object.fromEntries(shown.keys)).toEqual({ tool: "trace_viewer@", host: "h1", window: "405000000,2495000000" });
+    proofs[4]?.click();
+    expect([shown.keys.get("tool"), shown.keys.get("op"), shown.keys.has("filter")]).toEqual(["hlo_stats", "fusion.3", false]);
+  });
+
+  it("about memory cost no time, and evidence without a page of this run is text", async () => {
+    await show(findingsAnswer());
+    const memory = panel().querySelector('[data-finding="kept"]') as HTMLElement;
+    expect(memory.textContent).toContain("costs no time of the step");
+    expect(memory.querySelector("button")).toBeNull();
+    expect(memory.textContent).toContain("Activations: 3 GiB");
+  });
+
+  it("list what was not found, the unknown last and marked", async () => {
+    await show(findingsAnswer());
+    const silent = panel().querySelector("details") as HTMLDetailsElement;
+    expect(silent.open).toBe(false);
+    expect(silent.querySelector("summary")?.textContent).toBe("Looked for and not found (1; 1 not known)");
+    expect([...silent.querySelectorAll("dt")].map((one) => one.textContent)).toEqual(["Exposed communication", "Transfers in the loopnot known"]);
+  });
+
+  it("that are named in the address are focused", async () => {
+    await show(findingsAnswer(), { finding: "kept" });
+    expect(document.activeElement?.getAttribute("data-finding")).toBe("kept");
+    expect(panel().querySelectorAll(".chosen")).toHaveLength(1);
+  });
+
+  it("replace the statements on the same time", async () => {
+    await show(findingsAnswer());
+    expect(shown.root.querySelector(".statements")?.textContent).toBe("10.0% on 16 bits.");
+    forgetFindings();
+    await show(findingsAnswer({ parts: [] }));
+    expect(shown.root.querySelector(".statements")?.textContent).toContain("idle for 40.0%");
+  });
+
+  it("do not hold up the figures, and say that they are being looked for", async () => {
+    await show(new Promise(() => undefined));
+    expect(shown.text()).toContain("Performance summary");
+    expect(panel().querySelector("[aria-busy=true]")).not.toBeNull();
+    await vi.waitFor(() => expect(panel().textContent).toContain("Looking for causes of lost time…"));
+  });
+
+  it("report an error in their panel only, and can be asked for again", async () => {
+    let answers: unknown[] = [failure(), findingsAnswer()];
+    shown = await showPage(page, TOOL, ({ pathname, searchParams }: URL) => (pathname.endsWith("run_info") ? RUN_INFO : searchParams.get("tag") === "smart_suggestion" ? answers.shift() : OVERVIEW));
+    expect(panel().querySelector("[role=alert]")?.textContent).toContain("The findings are missing. The server failed: It broke.");
+    expect(headline()).toBe("No steps in this profile");
+    panel().querySelector("button")?.click();
+    await settle(shown.root);
+    await vi.waitFor(() => expect(headline()).toBe(SLOW.title));
+    answers = [];
+  });
+
+  it("say what is missing in a profile without devices", async () => {
+    await show(findingsAnswer({ findings: [], parts: [], step_ps: 0, silent: [findingsAnswer().silent[0]] }));
+    expect(headline()).toBe("No steps in this profile");
+    expect(panel().textContent).toContain("No finding: the profile lacks what is needed");
+    expect(panel().querySelector("summary")?.textContent).toBe("Not known (1)");
+  });
+});

@@ -1,0 +1,163 @@
+"""The command `explain`: headline, findings and silent rules as text, JSON and Markdown."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from builders.logdirs import SMALL, write
+
+import tpu_profile_plugin
+from tpu_profile_plugin.cli import main
+from tpu_profile_plugin.commands.findings_text import as_markdown, as_text, duration, headline
+
+TPU = """
+plane 1 "/device:TPU:0"
+line 1 Steps
+0us +100us 1 {_ct=9, _c=1}
+200us +100us 2 {_ct=9, _c=2}
+line 2 "XLA Ops"
+0us +100us fusion.1
+200us +40us fusion.1
+290us +10us fusion.1
+metadata fusion.1 {hlo_category="loop fusion", program_id=u7, symbol_id=u1}
+plane 2 "/host:CPU"
+line 1 main
+0us +90us train {_r=1, step_num=0}
+200us +90us train {_r=1, step_num=1}
+240us +45us "$train.py:9 load_batch"
+"""
+NEWEST = "z/2026_11_20_10_00_00"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    files = {f"plugins/profile/{name}/a.xplane.pb": SMALL for name in ("2026_11_19_00_00_00", "zz")}
+    files["z/plugins/profile/2026_11_20_10_00_00/a.xplane.pb"] = TPU
+    logdir = write(tmp_path / "logs", files)
+    os.utime(logdir / "plugins/profile/zz/a.xplane.pb", (0, 0))
+    return logdir
+
+
+def ask(place: Path) -> dict:
+    """The tool's answer for the newest run."""
+    return tpu_profile_plugin.open(place).run(NEWEST).answer("smart_suggestion", all_rules=True)
+
+
+def test_text_of_the_newest_run(place, capsys):
+    assert main(["explain", str(place)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    first = ask(place)["findings"][0]
+    assert "train.py:9 load_batch" in first["title"]
+    assert lines[0] == f"{NEWEST}: {first['title']}"
+    assert lines[1] == "The average step takes 100 us: Compute 75.0%, Idle: host code 25.0%."
+    assert lines[3] == f"1. {first['title']}"
+    assert (
+        lines[4]
+        == f"   Saves up to 25 us per step (25.0%); {first['confidence']} confidence. Saving: {first['formula']}."
+    )
+    assert lines[5].startswith(f"   - {first['evidence'][0]['label']}: ")
+    assert not any("Looked for" in line for line in lines)
+
+
+def test_what_was_not_found_is_added_on_request(place, capsys):
+    assert main(["explain", str(place), "--all"]) == 0
+    rest = capsys.readouterr().out.partition("Looked for and not found:\n")[2]
+    told = [line.removeprefix("   - ") for line in rest.splitlines()]
+    silent = ask(place)["silent"]
+    assert told == [
+        f"{one['looks_for']}: {'' if one['looked'] else 'not known. '}{one['reason']}"
+        for one in sorted(silent, key=lambda one: not one["looked"])
+    ]
+
+
+def test_json_is_the_answer_of_the_tool(place, capsys):
+    assert main(["explain", str(place), NEWEST, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == ask(place)
+
+
+def test_markdown_shows_names_of_the_profile_as_text(place, capsys):
+    assert main(["explain", str(place), "--format", "markdown", "--all"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    escaped = ask(place)["findings"][0]["title"].replace("_", "\\_")
+    assert [lines[0], lines[2]] == ["## Profile z/2026\\_11\\_20\\_10\\_00\\_00", f"**{escaped}**"]
+    assert f"### 1. {escaped}" in lines
+    assert "### Looked for and not found" in lines
+
+
+def test_a_run_without_findings_is_no_error(place, capsys):
+    assert main(["explain", str(place), "2026_11_19_00_00_00"]) == 0
+    assert capsys.readouterr().out.endswith("No finding.\n")
+    assert main(["explain", str(place / "plugins/profile/zz/a.xplane.pb"), "--host", "a"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["nope"], "There is no run 'nope'"),
+        (["--host", "b"], "There is no host 'b'"),
+    ],
+)
+def test_errors_end_with_2(place, capsys, more, said):
+    assert main(["explain", str(place), *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_files_and_missing_or_damaged_logdirs(place, tmp_path, capsys):
+    file = place / "plugins/profile/zz/a.xplane.pb"
+    assert main(["explain", str(file), "zz"]) == 2
+    assert "is a single file" in capsys.readouterr().err
+    assert main(["explain", str(tmp_path / "missing")]) == 2
+    file.write_bytes(b"\xff" * 40)
+    assert main(["explain", str(file)]) == 2
+
+
+def answer(**more):
+    parts = [
+        {"category": "compute", "name": "Compute", "share": 0.62},
+        {"category": "idle_other", "name": "Idle: unexplained", "share": 0.38},
+    ]
+    return {"findings": [], "silent": [], "step_ps": 10**9, "base": "step", "parts": parts, "healthy": False, **more}
+
+
+def test_headlines_without_a_finding():
+    assert (
+        headline(answer())
+        == "38.0% of the step is lost without a known cause (Idle: unexplained); 62.0% of the step is computation"
+    )
+    assert headline(answer(healthy=True)) == "Healthy: 62.0% of the step is computation"
+    assert headline(answer(parts=[])) == "No device in the profile: its time cannot be accounted for"
+
+
+def finding(**more):
+    return {
+        "id": "x", "title": "A `title` of <b>", "share": 0.2, "saving_ps_per_step": 2 * 10**8, "formula": "f",
+        "confidence": "low",
+        "evidence": [{"label": "Size", "value": 1536, "unit": "MiB", "tool": "memory_viewer", "query": {"host": "a"}}],
+        "advice": "Do it.", "hosts": ["a"], **more,
+    }  # fmt: skip
+
+
+def test_findings_of_some_hosts_and_about_no_time():
+    text = as_text("r", 2, answer(findings=[finding()]), silent=False)
+    assert "Saves up to 200 us per step (20.0%) on a; low confidence. Saving: f." in text
+    assert "- Size: 1,536 MiB  [memory_viewer host=a]" in text
+    text = as_text("r", 1, answer(findings=[finding(share=0.0, saving_ps_per_step=0)]), silent=False)
+    assert "Costs no time of the step; low confidence." in text
+    assert text.startswith("r: 38.0% of the step is lost")
+
+
+def test_markdown_of_hostile_names():
+    lines = as_markdown(
+        "r", 1, answer(findings=[finding(title="a\n# b [x](http://y) <img>")]), silent=False
+    ).splitlines()
+    assert "### 1. a \\# b \\[x\\](http://y) \\<img\\>" in lines
+
+
+@pytest.mark.parametrize(
+    ("ps", "text"), [(0, "0 ns"), (1500, "1.5 ns"), (10**9, "1 ms"), (34_951_234_567, "34.95 ms"), (2 * 10**12, "2 s")]
+)
+def test_durations(ps, text):
+    assert duration(ps) == text

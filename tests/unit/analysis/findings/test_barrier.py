@@ -1,0 +1,99 @@
+"""Time at barriers, and the default answer of the tool, which has the original's numbers."""
+
+from __future__ import annotations
+
+import pytest
+from builders.answers import answer
+from builders.planted import evidence, finding, reason
+
+from tpu_profile_plugin.analysis.findings.barriers import BarrierTime, barriers
+from tpu_profile_plugin.tools import registry
+
+
+def host(percents, name="", cores=1, longs=None):
+    """Steps of 1000 us with a barrier of so many percent at the begin of each; `longs`: other lengths of the steps."""
+    lines = []
+    for core in range(cores):
+        lines += [f'plane {core + 1} "/device:TPU:{core}" {{device_type_string="TPU v4"}}', "line 1 Steps"]
+        lengths = longs or [1000] * len(percents)
+        begins = [100 + sum(lengths[:i]) + 100 * i for i in range(len(percents))]
+        lines += [
+            f"{at}us +{size}us {i} {{_ct=9, _c={i}}}" for i, (at, size) in enumerate(zip(begins, lengths, strict=True))
+        ]
+        lines.append('line 2 "XLA Ops"')
+        for at, size, percent in zip(begins, lengths, percents, strict=True):
+            barrier = round(size * percent * 10_000)
+            stats = f"{{device_offset_ps=u{at * 10**6}, device_duration_ps=u{barrier}}}"
+            lines.append(f"{at}us +{barrier}ps %barrier-cores.1 {stats}")
+            rest = f"{{device_offset_ps=u{at * 10**6 + barrier}, device_duration_ps=u{size * 10**6 - barrier}}}"
+            lines.append(f"{at * 10**6 + barrier}ps +{size * 10**6 - barrier}ps %fusion.1 {rest}")
+        lines.append('metadata %barrier-cores.1 {program_id=u7, symbol_id=u1, hlo_category="custom-call"}')
+        lines.append('metadata %fusion.1 {program_id=u7, symbol_id=u2, hlo_category="loop fusion"}')
+    return "\n".join([*lines, *([f"host {name}"] if name else [])])
+
+
+def suggestion(*hosts):
+    """Rule and text of the default answer; None if there is none."""
+    found = answer(registry.find("smart_suggestion"), *hosts)["suggestions"]
+    return (found[0]["ruleName"], found[0]["suggestionText"]) if found else None
+
+
+@pytest.mark.parametrize(("percent", "fires"), [(9.9, False), (10.1, True), (40, True)])
+def test_the_threshold(percent, fires):
+    found = suggestion(host([percent] * 4))
+    assert (found is not None) == fires
+    assert (finding("barrier", host([percent] * 4)) is not None) == fires
+    if found:
+        assert found[0] == "BarrierCoresRule"
+        assert f"{percent:.1f}% of each step" in found[1]
+
+
+def test_the_first_and_the_last_of_three_steps_do_not_count():
+    assert "20.0% of each step" in suggestion(host([50, 20, 50]))[1]
+    assert "35.0% of each step" in suggestion(host([50, 20]))[1]
+
+
+def test_of_two_steps_a_very_short_one_does_not_count():
+    assert "30.0% of each step" in suggestion(host([30, 90], longs=[100_000, 500]))[1]
+    assert "30.0% of each step" in suggestion(host([90, 30], longs=[500, 100_000]))[1]
+    assert "60.0% of each step" in suggestion(host([30, 90], longs=[100_000, 1100]))[1]
+
+
+def test_hosts_that_differ_are_named():
+    found = suggestion(
+        *(host([15 + i / 20] * 4, name=f"worker{i}") for i in range(3)), host([40] * 4, name="worker<3>")
+    )
+    assert "<li>Host <b>worker&lt;3&gt;</b> average barrier-cores time fraction: <b>40.0%</b></li>" in found[1]
+    assert "worker0" not in found[1]
+    one = finding("barrier", *(host([15 + i / 20] * 4, name=f"worker{i}") for i in range(3)), host([40] * 4, name="w3"))
+    assert one["title"] == "TensorCores wait at barriers for 21.3% of the step; w3 differs from the others"
+    assert evidence(one)["At barriers on w3, of the step"] == 40.0
+
+
+@pytest.mark.parametrize(
+    ("percents", "outliers"),
+    [
+        ([15, 40], []),
+        ([15, 15, 15], []),
+        ([15, 15, 15.01], [2]),
+        ([15, 15.05, 40], [2]),
+        ([15, 20, 40], []),
+        ([15, 15.3, 15.6, 2], [3]),
+    ],
+)
+def test_outliers_by_the_median_absolute_deviation(percents, outliers):
+    found = barriers([BarrierTime(f"h{i}", (one / 100,), (one / 100,), (0, 0)) for i, one in enumerate(percents)])
+    assert [name for name, _ in found.outliers] == [f"h{i}" for i in outliers]
+
+
+def test_durations_that_stand_for_none():
+    text = host([20] * 4)
+    assert suggestion(text.replace("device_duration_ps=u200000000}", "device_duration_ps=u1250}")) is None
+    assert suggestion(text.replace("device_duration_ps=u200000000}", "other=1}")) is None
+
+
+def test_no_barriers():
+    assert suggestion('plane 1 "/host:CPU"\nline 1 main\n0us +5us a') is None
+    assert reason("barrier", host([5] * 4).replace("barrier-cores", "copy")) == (
+        "The profile has no barriers of TensorCores."
+    )

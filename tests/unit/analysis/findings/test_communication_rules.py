@@ -1,0 +1,148 @@
+"""Exposed communication and stragglers: waits for a late device are its fault, not the collective's."""
+
+from __future__ import annotations
+
+import pytest
+from builders.findings import cpu, evidence, told, window
+
+
+def cores(*work: int, host: int = 0, talk: int = 20, ranks: int = 0, begins: tuple[int, ...] = (0, 100)) -> str:
+    """TensorCores that compute for so long in each step of 100 us and then reduce until the last has done so.
+
+    The reduction is of `ranks` devices, without a number of these.
+    """
+    end = max(work) + talk
+    group = ",".join(map(str, range(ranks or len(work))))
+    reduce = f"%all-reduce.2 = f32[1000000] all-reduce(f32[1000000] %y), replica_groups={{{{{group}}}}}"
+    lines = []
+    for number, own in enumerate(work):
+        lines += [f'plane {number + 1} "/device:TPU:{number}" {{device_type_string="TPU v5p"}}', "line 1 Steps"]
+        lines += [f"{at}us +100us {i} {{_ct=9, _c={i}}}" for i, at in enumerate(begins)]
+        lines.append('line 2 "XLA Ops"')
+        for at in begins:
+            lines += [f"{at}us +{own}us fusion.1", f'{at + own}us +{end - own}us "{reduce}"']
+        lines.append('metadata "fusion.1" {program_id=7, symbol_id=1, hlo_category="loop fusion"}')
+        lines.append(
+            f'metadata "{reduce}" {{program_id=7, symbol_id=2, hlo_category="all-reduce"}} display=all-reduce.2'
+        )
+    return "\n".join([f"host h{host}", *lines])
+
+
+def test_communication_with_its_bandwidth_and_its_longest_run() -> None:
+    found = told("exposed_communication", cores(40, 40))
+    assert found["title"] == ("Communication that nothing hides takes 20.0% of the step, most of it in all-reduce.2")
+    assert (found["saving_ps_per_step"], found["share"]) == (20_000_000, 0.2)
+    shown = evidence(found)
+    assert shown["Exposed communication, of the step"] == (pytest.approx(20), "%", "time_budget")
+    assert shown["Exposed communication per step"] == (0.02, "ms", "time_budget")
+    assert shown["Hidden by computation, of its time"] == (0, "%", "communication")
+    assert shown["Bytes that a device contributes to one run"] == (4_000_000, "bytes", "communication")
+    # 4 MB in 20 us are 200 GB/s; between two ranks the bus carries 2 (2 - 1) / 2 times as much.
+    assert shown["Its bus bandwidth"] == (pytest.approx(200), "GB/s", "communication")
+    assert shown["Longest run of all-reduce.2"] == (0.02, "ms", "trace_viewer@")
+    assert window(found) == {"host": "h0", "window": "20000000,80000000", "find": "all-reduce.2"}
+
+
+@pytest.mark.parametrize(("talk", "finds"), [(10, True), (9, False)])
+def test_communication_from_a_tenth_of_the_step_on(talk: int, finds: bool) -> None:
+    found = told("exposed_communication", cores(50, 50, talk=talk))
+    assert ("share" in found) is finds
+    if not finds:
+        assert found["reason"] == "Exposed communication takes 9.0% of the step."
+
+
+def test_waits_for_a_late_core_are_not_communication() -> None:
+    found = told("exposed_communication", cores(10, 80, 10, 10, talk=5))
+    assert found["reason"] == "Exposed communication takes 5.0% of the step."
+    found = told("straggler", cores(10, 80, 10, 10, talk=5))
+    # Three of four cores wait 70 us.
+    assert found["title"] == (
+        "TPU 1 is late: it has 8.0 times the work of the others, which wait 52.5% of the step for it"
+    )
+    assert (found["saving_ps_per_step"], found["share"], found["confidence"]) == (52_500_000, 0.525, "high")
+    shown = evidence(found)
+    assert shown["Waits for other devices, of the step"] == (pytest.approx(52.5), "%", "time_budget")
+    assert shown["Its own work per step"] == (0.08, "ms", "communication")
+    assert shown["Work of the others per step (median)"] == (0.01, "ms", "")
+    assert shown["The others wait in"] == ("all-reduce.2", "", "communication")
+    assert shown["Longest wait in it"] == (0.07, "ms", "communication")
+    assert window(found) == {"host": "h0", "window": "0,160000000", "find": "all-reduce.2"}
+
+
+@pytest.mark.parametrize(
+    ("late", "talk", "title"),
+    [
+        (61, 1, "TPU 0 is late: it has 1.5 times the work of the others, which wait 15.8% of the step for it"),
+        (59, 1, "TPU 0 comes late to collectives: the others wait 14.2% of the step for it"),
+        # The others spend less than twice its time in the collective.
+        (62, 30, "TPU 0 comes late to collectives: the others wait 16.5% of the step for it"),
+    ],
+)
+def test_half_more_work_than_the_median(late: int, talk: int, title: str) -> None:
+    assert told("straggler", cores(late, 40, 40, 40, talk=talk))["title"] == title
+
+
+@pytest.mark.parametrize(("late", "finds"), [(60, True), (59, False)])
+def test_half_more_work_on_cpus(late: int, finds: bool) -> None:
+    slow, quick = [("dot.1", late), ("all-reduce.2", 1)], [("dot.1", 40), ("all-reduce.2", late - 39)]
+    found = told("straggler", cpu(slow, quick, quick, quick))
+    assert ("share" in found) is finds
+    if not finds:
+        assert found["reason"] == (
+            "Devices wait for others 14.2% of the step; the busiest has 1.48 times the work of the median."
+        )
+
+
+def arriving(late: int, later: int) -> str:
+    """Two TensorCores with 30 us of work each; in each of four steps one of them begins `late` or `later` us late."""
+    lines = []
+    for number in range(2):
+        lines += [f'plane {number + 1} "/device:TPU:{number}" {{device_type_string="TPU v5p"}}', "line 1 Steps"]
+        lines += [f"{100 * i}us +100us {i} {{_ct=9, _c={i}}}" for i in range(4)]
+        lines.append('line 2 "XLA Ops"')
+        for step in range(4):
+            wait = (late if step < 3 else 0) if number == 0 else (later if step == 3 else 0)
+            at = 100 * step + wait
+            lines += [f"{at}us +30us fusion.1", f"{at + 30}us +{65 - wait}us all-reduce.2"]
+        lines.append('metadata "fusion.1" {program_id=7, symbol_id=1, hlo_category="loop fusion"}')
+        lines.append('metadata "all-reduce.2" {program_id=7, symbol_id=2, hlo_category="all-reduce"}')
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(("late", "later", "finds"), [(40, 30, True), (40, 31, False), (20, 0, False)])
+def test_a_device_that_comes_late_without_more_work(late: int, later: int, finds: bool) -> None:
+    found = told("straggler", arriving(late, later))
+    assert ("share" in found) is finds
+    if finds:
+        # Waits of 3 * 40 + 30 us over two devices and four steps; 120 of them for the first device.
+        assert found["title"] == ("TPU 0 comes late to collectives: the others wait 18.8% of the step for it")
+        assert (found["saving_ps_per_step"], found["confidence"]) == (18_750_000, "medium")
+        shown = evidence(found)
+        assert shown["Of all waits in collectives those for it"] == (80.0, "%", "")
+        assert shown["Its largest idle part per step: idle_other"] == (0.035, "ms", "time_budget")
+
+
+def test_waits_that_take_little_of_the_step() -> None:
+    found = told("straggler", cores(8, 2, 2, 2, talk=1))
+    assert found["reason"].startswith("Devices wait for others 4.5% of the step; the busiest has 4.00 times")
+
+
+def test_a_device_of_the_cpu_backend() -> None:
+    slow, quick = [("dot.1", 60), ("all-reduce.2", 5)], [("dot.1", 10), ("all-reduce.2", 55)]
+    found = told("straggler", cpu(slow, quick, quick))
+    assert found["title"].startswith("CPU device 0 is late: it has 6.0 times the work of the others")
+
+
+def test_a_device_of_several_hosts_and_a_whole_host() -> None:
+    one = told("straggler", cores(10, 80, talk=5, ranks=4), cores(10, 10, host=1, talk=75, ranks=4))
+    assert (one["title"].partition(" has")[0], one["hosts"]) == ("h0: TPU 1 is late: it", ["h0"])
+    # Clocks of hosts are compared by collectives that do not follow each other regularly.
+    begins = (0, 107, 228, 363, 512)
+    others = (cores(10, 10, host=i, talk=75, ranks=6, begins=begins) for i in (1, 2))
+    both = told("straggler", cores(80, 80, talk=5, ranks=6, begins=begins), *others)
+    assert (both["title"].partition(" has")[0], both["hosts"]) == ("Host h0 is late: it", ["h0"])
+
+
+def test_a_single_device_waits_for_none() -> None:
+    found = told("straggler", cpu([("dot.1", 60)]))
+    assert (found["reason"], found["looked"]) == ("The profile has no collective of several devices.", False)

@@ -1,0 +1,149 @@
+"""Ops that move data: what counts as such, in fusions and by category, and from where on it is a finding."""
+
+from __future__ import annotations
+
+import pytest
+from builders.answers import answer, rows
+from builders.findings import cpu, evidence, gpu, told, tpu, window
+from builders.hlo import op, program
+
+from tpu_profile_plugin.analysis.findings.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.op_work import NamedOp
+from tpu_profile_plugin.tools.hlo_stats import TOOL as HLO_STATS
+
+OF = "f32[64,128]{1,0}"
+LINE = {"source_file": "/home/me/model.py", "source_line": 7, "op_name": "jit(f)/gather"}
+
+
+def module() -> bytes:
+    """A gather in a fusion, a transposing fusion that computes more than it moves, a dot in a fusion, a copy."""
+    gathered = [
+        op("g.x", "parameter", OF),
+        op("g.i", "parameter", "s32[64,1]{1,0}", parameter_number=1),
+        op("g.one", "constant", "s32[]"),
+        op("g.ones", "broadcast", "s32[64,1]{1,0}", "g.one"),
+        op("g.next", "add", "s32[64,1]{1,0}", "g.i", "g.ones"),
+        op("gather.1", "gather", OF, "g.x", "g.next"),
+        op("g.cast", "convert", "bf16[64,128]{1,0}", "gather.1"),
+    ]
+    computed = [
+        op("c.x", "parameter", OF),
+        op("c.exp", "exponential", OF, "c.x"),
+        op("c.t", "transpose", "f32[128,64]{1,0}", "c.exp"),
+    ]
+    product = [
+        op("d.x", "parameter", OF),
+        op("d.y", "parameter", "f32[128,64]{1,0}", parameter_number=1),
+        op("d.dot", "dot", "f32[64,64]{1,0}", "d.x", "d.y"),
+        op("d.t", "transpose", "f32[64,64]{1,0}", "d.dot"),
+    ]
+    entry = [
+        op("x", "parameter", OF),
+        op("i", "parameter", "s32[64,1]{1,0}", parameter_number=1),
+        op("gather_fusion", "fusion", "bf16[64,128]{1,0}", "x", "i", called=["gathered"], fusion_kind="kLoop", **LINE),
+        op("exp_fusion", "fusion", "f32[128,64]{1,0}", "x", called=["computed"], fusion_kind="kLoop"),
+        op("copy.3", "copy", OF, "x"),
+        op(
+            "dot_fusion", "fusion", "f32[64,64]{1,0}", "copy.3", "exp_fusion", called=["product"], fusion_kind="kOutput"
+        ),
+    ]
+    return program(entry, gathered=gathered, computed=computed, product=product)
+
+
+def test_a_gather_takes_most_of_the_time() -> None:
+    profile = cpu([("gather_fusion", 50), ("copy.3", 10), ("exp_fusion", 20), ("dot_fusion", 15)], proto=module())
+    found = told("data_movement", profile)
+    # 60 of 95 us move data, of a step of 100 us.
+    assert found["title"] == "Moving data takes 60.0% of the step, most of it in gather_fusion (model.py:7): gather"
+    assert (found["saving_ps_per_step"], found["share"], found["confidence"]) == (60_000_000, 0.6, "high")
+    shown = evidence(found)
+    assert shown["Ops that move data, of the time of ops that compute or move"][0] == pytest.approx(100 * 60 / 95)
+    assert shown["Matrix products, of the same time"][0] == pytest.approx(100 * 15 / 95)
+    assert shown["What they do"] == ("gather 83%, copy 17%", "", "")
+    assert shown["Self time of gather_fusion, all runs"] == (100.0, "us", "hlo_stats")
+    assert shown["Share of gather_fusion in the time of all ops"][0] == pytest.approx(100 * 50 / 95)
+    assert shown["Its framework op"] == ("jit(f)/gather", "", "hlo_stats")
+    assert shown["Its source line"] == ("model.py:7", "", "hlo_stats")
+    assert window(found) == {"host": "h0", "window": "0,100000000", "find": "gather_fusion"}
+    assert found["advice"].startswith("Read and write contiguous blocks")
+    # The page of the link has the same numbers, in the row that its filter leaves.
+    queries = {one["query"]["filter"] for one in found["evidence"] if one["tool"] == "hlo_stats"}
+    assert queries == {"hlo_op_name~/^gather_fusion$/;program_id~/^5$/"}
+    page = rows(answer(HLO_STATS, profile, backend="auto"), "hlo_op_name", "program_id", "total_self_time")
+    times = {(name, program): us for name, program, us in page}
+    assert times["gather_fusion", "5"] == 100.0
+    assert 100 * times["gather_fusion", "5"] / sum(times.values()) == pytest.approx(
+        shown["Share of gather_fusion in the time of all ops"][0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("gather", "exp", "dot", "finds"),
+    [
+        (50, 31, 19, True),
+        (49, 32, 19, False),  # less than half moves data
+        (60, 21, 19, True),
+        (60, 20, 20, False),  # matrix products take a fifth
+    ],
+)
+def test_half_of_the_time_and_few_matrix_products(gather: int, exp: int, dot: int, finds: bool) -> None:
+    ops = [("gather_fusion", gather), ("exp_fusion", exp), ("dot_fusion", dot)]
+    found = told("data_movement", cpu(ops, proto=module()))
+    assert ("share" in found) is finds
+    if not finds:
+        assert found["reason"].startswith(
+            f"Ops that move data take {gather}.0% of the ops' time ({gather}.0% of the step)"
+        )
+
+
+def test_ops_that_take_little_of_the_step_are_left_alone() -> None:
+    found = told("data_movement", cpu([("gather_fusion", 4)], proto=module()))
+    assert found["reason"] == (
+        "Ops that move data take 100.0% of the ops' time (4.0% of the step), matrix products 0.0%."
+    )
+
+
+def test_without_programs_nothing_is_known_on_cpus() -> None:
+    found = told("data_movement", cpu([("gather_fusion", 90)]))
+    assert (found["reason"], found["looked"]) == ("The profile has no op whose work is known.", False)
+
+
+def shuffle(movement: int, rest: int, product: int = 0) -> str:
+    ops = [
+        ("%gather.1 = f32[8] gather()", "gather", movement),
+        ("%fusion.1 = f32[8] fusion()", "loop fusion", rest),
+        ("%dot.1 = f32[8] fusion()", "convolution fusion", product),
+        ("%copy-done.1 = f32[8] copy-done()", "copy-done", 10),
+    ]
+    return tpu([one for one in ops if one[2]])
+
+
+@pytest.mark.parametrize(
+    ("movement", "rest", "product", "share"),
+    [(30, 10, 50, 0.3), (29, 11, 50, None), (45, 45, 0, 0.45), (25, 26, 0, None)],
+)
+def test_tpus_by_category_and_from_thirty_percent_of_the_step_on(
+    movement: int, rest: int, product: int, share: float | None
+) -> None:
+    found = told("data_movement", shuffle(movement, rest, product))
+    assert found.get("share") == share
+    if share:
+        assert found["title"].endswith("of the step, most of it in gather.1: gather")
+        assert found["advice"].endswith("On TPUs the innermost dimension should be a multiple of 128.")
+        assert window(found) == {"host": "h0", "window": f"0,{2 * movement}000000", "find": "gather.1"}
+
+
+def test_gpus_by_their_programs_and_tensorflow_by_the_type_of_the_op() -> None:
+    kernels = [("transpose_kernel", "copy.3", 70), ("gemm", "dot_fusion", 10)]
+    found = told("data_movement", gpu(kernels, proto=module(), facts='device_vendor="Nvidia"'))
+    assert found["title"] == "Moving data takes 87.5% of the recording, most of it in copy.3: copy"
+    assert found["advice"].startswith("Change the order of dimensions")
+    lines = ['plane 3 "/device:GPU:0"', 'line 1 "Stream #1"']
+    lines += [f'{100 * i}us +80us kernel {{tf_op="model/t:Transpose"}}' for i in range(3)]
+    found = told("data_movement", "\n".join(lines))
+    assert found["title"].endswith("most of it in model/t/kernel: Transpose")
+
+
+def test_names_with_separators_of_filters() -> None:
+    named = NamedOp("dot;a,b~c", "", 7, "dot", 1, 1, "", "")
+    assert of_op("h", named, 1, None)[0].query["filter"] == r"hlo_op_name~/^dot\;a\,b\\\~c$/;program_id~/^7$/"

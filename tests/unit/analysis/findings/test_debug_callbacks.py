@@ -1,0 +1,101 @@
+"""Calls from compiled programs into Python, on every kind of device."""
+
+from __future__ import annotations
+
+import pytest
+from builders.hlo import metadata_plane, op, program
+from builders.planted import cpu, evidence, finding, reason, tpu
+
+MAIN = "0 999 $train.py:10 main\n0 10 PjitFunction(f)"
+
+
+def calling(name, op_name="jit(f)/while/body/debug_print"):
+    """The program 7 with a call into Python."""
+    call = op(
+        name, "custom-call", "f32[]", op_name=op_name, source_file="/home/me/train.py", source_line=31,
+        custom_call_target="xla_ffi_python_cpu_callback",
+    )  # fmt: skip
+    return "\n" + metadata_plane(jit_f=(7, program([call], module="jit_f")))
+
+
+def test_names_the_op_and_its_line():
+    found = finding("debug_callbacks", cpu(MAIN, "0 600 dot.1\n600 399 debug_print.2") + calling("debug_print.2"))
+    assert found["title"] == "Calls into Python take 39.9% of the step: debug_print at train.py:31, 1 per step"
+    assert found["saving_ps_per_step"] == 399 * 10**6
+    assert evidence(found) == {
+        "In callbacks, of the step": 39.91,
+        "In callbacks per step": 0.399,
+        "Callbacks per step and device": 1.0,
+        "Op": "debug_print.2",
+        "Line": "train.py:31",
+    }
+    assert found["evidence"][0]["query"] == {"host": "h0", "window": "560100000,1038900000"}
+
+
+@pytest.mark.parametrize(("duration", "fires"), [(49, False), (51, True)])
+def test_the_threshold(duration, fires):
+    text = cpu(MAIN, f"0 900 dot.1\n900 {duration} io_callback.1\n951 48 dot.3")
+    assert (finding("debug_callbacks", text) is not None) == fires
+
+
+@pytest.mark.parametrize(
+    ("name", "op_name", "fires"),
+    [
+        ("custom-call.5", "jit(f)/pure_callback", True),
+        ("custom-call.5", "jit(f)/custom_jvp_call/erf_inv", False),
+        ("custom-call.5", "jit(callback_free)/sort", False),
+        ("pure_callback.3", "", True),
+    ],
+)
+def test_the_framework_op_tells_what_a_custom_call_is(name, op_name, fires):
+    text = cpu(MAIN, f"0 600 dot.1\n600 399 {name}") + calling(name, op_name)
+    assert (finding("debug_callbacks", text) is not None) == fires
+
+
+def test_tensor_cores_say_it_in_the_framework_op():
+    text = tpu(MAIN, "0 600 fusion.1\n600 390 recv-done.2")
+    stats = '{program_id=u7, symbol_id=u2, hlo_category="loop fusion"}'
+    text = text.replace(stats, stats[:-1] + ', tf_op="jit(f)/debug_callback"}')
+    found = finding("debug_callbacks", text)
+    assert found["title"] == "Calls into Python take 39.0% of the step: debug_callback, 1 per step"
+
+
+def test_a_device_that_is_idle_while_python_runs():
+    """A GPU's or TPU's profile may only have the host's side."""
+    python = "\n600 300 $callback.py:815 _wrapped_callback"
+    found = finding("debug_callbacks", tpu(MAIN + python, "0 600 fusion.1\n900 99 fusion.2"))
+    assert found["saving_ps_per_step"] == 300 * 10**6
+    assert finding("debug_callbacks", tpu(MAIN + python, "0 999 fusion.1")) is None
+
+
+def test_python_in_tensorflow_functions():
+    text = 'plane 1 "/host:CPU"\nline 1 main\n'
+    steps = [
+        line
+        for i in range(5)
+        for line in (f"{1000 * i}us +990us train {{_r=1, step_num={i}}}", f"{1000 * i + 520}us +50us MatMul:MatMul")
+    ]
+    calls = [f"{1000 * i + 100}us +400us EagerPyFunc:EagerPyFunc" for i in range(5)]
+    found = finding("debug_callbacks", "\n".join([text, *steps, "line 2 tf_Compute", *calls]))
+    assert "EagerPyFunc" in found["title"]
+    assert found["saving_ps_per_step"] == 400 * 10**6
+    # Python ops of an input pipeline look the same.
+    data = "\n".join([text, *steps, "line 2 tf_Compute", *calls, "0us +1us Iterator::Model::ParallelMap"])
+    assert reason("debug_callbacks", data) == "The programs do not call Python."
+
+
+def test_python_in_a_step_and_in_the_pipeline_of_a_tensorflow_program():
+    """Executors tell which of the ops are the step's."""
+    lines = ['plane 1 "/host:CPU"', "line 1 main"]
+    for at in range(0, 5000, 1000):
+        lines.append(f"{at}us +990us train {{_r=1, step_num={at // 1000}}}")
+        lines.append(f"{at}us +980us EagerExecute")
+    lines.append("line 2 tf_Compute")
+    for at in range(0, 5000, 1000):
+        lines.append(f"{at + 100}us +800us ExecutorState::Process {{id=1}}")
+        lines += [f"{at + 100}us +400us matmul:MatMul", f"{at + 500}us +400us EagerPyFunc:EagerPyFunc"]
+    lines += ["line 3 tf_data_iterator", "0us +5us Iterator::Root"]
+    found = finding("debug_callbacks", "\n".join(lines))
+    assert found["title"].startswith("Calls into Python take 4")
+    assert "EagerPyFunc, 1 per step" in found["title"]
+    assert found["saving_ps_per_step"] == 400 * 10**6

@@ -1,0 +1,89 @@
+"""Waiting for input: the threshold, what is waited for, and when nothing can be said."""
+
+from __future__ import annotations
+
+import pytest
+from builders.planted import cpu, evidence, finding, reason, tpu
+from builders.tf_loops import tf_loop
+
+
+def waiting(us):
+    return tf_loop(f"0 {us} IteratorGetNextOp::DoCompute", f"{us} {1000 - us} dense/MatMul:MatMul")
+
+
+def test_names_what_the_host_waits_for_and_links_to_the_pages():
+    found = finding("input_bound", waiting(300))
+    assert found["title"] == "Devices wait 30.0% of the step for input, most of it in IteratorGetNext"
+    assert (found["saving_ps_per_step"], found["confidence"]) == (300 * 10**6, "high")
+    assert evidence(found) == {
+        "Idle because of input, of the step": 30.0,
+        "Idle because of input per step": 0.3,
+        "Waits in": "IteratorGetNext",
+        "Time in it per step": 0.3,
+        "Length of the step that waits longest": 1.0,
+    }
+    by_tool = {one["tool"]: one["query"] for one in found["evidence"]}
+    assert "time_budget" in by_tool
+    assert by_tool["trace_viewer@"] == {
+        "host": "h0", "window": "0,1100000000", "find": "IteratorGetNext",
+    }  # fmt: skip
+    assert "tf.data.AUTOTUNE" in found["advice"]
+
+
+@pytest.mark.parametrize(("us", "fires"), [(49, False), (50, True), (60, True)])
+def test_from_a_twentieth_of_the_step_on(us, fires):
+    found = finding("input_bound", waiting(us))
+    assert (found is not None) == fires
+    assert found["confidence"] == "medium" if found else "Devices wait for input" in reason("input_bound", waiting(us))
+
+
+def test_without_an_event_of_input_nothing_is_said_about_it():
+    profile = tf_loop("0 300 $train.py:3 load", "300 700 dense/MatMul:MatMul")
+    assert "no event of an input pipeline" in reason("input_bound", profile)
+
+
+def test_a_tensor_core_waits_in_infeed():
+    text = tpu("0 10 main", "0 250 infeed.1\n250 749 fusion.1")
+    found = finding(
+        "input_bound",
+        text.replace(
+            '"infeed.1" {program_id=u7, symbol_id=u1, hlo_category="loop fusion"}',
+            '"infeed.1" {program_id=u7, symbol_id=u1, hlo_category="infeed"}',
+        ),
+    )
+    assert "most of it in infeed.1" in found["title"]
+    assert evidence(found)["Time in it per step"] == 0.25
+
+
+def test_enqueuing_and_preparing_are_told_apart_where_infeeds_are_enqueued():
+    text = tpu("0 10 enqueue:InfeedEnqueueTuple\n20 60 Iterator::Map", "0 250 infeed.1\n250 749 fusion.1")
+    found = finding(
+        "input_bound", text.replace('symbol_id=u1, hlo_category="loop fusion"', 'symbol_id=u1, hlo_category="infeed"')
+    )
+    shown = evidence(found)
+    # Of 1000 us between two enqueues, 10 are enqueuing; so are 10 us of each of the 4 steps.
+    assert shown["Enqueuing on the host, all steps"] == 0.04
+    assert shown["Reading and preprocessing on the host, all steps"] == pytest.approx(0.04 * 99, abs=0.01)
+    assert shown["Input op with most self time on the host"] == "Iterator::Map"
+
+
+def test_a_queue_that_is_empty_is_input():
+    found = finding("input_bound", cpu("0 400 $queue.py:154 get\n400 20 PjitFunction(f)", "420 570 dot.1"))
+    assert "queue.py:154 get" in found["title"]
+    assert found["saving_ps_per_step"] == pytest.approx(400 * 10**6, rel=0.01)
+
+
+def test_steps_that_are_short_against_the_time_between_them_are_not_bound_by_input():
+    text = cpu("0 40 $queue.py:154 get\n40 2 PjitFunction(f)", "42 58 dot.1", length=2000, lasting=100)
+    assert "most time is between the steps" in reason("input_bound", text)
+
+
+def test_steps_without_devices_are_read_from_their_events():
+    lines = ['plane 1 "/host:CPU"', "line 1 main"]
+    for at in (0, 1000, 2000, 3000):
+        lines += [f"{at}us +1000us train {{_r=1, step_num={at}}}", f"{at}us +250us IteratorGetNext"]
+        lines.append(f"{at + 300}us +600us dense:MatMul")
+    text = "\n".join(lines)
+    found = finding("input_bound", text)
+    assert evidence(found)["Waiting for input, of the step"] == 25.0
+    assert found["saving_ps_per_step"] == 250 * 10**6

@@ -1,0 +1,77 @@
+"""Waiting for launches: thresholds, what GPUs record, and when something else is the cause."""
+
+from __future__ import annotations
+
+import pytest
+from builders.planted import cpu, evidence, finding, reason
+from builders.tf_loops import tf_loop
+
+
+def launching(us):
+    """A step in which one program is launched for `us`."""
+    return cpu(f"0 {us} PjitFunction(f)", f"{us} {1000 - us} dot.1")
+
+
+@pytest.mark.parametrize(("us", "fires"), [(149, False), (150, True), (160, True)])
+def test_the_threshold(us, fires):
+    # The first step begins with its launch, too; markers are 999 us long.
+    found = finding("launch_bound", launching(us))
+    assert (found is not None) == fires
+    if found:
+        assert found["saving_ps_per_step"] == us * 10**6
+        assert found["confidence"] == "medium"
+    else:
+        assert "because work is launched late" in reason("launch_bound", launching(us))
+
+
+def test_the_numbers_and_their_pages():
+    found = finding("launch_bound", launching(300))
+    assert found["title"] == "Devices wait 30.0% of the step for the host to launch work"
+    assert evidence(found) == {
+        "Idle because of launches, of the step": pytest.approx(30.03, abs=0.01),
+        "Idle because of launches per step": 0.3,
+        "Length of the step that loses most": 0.999,
+    }
+    assert [one["tool"] for one in found["evidence"]] == ["time_budget", "time_budget", "trace_viewer@"]
+    assert "jax.lax.scan" in found["advice"]
+
+
+def test_graphs_of_tensorflow():
+    found = finding("launch_bound", tf_loop("0 999 EagerExecute", "300 700 dense/MatMul:MatMul"))
+    assert found["saving_ps_per_step"] == 300 * 10**6
+    assert "steps_per_execution" in found["advice"]
+
+
+def gpu(kernel, count=10):
+    """Kernels of `kernel` us every 40 us, each begins when its launch of 20 us ends."""
+    lines = ['plane 1 "/device:GPU:0"', 'line 1 "Stream #1"']
+    host = ['plane 9 "/host:CPU"', "line 1 main"]
+    length = 40 * count
+    for step in range(4):
+        host.append(f"{length * step}us +{length}us train {{_r=1, step_num={step}}}")
+        for i in range(count):
+            at, key = length * step + 40 * i, count * step + i
+            host.append(f"{at}us +20us cuLaunchKernel {{correlation_id={key}}}")
+            lines.append(f"{at + 20}us +{kernel}us kernel {{correlation_id={key}}}")
+    return "\n".join([*lines, *host])
+
+
+def test_tiny_kernels_of_a_gpu():
+    found = finding("launch_bound", gpu(9))
+    assert found["title"].endswith("for the host to launch work; most kernels are shorter than 10 us")
+    assert found["confidence"] == "high"
+    shown = evidence(found)
+    assert shown["Launches per step"] == 10.0
+    assert shown["Kernels shorter than 10 us, of the launches"] == 100.0
+    assert shown["Median duration of a launch on the host"] == 20.0
+    pages = {one["label"]: one["tool"] for one in found["evidence"]}
+    assert pages["GPU without anything launched, of the steps"] == "communication"
+    assert not finding("launch_bound", gpu(10))["title"].endswith("10 us")
+
+
+def test_launches_that_wait_for_results_are_not_the_cause():
+    main = "0 200 PjitFunction(f)\n{} PjitFunction(f)\n{}"
+    ops = "190 5 dot.1\n490 505 dot.2"
+    waits = main.format("200 10 $array.py:298 __float__\n210 290", "500 490 $array.py:298 __float__")
+    assert "the host waits for results first" in reason("launch_bound", cpu(waits, ops))
+    assert finding("launch_bound", cpu(main.format("200 300", "500 490 other"), ops)) is not None

@@ -1,0 +1,207 @@
+"""Memory near its limit, and memory that is kept for the backward pass."""
+
+from __future__ import annotations
+
+import pytest
+from builders.answers import answer
+from builders.buffers import allocation, assignment, buffer, instruction_id, trace
+from builders.findings import cpu, evidence, told, tpu
+from builders.hlo import Op, op, program
+
+from tpu_profile_plugin.tools.memory_viewer.tool import TOOL as VIEWER
+
+MIB = 1 << 20
+STACK = "f32[8,1024,1024]{2,1,0}"
+SLICE = "f32[1,1024,1024]{2,1,0}"
+FORWARD, BACKWARD = "jit(step)/jvp()", "jit(step)/transpose(jvp())"
+LINE = {"source_file": "/home/me/model.py", "source_line": 7}
+
+
+def scan(forward: str = FORWARD, backward: str = BACKWARD) -> tuple[list[Op], dict[str, list[Op]]]:
+    """A loop that stacks the exponentials of its steps, and a loop that reads them from the last to the first."""
+    carried = ["s32[]", STACK]
+    update = [
+        op("u.stack", "parameter", STACK),
+        op("u.value", "parameter", SLICE, parameter_number=1),
+        op("u.at", "parameter", "s32[]", parameter_number=2),
+        op("u.cast", "bitcast", SLICE, "u.value"),
+        op("u.dus", "dynamic-update-slice", STACK, "u.stack", "u.cast", "u.at"),
+    ]
+    body = [
+        op("f.state", "parameter", carried),
+        op("f.at", "get-tuple-element", "s32[]", "f.state"),
+        op("f.stack", "get-tuple-element", STACK, "f.state", tuple_index=1),
+        op("f.exp", "custom-call", SLICE, op_name=f"{forward}/while/body/softmax/exp", **LINE),
+        op("f.dus", "fusion", STACK, "f.stack", "f.exp", "f.at", called=["update"], fusion_kind="kLoop",
+           op_name=f"{forward}/while/body/dynamic_update_slice"),
+        op("f.next", "tuple", carried, "f.at", "f.dus"),
+    ]  # fmt: skip
+    back = [
+        op("b.state", "parameter", carried),
+        op("b.at", "get-tuple-element", "s32[]", "b.state"),
+        op("b.stack", "get-tuple-element", STACK, "b.state", tuple_index=1),
+        op("b.read", "dynamic-slice", SLICE, "b.stack", "b.at", op_name=f"{backward}/while/body/dynamic_slice"),
+        op("b.next", "tuple", carried, "b.at", "b.stack"),
+    ]
+    entry = [
+        op("zero", "constant", "s32[]"),
+        op("empty", "broadcast", STACK, "zero"),
+        op("init", "tuple", carried, "zero", "empty"),
+        op("forward", "while", carried, "init", called=["body", "go_on"], op_name=f"{forward}/while"),
+        op("kept", "get-tuple-element", STACK, "forward", tuple_index=1),
+        op("again", "tuple", carried, "zero", "kept"),
+        op("backward", "while", carried, "again", called=["back", "go_on"], op_name=f"{backward}/while"),
+    ]
+    condition = [op("c.state", "parameter", carried), op("c.more", "constant", "pred[]")]
+    return entry, {"body": body, "back": back, "update": update, "go_on": condition}
+
+
+def buffers(entry: list[Op], computations: dict[str, list[Op]], sizes: dict[str, int], total: int) -> bytes:
+    """The program with temporary buffers of these sizes (MiB) at instructions of the entry, all in use at the peak."""
+    names = [one.name for one in entry]
+    logical = [
+        buffer(i, size * MIB, instruction_id(names.index(name))) for i, (name, size) in enumerate(sizes.items(), 1)
+    ]
+    assigned = [(i, 0, size * MIB) for i, size in enumerate(sizes.values(), 1)]
+    events = [f"alloc {i} {name}" for i, name in enumerate(sizes, 1)]
+    made = assignment(*logical, allocation(0, total * MIB, assigned), trace(*events))
+    return program(entry, module="jit_step", **computations) + made
+
+
+def kept(stack: int, other: int, forward: str = FORWARD, backward: str = BACKWARD) -> bytes:
+    return buffers(*scan(forward, backward), {"empty": stack, "zero": other}, stack + other)
+
+
+def test_a_scan_keeps_what_each_step_computes() -> None:
+    profile = cpu([("f.exp", 50)], proto=kept(40, 60))
+    found = told("kept_for_backward", profile)
+    assert found["title"] == (
+        "40% of the memory at the peak of jit_step(5) is kept for the backward pass, most of it for softmax/exp "
+        "(model.py:7)"
+    )
+    assert (found["saving_ps_per_step"], found["share"]) == (0, 0)
+    shown = evidence(found)
+    assert shown["Kept for the backward pass, of the peak"] == (40.0, "%", "")
+    assert shown["Peak memory of the program"] == (100.0, "MiB", "memory_viewer")
+    assert shown["1 buffer of softmax/exp (model.py:7)"] == (40.0, "MiB", "")
+    assert shown["Buffer empty, f32[8,1024,1024]"] == (40.0, "MiB", "memory_viewer")
+    assert shown["It holds the result of"][0] == f"{FORWARD}/while/body/softmax/exp"
+    assert "jax.checkpoint" in found["advice"]
+    # The memory viewer shows the same.
+    query = next(one["query"] for one in found["evidence"] if one["tool"] == "memory_viewer")
+    page = answer(VIEWER, profile, module_name=query["module_name"])
+    assert page["peakHeapMib"] == 100.0
+    assert [(one["instructionName"], one["logicalBufferSizeMib"]) for one in page["maxHeapBySize"]] == [
+        ("zero", 60.0),
+        ("empty", 40.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stack", "other", "finds", "reason"),
+    [
+        (25, 75, True, ""),
+        (24, 76, False, "Large buffers kept for the backward pass are 24.0% of the peak of jit_step(5), 100 MiB."),
+        (20, 12, True, ""),
+        (20, 11, False, "No program with a backward pass has a peak of 32 MiB of memory."),
+    ],
+)
+def test_a_quarter_of_a_peak_that_matters(stack: int, other: int, finds: bool, reason: str) -> None:
+    found = told("kept_for_backward", cpu([("f.exp", 50)], proto=kept(stack, other)))
+    assert (("share" in found), found.get("reason", "")) == (finds, reason)
+
+
+def test_what_the_backward_pass_writes_is_not_kept_for_it() -> None:
+    profile = cpu([("f.exp", 50)], proto=kept(60, 40, BACKWARD, BACKWARD))
+    assert told("kept_for_backward", profile)["reason"].startswith("Large buffers kept for the backward pass are 0.0%")
+    profile = cpu([("f.exp", 50)], proto=kept(60, 40, FORWARD, FORWARD))
+    found = told("kept_for_backward", profile)
+    assert (found["reason"], found["looked"]) == ("The profile has no program with a backward pass.", False)
+
+
+def test_tensorflow_marks_the_backward_pass_by_its_tape() -> None:
+    profile = cpu([("f.exp", 50)], proto=kept(60, 40, "model/attention", "gradient_tape/model/attention"))
+    assert told("kept_for_backward", profile)["title"].startswith("60% of the memory at the peak of jit_step(5)")
+
+
+@pytest.mark.parametrize(("size", "confidence"), [(400, "high"), (401, "low")])
+def test_a_device_with_much_memory_to_spare(size: int, confidence: str) -> None:
+    ops = [("%f.exp = f32[8] custom-call()", "custom-call", 50)]
+    profile = tpu(ops, proto=kept(60, 40), facts=f", memory_size={size * MIB}")
+    found = told("kept_for_backward", profile)
+    assert found["confidence"] == confidence
+    assert evidence(found)["That peak, of the device's memory"] == (100 * 100 / size, "%", "")
+
+
+def test_layers_that_are_not_a_loop_keep_a_buffer_each() -> None:
+    of = "f32[1024,1024]{1,0}"
+    entry = [op("x", "parameter", of)]
+    for i in range(10):
+        entry.append(op(f"act.{i}", "tanh", of, "x", op_name=f"{FORWARD}/layer_{i}/tanh", **LINE))
+    entry += [op(f"grad.{i}", "multiply", of, f"act.{i}", "x", op_name=f"{BACKWARD}/mul") for i in range(10)]
+    proto = buffers(entry, {}, {**{f"act.{i}": 5 for i in range(10)}, "x": 50}, 100)
+    found = told("kept_for_backward", cpu([("act.0", 50)], proto=proto))
+    assert found["title"].startswith("50% of the memory")
+    shown = evidence(found)
+    assert shown["10 buffers of layer_0/tanh (model.py:7)"] == (50.0, "MiB", "")
+    assert shown["Buffer act.0, f32[1024,1024]"] == (5.0, "MiB", "memory_viewer")
+
+
+def test_without_a_loop_and_in_a_call() -> None:
+    of = "f32[1024,1024]{1,0}"
+    called = [op("g.x", "parameter", of), op("g.out", "multiply", of, "g.x", "g.x", op_name=f"{BACKWARD}/mul")]
+    entry = [
+        op("x", "parameter", of),
+        op("act", "tanh", of, "x", op_name=f"{FORWARD}/tanh", **LINE),
+        op("sum", "add", of, "act", "x", op_name=f"{FORWARD}/add"),
+        op("form", "bitcast", of, "act"),
+        op("grad", "call", of, "form", called=["gradient"]),
+    ]
+    proto = buffers(entry, {"gradient": called}, {"act": 50, "sum": 50}, 100)
+    found = told("kept_for_backward", cpu([("act", 50)], proto=proto))
+    assert found["title"].startswith("50% of the memory")
+    assert found["title"].endswith("most of it for jvp()/tanh (model.py:7)")
+
+
+def allocator(name: str, used: int, free: int, device: str = "/device:TPU:0") -> str:
+    facts = f'allocator_name="{name}", bytes_reserved=0, bytes_allocated={used * MIB}, bytes_available={free * MIB}'
+    lines = [f'plane 8 "{device}" {{device_type_string="TPU v5 Lite"}}', 'plane 9 "/host:CPU"', "line 1 t"]
+    return "\n".join([*lines, f"1us +0us MemoryAllocation {{{facts}}}"])
+
+
+def test_an_allocator_near_its_limit() -> None:
+    found = told("memory_near_limit", allocator("0", 90, 10))
+    assert found["title"] == "Memory is 90% full at the peak of allocator 0, 90 MiB"
+    assert (found["share"], found["confidence"]) == (0, "high")
+    assert evidence(found) == {
+        "In use at the peak, of the capacity": (90.0, "%", "memory_profile"),
+        "In use at the peak": (90.0, "MiB", "memory_profile"),
+        "Capacity": (100.0, "MiB", "memory_profile"),
+    }
+    assert found["evidence"][0]["query"] == {"host": "h0", "memory_id": "0"}
+    below = told("memory_near_limit", allocator("0", 89, 11))
+    assert below["reason"] == "The peak of allocator 0 is 89.0% of the device's memory."
+
+
+def test_an_allocator_of_a_gpu_and_one_of_the_host() -> None:
+    assert "title" in told("memory_near_limit", allocator("GPU_0_bfc", 95, 5, "/device:GPU:0"))
+    for name in ("gpu_host_bfc", "cpu_bfc"):
+        assert told("memory_near_limit", allocator(name, 95, 5, "/device:GPU:0"))["looked"] is False
+    assert told("memory_near_limit", allocator("0", 95, 5, "/host:other"))["looked"] is False
+
+
+@pytest.mark.parametrize(("gib", "finds"), [(15, True), (14, False)])
+def test_a_program_that_needs_almost_all_of_a_tpu(gib: int, finds: bool) -> None:
+    entry = [op("x", "parameter", "f32[16]"), op("dot.1", "tanh", "f32[16]", "x")]
+    proto = buffers(entry, {}, {"dot.1": gib * 1024}, gib * 1024)
+    profile = tpu([("%dot.1 = f32[16] tanh()", "tanh", 50)], proto=proto).replace("TPU v5p", "TPU v5 Lite")
+    found = told("memory_near_limit", profile)
+    assert ("title" in found) is finds
+    if finds:
+        assert (found["title"], found["confidence"]) == (
+            "Memory is 94% full at the peak of program jit_step(5), 15,360 MiB",
+            "medium",
+        )
+        assert found["evidence"][0]["query"] == {"host": "h0", "module_name": "jit_step(5)"}
+    else:
+        assert found["reason"] == "The peak of program jit_step(5) is 87.5% of the device's memory."

@@ -1,0 +1,118 @@
+"""Steps of many tiny programs or eager ops: all conditions, at, below and above their thresholds."""
+
+from __future__ import annotations
+
+import pytest
+from builders.planted import evidence, finding, findings, reason
+from builders.tf_loops import tf_loop
+
+STEPS = 3
+
+
+def tiny(count=100, kinds=8, op=10, period=30, frame='"$train.py:5 update"', device="cpu"):
+    """Programs of one op each, `period` us apart, launched from a function."""
+    length = count * period
+    lines = ['plane 9 "/host:CPU"', "line 1 main"]
+    for step in range(STEPS):
+        lines.append(f"{length * step}us +{length}us train {{_r=1, step_num={step}}}")
+        if frame:
+            lines.append(f"{length * step}us +{length - 1}us {frame}")
+        lines += [f"{length * step + period * i}us +{period - op - 1}us PjitFunction(add)" for i in range(count)]
+    if device == "cpu":
+        lines.append("line 2 worker")
+    else:
+        lines += ['plane 1 "/device:TPU:0"', "line 1 Steps"]
+        lines += [f"{length * step}us +{length}us {step} {{_ct=9, _c={step}}}" for step in range(STEPS)]
+        lines.append('line 2 "XLA Modules"')
+    modules, ops = [], []
+    for run in range(STEPS * count):
+        at, kind = length * (run // count) + period * (run % count) + period - op, run % kinds
+        if device == "cpu":
+            ops.append(
+                f'{at}us +{op}us f{kind} {{hlo_op="f{kind}", device_ordinal=0, program_id={kind}, run_id={run}}}'
+            )
+        else:
+            modules.append(f'{at}us +{op}us "jit_f{kind}({kind + 1})" {{run_id={run}}}')
+            ops.append(f'{at}us +{op}us "%fusion.{kind}"')
+    lines += modules
+    if device != "cpu":
+        lines += ['line 3 "XLA Ops"', *ops]
+        lines += [f'metadata "%fusion.{i}" {{program_id=u{i + 1}, symbol_id=u{i + 1}}}' for i in range(kinds)]
+    else:
+        lines += ops
+    return "\n".join(lines)
+
+
+def test_counts_programs_and_names_the_function_that_runs_them():
+    found = finding("not_compiled", tiny())
+    assert found["title"] == "Not compiled: 100 programs per step are launched one by one by train.py:5 update"
+    # Of 30 us between two begins, 20 are idle.
+    assert (found["saving_ps_per_step"], found["share"]) == (2000 * 10**6, pytest.approx(2 / 3, abs=0.001))
+    assert evidence(found) == {
+        "Programs per step and device": 100.0,
+        "Function that runs them": "train.py:5 update",
+        "Kinds of programs": 8,
+        "Median op": 10.0,
+        "Compute, of the step": pytest.approx(33.333, abs=0.001),
+    }
+    assert found["evidence"][0]["tool"] == "trace_viewer@"
+    assert "jax.jit" in found["advice"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "fires"),
+    [
+        ({"count": 99}, False),
+        ({"kinds": 7}, False),
+        ({"op": 20, "period": 60}, False),
+        ({"op": 19, "period": 60}, True),
+        ({"op": 16, "period": 30}, False),  # busy for more than half of the step
+        ({"op": 14, "period": 30}, True),
+        ({"op": 10, "period": 2010}, False),  # gaps of 2 ms have another cause
+        ({"op": 10, "period": 2009}, True),
+        ({"frame": ""}, True),
+        ({"device": "tpu"}, True),
+    ],
+)
+def test_every_condition_must_hold(facts, fires):
+    profile = tiny(**facts)
+    assert (finding("not_compiled", profile) is not None) == fires
+    if not fires:
+        assert reason("not_compiled", profile)
+
+
+def eager(count, kinds=8):
+    main = []
+    for i in range(count):
+        at = 20 * i
+        main += [
+            f"{at} 12 EagerExecute",
+            f"{at} 12 EagerLocalExecute: Op{i % kinds}",
+            f"{at + 2} 10 EagerKernelExecute",
+        ]
+        main.append(f"{at + 5} 7 KernelAndDeviceFunc::Run")
+    return tf_loop("\n".join(main), length=20 * count)
+
+
+def test_eager_ops_of_tensorflow():
+    found = finding("not_compiled", eager(50))
+    assert found["title"] == "Not compiled: 50 eager ops per step are launched one by one"
+    assert found["saving_ps_per_step"] == 50 * 13 * 10**6
+    assert evidence(found)["Median op"] == 7.0
+    assert "tf.function" in found["advice"]
+
+
+@pytest.mark.parametrize(("count", "kinds", "fires"), [(49, 8, False), (50, 8, True), (50, 7, False)])
+def test_conditions_of_eager_ops(count, kinds, fires):
+    assert (finding("not_compiled", eager(count, kinds)) is not None) == fires
+
+
+def test_launches_are_not_reported_twice():
+    assert "follows from another finding (not_compiled)" in reason("launch_bound", tiny())
+
+
+def test_python_between_two_operations_is_not_slow_code_as_well():
+    frames = '"$train.py:5 update"\n0us +1us other'
+    slow = tiny(op=10, period=600, frame=frames)
+    assert [one["id"] for one in findings(slow)["findings"] if one["share"]] == ["not_compiled"]
+    assert "because of code on the host" in reason("slow_host_code", slow)

@@ -1,0 +1,108 @@
+"""Uploads of the same in every step: CPU and GPU, thresholds, and what ordinary input looks like."""
+
+from __future__ import annotations
+
+import pytest
+from builders.hlo import metadata_plane, op, program
+from builders.planted import cpu, evidence, finding, findings, reason
+
+PROGRAM = program(
+    [
+        op("w", "parameter", "f32[128,128]", parameter_number=0, op_name="weights"),
+        op("t", "parameter", "f32[4096,1024]", parameter_number=1, op_name="table"),
+        op("dot.1", "dot", "f32[8]", "w", "t"),
+    ],
+    module="jit_score",
+)  # fmt: skip
+
+
+def uploading(us, *, per_step=None, programs="", frame=""):
+    """Uploads at the begin of each step of 1 ms; the device computes afterwards."""
+    lengths = per_step or [us] * 5
+    text = cpu(f"{frame}\n0 1 start", "900 99 dot.1", steps=5)
+    lines = [f"{1000 * i}us +{length}us DevicePut" for i, length in enumerate(lengths) if length]
+    return text.replace("line 2 worker", "\n".join([*lines, "line 2 worker"])) + "\n" + programs
+
+
+def test_names_the_argument_and_its_size():
+    found = finding("repeated_transfer", uploading(400, programs=metadata_plane(jit_score=(7, PROGRAM))))
+    assert found["title"].startswith("The same upload to the device takes 40.0% of every step: f32[4096,1024] table")
+    assert found["saving_ps_per_step"] == 400 * 10**6
+    assert evidence(found) == {
+        "Uploads that no computation hides, of the step": pytest.approx(40.04, abs=0.01),
+        "Steps with such an upload, of all 5": 100.0,
+        "Median upload per step": 0.4,
+        "Largest argument of the program": "f32[4096,1024] table",
+        "Size of this argument": 16.0,
+        "Most of it in": "DevicePut",
+    }
+    assert "jax.device_put on arrays that do not change once" in found["advice"]
+    assert "input_bound" not in [one["id"] for one in findings(uploading(400))["findings"]]
+
+
+def test_an_argument_is_not_named_if_another_could_be_what_is_sent():
+    both = program(
+        [
+            op("x", "parameter", "f32[1024,1024]", parameter_number=0, op_name="batch"),
+            op("t", "parameter", "f32[4096,1024]", parameter_number=1, op_name="table"),
+            op("dot.1", "dot", "f32[8]", "x", "t"),
+        ],
+        module="jit_score",
+    )
+    found = finding("repeated_transfer", uploading(400, programs=metadata_plane(jit_score=(7, both))))
+    assert found["title"].endswith("of every step")
+
+
+def test_names_the_function_that_sends():
+    found = finding("repeated_transfer", uploading(400, frame="0 500 $search.py:12 nearest"))
+    assert found["title"].endswith("of every step, in search.py:12 nearest")
+
+
+@pytest.mark.parametrize(
+    ("lengths", "fires"),
+    [
+        ([99] * 5, False),
+        ([101] * 5, True),
+        ([200, 200, 200, 200, 0], True),
+        ([300, 300, 300, 0, 0], False),  # in 60% of the steps
+        ([101, 400, 150, 600, 250], False),  # as different as the batches
+    ],
+)
+def test_long_often_and_alike(lengths, fires):
+    profile = uploading(0, per_step=lengths)
+    assert (finding("repeated_transfer", profile) is not None) == fires
+    if not fires:
+        assert reason("repeated_transfer", profile)
+
+
+def test_uploads_that_computation_hides_cost_nothing():
+    text = cpu("0 400 DevicePut", "0 999 dot.1", steps=5)
+    assert reason("repeated_transfer", text) == "Waiting for input and copies take less than 10% of the step."
+
+
+def test_two_steps_do_not_show_a_repetition():
+    assert "too few steps" in reason("repeated_transfer", cpu("0 400 DevicePut", "900 99 dot.1", steps=2))
+
+
+def gpu(us, sizes):
+    lines = ['plane 1 "/device:GPU:0"', 'line 1 "Stream #1"']
+    for step, size in enumerate(sizes):
+        at, key = 1000 * step, 3 * step
+        lines.append(
+            f'{at + 10}us +{us}us MemcpyH2D {{correlation_id={key}, memcpy_details="kind_src:pageable size:{size}"}}'
+        )
+        lines.append(f"{at + 10 + us}us +{900 - us}us kernel {{correlation_id={key + 1}}}")
+    lines += ['plane 9 "/host:CPU"', "line 1 main"]
+    for step in range(len(sizes)):
+        at, key = 1000 * step, 3 * step
+        lines.append(f"{at}us +999us train {{_r=1, step_num={step}}}")
+        lines += [f"{at + i}us +1us cuLaunch {{correlation_id={key + i}}}" for i in range(2)]
+    return "\n".join(lines)
+
+
+def test_a_gpu_records_the_size():
+    found = finding("repeated_transfer", gpu(300, [8 << 20] * 4))
+    assert evidence(found)["Sent per step and device"] == 8.0
+    assert found["confidence"] == "high"
+    assert found["saving_ps_per_step"] == 300 * 10**6
+    assert reason("repeated_transfer", gpu(300, [8 << 20, 4 << 20, 2 << 20, 1 << 20])).endswith("from step to step.")

@@ -1,0 +1,71 @@
+"""Sequential pipelines of tf.data: what makes one, and that it comes before the wait that follows from it."""
+
+from __future__ import annotations
+
+import pytest
+from builders.planted import evidence, finding, findings, reason
+from builders.tf_loops import tf_loop
+
+ROOT = 'Iterator::Root {id=1, name=&"root"}'
+
+
+def pipeline(stages, wait=300):
+    """A batch is computed in `wait` us on the main thread by nested stages, `NAME STATS`, outermost first."""
+    main = [f"0 {wait} IteratorGetNextOp::DoCompute", f"0 {wait} {ROOT}"]
+    name = "Iterator::Root"
+    for number, (kind, stats) in enumerate(stages, 2):
+        name += f"::{kind}"
+        main.append(f'0 {wait} {name} {{id={number}, parent_id={number - 1}, name=&"{kind}:{number}"{stats}}}')
+    return tf_loop("\n".join(main), f"{wait} {1000 - wait} dense/MatMul:MatMul")
+
+
+ALONE = ', parallelism=1, autotune="false"'
+
+
+@pytest.mark.parametrize(
+    ("stages", "how"),
+    [
+        ([("Prefetch", ""), ("Map", "")], "Map runs one element at a time"),
+        ([("Prefetch", ""), ("ParallelMapV2", ALONE)], "ParallelMapV2 runs one element at a time"),
+        ([("MapAndBatch", ALONE)], "MapAndBatch runs one element at a time"),
+        ([("ParallelMapV2", ', parallelism=4, autotune="false"')], "ParallelMapV2 runs only when the program asks"),
+        ([("BatchV2", ""), ("TensorSlice", "")], "TensorSlice runs only when the program asks"),
+        ([("Prefetch", ""), ("ParallelMapV2", ', parallelism=1, autotune="true"')], ""),
+        ([("Prefetch", ""), ("ParallelMapV2", ', parallelism=2, autotune="false"')], ""),
+        ([("Prefetch", ""), ("BatchV2", ""), ("Generator", "")], ""),
+    ],
+)
+def test_what_is_sequential(stages, how):
+    found = finding("sequential_input", pipeline(stages))
+    assert (how in found["title"] and bool(how)) if found else not how
+    said = [one["id"] for one in findings(pipeline(stages))["findings"]]
+    assert said[0] == ("sequential_input" if how else "input_bound")
+    assert len(said) == 1
+
+
+def test_the_stage_its_settings_and_the_wait():
+    found = finding("sequential_input", pipeline([("Prefetch", ""), ("ParallelMapV2", ALONE)]))
+    assert found["saving_ps_per_step"] == 300 * 10**6
+    assert evidence(found) == {
+        "Idle because of input, of the step": 30.0,
+        "Slowest transformation": "ParallelMapV2 (ParallelMapV2:3)",
+        "Elements that it works on at once": 1,
+        "Its self time, of the longest call": 100.0,
+        "Mean wait of the program for a batch": 0.3,
+        "Longest wait": 0.3,
+    }
+    assert {one["tool"] for one in found["evidence"]} - {""} == {
+        "time_budget",
+        "tf_data_bottleneck_analysis",
+        "trace_viewer@",
+    }
+    assert found["advice"].startswith("Give the Dataset.map behind ParallelMapV2 num_parallel_calls=tf.data.AUTOTUNE.")
+
+
+@pytest.mark.parametrize(("wait", "fires"), [(49, False), (50, True)])
+def test_only_if_the_program_waits(wait, fires):
+    assert (finding("sequential_input", pipeline([("Map", "")], wait)) is not None) == fires
+
+
+def test_without_a_pipeline():
+    assert "no event of an input pipeline" in reason("sequential_input", tf_loop("", "0 900 dense/MatMul:MatMul"))

@@ -1,0 +1,111 @@
+"""Code of the host that devices wait for: its name, how long, and what other rules explain."""
+
+from __future__ import annotations
+
+import pytest
+from builders.planted import cpu, evidence, finding, findings, reason, tpu
+
+
+def loading(duration, name="$train.py:42 load_batch", inner="$augment.py:7 crop"):
+    """A step of 1000 us in which a function runs for `duration` before the op is launched."""
+    main = f"0 999 $train.py:10 main\n0 {duration} {name}\n1 {duration - 2} {inner}\n{duration} 10 PjitFunction(f)"
+    return main, f"{duration} {1000 - duration} dot.1"
+
+
+def test_names_the_function_and_the_longest_wait():
+    found = finding("slow_host_code", cpu(*loading(600)))
+    assert found["title"] == "Devices wait 60.1% of the step for code on the host: augment.py:7 crop"
+    assert found["confidence"] == "high"
+    assert found["saving_ps_per_step"] == 600 * 10**6
+    assert evidence(found) == {
+        "Idle because of host code, of the step": 60.06,
+        "Function": "augment.py:7 crop",
+        "Because of this function, per step": 0.6,
+        "Longest wait": 0.6,
+    }
+    assert found["evidence"][0]["tool"] == "time_budget"
+    window = next(one["query"]["window"] for one in found["evidence"] if one["label"] == "Longest wait")
+    assert window == "0,660000000"
+
+
+@pytest.mark.parametrize(("duration", "fires"), [(49, False), (52, True), (300, True)])
+def test_the_threshold(duration, fires):
+    assert (finding("slow_host_code", cpu(*loading(duration))) is not None) == fires
+
+
+def test_code_between_the_steps_counts_as_well():
+    main = "0 100 $train.py:20 step\n0 10 PjitFunction(f)\n200 800 $train.py:42 load_batch"
+    found = finding("slow_host_code", cpu(main, "5 90 dot.1", lasting=100))
+    assert found["title"] == (
+        "Devices wait 87.7% of the time from step to step for code on the host: train.py:42 load_batch"
+    )
+
+
+def test_comprehensions_are_named_by_the_function_around_them():
+    found = finding("slow_host_code", cpu(*loading(600, "$data.py:6 records", "$data.py:11 <listcomp>")))
+    assert "data.py:6 records" in found["title"]
+    assert evidence(found)["Most of it in"] == "data.py:11 <listcomp>"
+
+
+@pytest.mark.parametrize(
+    "name", ["$queue.py:154 get", "$loader.py:9 __next__", "IteratorGetNext", "backend_compile_and_load"]
+)
+def test_silent_about_what_other_rules_explain(name):
+    main = f"0 999 $train.py:10 main\n0 600 {name}\n600 10 PjitFunction(f)"
+    assert finding("slow_host_code", cpu(main, "600 400 dot.1")) is None
+
+
+def test_what_it_costs_to_call_the_runtime_is_not_slow_code():
+    """Many small ops with little Python in between."""
+    main = "0 999 $train.py:10 main\n" + "\n".join(f"{at} 10 PjitFunction(add)" for at in range(0, 1000, 50))
+    ops = "\n".join(f"{at + 5} 10 add.1" for at in range(0, 1000, 50))
+    assert finding("slow_host_code", cpu(main, ops)) is None
+
+
+def test_without_python_functions_the_advice_is_to_record_them():
+    main = "0 10 PjitFunction(f) {run_id=$N1}\n900 10 PjitFunction(f) {run_id=$N2}"
+    text = tpu(main, "0 200 fusion.1\n910 89 fusion.2", modules="0 200 f(7) {run_id=$N1}\n910 89 f(7) {run_id=$N2}")
+    found = finding("slow_host_code", text)
+    assert found["title"].endswith("for the host; Python functions were not recorded")
+    assert found["advice"].startswith("Record again")
+    busy = cpu("0 999 $train.py:10 main", "0 990 dot.1")
+    assert reason("slow_host_code", busy) == "Devices are idle for 0.0% of the step because of code on the host."
+
+
+def test_a_tensor_core_waits():
+    main = "0 999 $train.py:10 main\n0 500 $train.py:42 load_batch\n500 10 PjitFunction(f)"
+    found = finding("slow_host_code", tpu(main, "505 490 fusion.1"))
+    assert found["saving_ps_per_step"] == pytest.approx(500 * 10**6, rel=0.03)
+    assert findings(tpu(main, "505 490 fusion.1"))["findings"][0]["id"] == "slow_host_code"
+
+
+def keras(frames):
+    """A batch of 1000 us: a call of the train function, then a callback between the marks of the steps."""
+    lines = ['plane 1 "/host:CPU"', "line 1 main"]
+    for at in range(0, 5000, 1000):
+        lines.append(f"{at}us +310us train {{_r=1, step_num={at // 1000}}}")
+        lines.append(f'{at}us +300us one_step {{tf_function_call="notTraced-nonXla"}}')
+        lines.append(f"{at + 10}us +280us EagerExecute")
+        lines.append(f"{at + 20}us +200us MatMul:MatMul")
+        lines += [f'{at + 320}us +650us "$score.py:5 on_batch_end"'] if frames else []
+    return "\n".join(lines)
+
+
+def test_tensorflow_on_the_host_alone():
+    found = finding("slow_host_code", keras(frames=True))
+    assert found["title"].endswith(": score.py:5 on_batch_end")
+    assert found["title"].startswith("Code outside of TensorFlow takes")
+    found = finding("slow_host_code", keras(frames=False))
+    assert found["title"].endswith("; Python functions were not recorded")
+    assert found["confidence"] == "medium"
+    assert "callbacks" in found["advice"]
+
+
+def test_tensorflow_that_is_busy_is_healthy():
+    text = keras(frames=False).replace("+300us one_step", "+990us one_step").replace("+310us", "+995us")
+    assert finding("slow_host_code", text) is None
+
+
+def test_the_profiler_is_not_the_program():
+    main = "0 999 $train.py:10 main\n0 600 $profiler.py:271 stop_trace\n600 10 PjitFunction(f)"
+    assert finding("slow_host_code", cpu(main, "600 400 dot.1")) is None

@@ -1,0 +1,43 @@
+"""The devices of a host and their steps are found once for all tools."""
+
+from __future__ import annotations
+
+import numpy as np
+from builders.xspace_text import build
+
+from tpu_profile_plugin.cache.profiles import ProfileCache
+from tpu_profile_plugin.toolkit.host import HostProfile
+from tpu_profile_plugin.tools.common import devices as module
+from tpu_profile_plugin.tools.common.time_budgets import BUDGET
+from tpu_profile_plugin.tools.communication.tool import COMMUNICATION
+
+TEXT = """
+plane 1 "/device:TPU:0"
+line 2 "XLA Ops"
+0us +5us fusion.1
+line 3 "XLA Modules"
+0us +10us jit_f
+"""
+
+
+def host(text):
+    data = np.frombuffer(build(text), np.uint8)
+    return HostProfile("h", 0, "h.xplane.pb", "identity", lambda: data, ProfileCache(1 << 30))
+
+
+def test_tools_share_devices_and_steps(monkeypatch):
+    calls = []
+    for name in ("devices_of", "step_windows"):
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *args, of=original, name=name: (calls.append(name), of(*args))[1])
+    one = host(TEXT)
+    budget, communication = one.compute(BUDGET), one.compute(COMMUNICATION)
+    assert budget.steps is communication.steps
+    assert budget.devices == communication.devices == (("TPU 0", "tpu"),)
+    assert calls == ["devices_of", "step_windows"]
+
+
+def test_a_host_without_devices_has_no_steps_and_its_events_are_not_read():
+    one = host('plane 7 "/host:CPU"\nline 1 python\n0us +10us train {step_num=1}')
+    assert (module.host_devices(one), module.device_steps(one)) == ((), None)
+    assert not any(plane.decoded for plane in one.lazy.planes)

@@ -1,0 +1,160 @@
+"""The answer of the findings: the original's form; with `all_rules` findings, silent rules and parts of the step."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from builders.asked import ask
+
+from tpu_profile_plugin.analysis.findings.find import Report
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.rules import RULES
+from tpu_profile_plugin.tools import registry
+from tpu_profile_plugin.tools.smart_suggestion import TOOL, report_json
+
+US = 10**6
+CONFIDENCES = {"high", "medium", "low"}
+
+
+def tpu(*ops: str, host: str = "") -> str:
+    """Two steps of 100 us on one TPU, with ops and events of the host's main thread."""
+    return f"""
+plane 1 "/device:TPU:0"
+line 1 Steps
+0us +100us 1 {{_ct=9, _c=1}}
+200us +100us 2 {{_ct=9, _c=2}}
+line 2 "XLA Ops"
+{chr(10).join(ops)}
+metadata fusion.1 {{hlo_category="loop fusion", program_id=u7, symbol_id=u1}}
+plane 2 "/host:CPU"
+line 1 main
+0us +90us train {{_r=1, step_num=0}}
+200us +90us train {{_r=1, step_num=1}}
+{host}
+"""
+
+
+BUSY = tpu("0us +100us fusion.1", "200us +100us fusion.1")
+WAITING = tpu(
+    "0us +100us fusion.1",
+    "200us +40us fusion.1",
+    "290us +10us fusion.1",
+    host='240us +45us "$train.py:9 load_batch"\n242us +40us "$random.py:3 shuffle"',
+)
+GAPS = tpu("0us +70us fusion.1", "200us +70us fusion.1")
+NOTHING = 'plane 1 "/host:CPU"\nline 1 main\n0us +1us f'
+
+
+def test_it_answers_requests_but_is_no_page_of_its_own():
+    assert registry.find("smart_suggestion") is TOOL
+    assert not TOOL.offered
+
+
+def test_by_default_the_form_of_the_original():
+    found = ask(TOOL, BUSY)
+    assert list(found) == ["suggestions"]
+    assert all(set(one) == {"ruleName", "suggestionText"} for one in found["suggestions"])
+
+
+@pytest.mark.parametrize(
+    "profile", [BUSY, WAITING, GAPS, NOTHING, ""], ids=["busy", "waiting", "gaps", "nothing", "no"]
+)
+def test_every_rule_finds_something_or_says_why_not(profile: str):
+    found = ask(TOOL, profile, all_rules="true")
+    assert set(found) == {"findings", "silent", "step_ps", "period_ps", "base", "parts", "healthy"}
+    assert sorted(one["id"] for one in [*found["findings"], *found["silent"]]) == sorted(rule.id for rule in RULES)
+    for one in found["silent"]:
+        assert set(one) == {"id", "looks_for", "reason", "looked"}
+        assert one["looks_for"]
+        assert one["reason"].endswith(".")
+    for one in found["findings"]:
+        assert set(one) == {
+            *("id", "title", "share", "saving_ps_per_step", "formula", "confidence", "evidence", "advice", "hosts"),
+        }
+        assert one["confidence"] in CONFIDENCES
+        assert one["title"]
+        assert one["formula"]
+        assert one["advice"].endswith(".")
+        assert 0 <= one["saving_ps_per_step"] <= found["step_ps"]
+        assert one["share"] == pytest.approx(one["saving_ps_per_step"] / max(found["step_ps"], 1))
+        for proof in one["evidence"]:
+            assert set(proof) == {"label", "value", "unit", "tool", "query"}
+            assert isinstance(proof["value"], str) or math.isfinite(proof["value"])
+            assert proof["tool"] == "" or registry.find(proof["tool"])
+    savings = [one["saving_ps_per_step"] for one in found["findings"]]
+    assert savings == sorted(savings, reverse=True)
+
+
+def test_the_largest_finding_comes_with_numbers_and_where_to_look():
+    found = ask(TOOL, WAITING, all_rules="true")
+    assert (found["step_ps"], found["base"]) == (100 * US, "step")
+    one = found["findings"][0]
+    assert (one["id"], one["share"], one["saving_ps_per_step"], one["hosts"]) == (
+        "slow_host_code",
+        0.25,
+        25 * US,
+        ["h0"],
+    )
+    assert "train.py:9 load_batch" in one["title"]
+    assert ("%", 25.0) in [(proof["unit"], proof["value"]) for proof in one["evidence"]]
+    assert [(part["category"], part["name"], part["share"]) for part in found["parts"]] == [
+        ("compute", "Compute", 0.75),
+        ("idle_host", "Idle: host code", 0.25),
+    ]
+    assert all(part["help"].endswith(".") for part in found["parts"])
+
+
+@pytest.mark.parametrize(("busy_us", "healthy"), [(74, False), (75, True), (100, True)])
+def test_healthy_is_mostly_computation_without_a_clear_finding(busy_us: int, healthy: bool):
+    found = ask(TOOL, tpu(f"0us +{busy_us}us fusion.1", f"200us +{busy_us}us fusion.1"), all_rules="true")
+    assert max((one["share"] for one in found["findings"]), default=0) < 0.1
+    assert found["healthy"] is healthy
+
+
+def test_a_profile_without_devices_is_not_healthy_and_has_no_parts():
+    found = ask(TOOL, NOTHING, all_rules="true")
+    assert [(one["id"], one["share"]) for one in found["findings"]] == [("steps_not_marked", 0.0)]
+    assert (found["parts"], found["healthy"]) == ([], False)
+    assert not all(one["looked"] for one in found["silent"])
+
+
+class View:
+    """What `report_json` reads of a run."""
+
+    hosts = ("a", "b")
+    frameworks = ("JAX",)
+    step_ps = period_ps = 200
+    base = "step"
+
+    class budget:
+        devices = ()
+
+    def share(self, ps: float) -> float:
+        return ps / self.step_ps
+
+
+def test_findings_about_no_time_and_of_all_hosts():
+    rule = Rule("big_buffer", "Big buffers", lambda run, gathered: Silence("No."))
+    proof = Evidence("Largest buffer", 3, "MiB", "memory_viewer", {"host": "a"})
+    report = Report(
+        ((rule, Finding("A buffer takes 3 MiB", 0, "none", "low", (proof,), Advice("Shrink it."))),),
+        ((rule, Silence("Unknown.", looked=False)),),
+    )
+    found = report_json(View(), report)  # type: ignore[arg-type]
+    assert found["findings"] == [
+        {
+            "id": "big_buffer",
+            "title": "A buffer takes 3 MiB",
+            "share": 0.0,
+            "saving_ps_per_step": 0,
+            "formula": "none",
+            "confidence": "low",
+            "evidence": [
+                {"label": "Largest buffer", "value": 3, "unit": "MiB", "tool": "memory_viewer", "query": {"host": "a"}}
+            ],
+            "advice": "Shrink it.",
+            "hosts": ["a", "b"],
+        }
+    ]
+    assert found["silent"] == [{"id": "big_buffer", "looks_for": "Big buffers", "reason": "Unknown.", "looked": False}]

@@ -1,0 +1,179 @@
+"""TensorFlow on the CPU without XLA, as a device: the ops that executors and eager calls run, on any thread."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
+from tpu_profile_plugin.analysis.common.planes import recorded_lines
+from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
+from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
+from tpu_profile_plugin.columns import stats as read
+from tpu_profile_plugin.columns.arrays import I64, Bools
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tpu_profile_plugin.columns import Plane, XSpace
+
+NAME = "CPU (TensorFlow)"
+_EXECUTOR = "ExecutorState::Process"
+"""A part of a graph's execution on one thread; its `id` is that of the execution."""
+_EAGER_KERNEL = "KernelAndDeviceFunc::Run"
+"""An eager call of an op or of a function."""
+_CALL = "EagerLocalExecute: "
+_RUNNERS = frozenset((_EXECUTOR, _EAGER_KERNEL, "EagerKernelExecute", "FunctionRun", "SessionRun", "RunGraph"))
+_MAPPED = "InstantiatedCapturedFunction::Run"
+"""tf.data runs a function of the program; executions with the same id are its."""
+_PIPELINE_THREADS = "tf_data_"
+_FETCH = re.compile(r"(?:MultiDevice)?IteratorGetNext\w*::DoCompute\Z|(?:MultiDevice)?IteratorGetNext\w*:\w+\Z")
+"""The program waits for the next element of its input pipeline."""
+_INPUT_TYPE = re.compile(r"Iterator|Dataset|OptionalGetValue|OptionalHasValue|OptionalFromValue|Prefetch")
+_CONTAINER_TYPE = re.compile(
+    r"(?:Stateless|Stateful)?(?:While|If|Case|PartitionedCall)\Z|(?:For|RemoteCall)\Z|__inference_"
+)
+
+
+def runs_tensorflow(plane: Plane) -> bool:
+    """Whether the plane declares what TensorFlow records when it executes graphs or eager ops on the CPU."""
+    metadata = plane.declared.event_metadata
+    return any(name in (_EXECUTOR, _EAGER_KERNEL) for name in metadata.names)
+
+
+def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
+    """The host's CPU as one device, if TensorFlow executed ops on it; else none.
+
+    Its runs are the events of ops that an executor or an eager call encloses on the same thread, without those of input
+    pipelines, and calls of eager ops that record no event of their own. Ops that consist of others are left out where
+    those were recorded. Waiting for the next element of the input, in the graph or outside, is `Work.INPUT`.
+    """
+    if not runs_tensorflow(plane):
+        return []
+    names = plane.event_metadata.names
+    line = np.repeat(np.arange(len(plane.lines.name)), np.diff(plane.lines.event_start))
+    program = _of_program(space, plane, line)
+    ops, op_of_row = _ops(names)
+    events = np.flatnonzero((op_of_row >= 0)[plane.events.metadata] & program)
+    work = np.array([one.work for one in ops], np.uint8)
+    op = op_of_row[plane.events.metadata[events]]
+    enclosed = _inside(plane, line, events, np.flatnonzero(_rows(names, _RUNNERS)[plane.events.metadata]))
+    keep = enclosed | (work[op] == Work.INPUT)
+    events, op = events[keep], op[keep]
+    eager, eager_op, ops = _eager_kernels(plane, line, np.flatnonzero(program), events, ops)
+    events, op = np.concatenate([events, eager]), np.concatenate([op, eager_op])
+    begin = plane.events.begin_ps[events]
+    spans = OpSpans(
+        begin,
+        begin + plane.events.duration_ps[events],
+        op.astype(np.int32),
+        np.array([one.work for one in ops], np.uint8)[op],
+        events,
+    )
+    spans = _without_containers(ordered(spans))
+    return [Device(NAME, "cpu", 0, plane.index, ops, spans)] if len(spans) else []
+
+
+def _of_program(space: XSpace, plane: Plane, line: I64) -> Bools:
+    """Per event, False for those of tf.data's own threads and of functions that tf.data executes on others."""
+    pipeline = np.array([name.startswith(_PIPELINE_THREADS) for name in plane.lines.name], np.bool_)
+    fetch = np.array([_FETCH.search(name) is not None for name in plane.event_metadata.names], np.bool_)
+    names = plane.event_metadata.names
+    mapped = np.array([name.startswith(_MAPPED) for name in names], np.bool_)[plane.events.metadata]
+    found: Bools = recorded_lines(plane)[line] & (~pipeline[line] | fetch[plane.events.metadata])
+    if not mapped.any():
+        return found
+    number, known = read.ints(space, plane, plane.events.stats, "id")
+    parts = np.flatnonzero(_rows(names, (_EXECUTOR,))[plane.events.metadata] & known)
+    parts = parts[np.isin(number[parts], number[mapped & known])]
+    return found & ~_inside(plane, line, np.arange(len(line)), np.concatenate([parts, np.flatnonzero(mapped)]))
+
+
+def _rows(names: Sequence[str], wanted: Sequence[str] | frozenset[str]) -> Bools:
+    return np.array([name in wanted for name in names], np.bool_)
+
+
+def _inside(plane: Plane, line: I64, events: I64, around: I64) -> Bools:
+    """Per event of `events`, whether it begins within one of `around` on the same thread."""
+    return contains(_on_one_axis(plane, line, around), _shifted(plane, line, events))
+
+
+def _on_one_axis(plane: Plane, line: I64, events: I64) -> Times:
+    """When the events last, with the threads one after the other on one axis."""
+    begin = _shifted(plane, line, events)
+    return times_of(begin, begin + plane.events.duration_ps[events])
+
+
+def _shifted(plane: Plane, line: I64, events: I64) -> I64:
+    begin = plane.events.begin_ps
+    first = int(begin.min(initial=0))
+    length = int((begin + plane.events.duration_ps).max(initial=0)) - first + 1
+    return begin[events] - first + line[events] * length
+
+
+def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
+    """The ops that events are named after, and per row of the event metadata the op, -1 for other events."""
+    ops: list[Op] = []
+    row = np.full(len(names), -1, np.int64)
+    for at, name in enumerate(names):
+        parsed = parse_op(name)
+        if _FETCH.search(name):
+            found = Op(name.partition("Op::")[0], 0, Work.INPUT)
+        elif ":" not in name or parsed.category != TENSORFLOW or _INPUT_TYPE.search(parsed.type):
+            continue
+        else:
+            found = Op(parsed.name, 0, Work.CONTROL if _CONTAINER_TYPE.match(parsed.type) else Work.COMPUTE)
+        row[at] = len(ops)
+        ops.append(found)
+    return tuple(ops), row
+
+
+def _eager_kernels(
+    plane: Plane, line: I64, candidates: I64, ops_run: I64, ops: tuple[Op, ...]
+) -> tuple[I64, I64, tuple[Op, ...]]:
+    """Eager calls of ops that recorded nothing within: the events, their ops, and all ops with those added.
+
+    The op is named by the call around; calls of functions contain the start of an execution.
+    """
+    names = plane.event_metadata.names
+    metadata = plane.events.metadata
+    kernels = candidates[_rows(names, (_EAGER_KERNEL,))[metadata[candidates]]]
+    calls = candidates[np.array([name.startswith(_CALL) for name in names], np.bool_)[metadata[candidates]]]
+    if not len(kernels) or not len(calls):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), ops
+    inner = candidates[_rows(names, _RUNNERS - {_EAGER_KERNEL, "EagerKernelExecute"})[metadata[candidates]]]
+    begins = np.sort(_shifted(plane, line, np.concatenate([inner, ops_run])))
+    at = _shifted(plane, line, kernels)
+    end = at + plane.events.duration_ps[kernels]
+    kernels, at = _where(np.searchsorted(begins, at) == np.searchsorted(begins, end), kernels, at)
+    start = _shifted(plane, line, calls)
+    order = np.argsort(start, kind="stable")
+    calls, start = calls[order], start[order]
+    call = np.searchsorted(start, at, side="right") - 1
+    known = call >= 0
+    known[known] = at[known] < start[call[known]] + plane.events.duration_ps[calls[call[known]]]
+    kernels, call = _where(known, kernels, call)
+    rows, which = np.unique(metadata[calls[call]], return_inverse=True)
+    types = [names[row].removeprefix(_CALL) for row in rows.tolist()]
+    wanted = np.array([not _INPUT_TYPE.search(kind) for kind in types], np.bool_)
+    which = which.reshape(-1)
+    kernels, which = _where(wanted[which], kernels, which)
+    return kernels, which + len(ops), (*ops, *(Op(kind, 0, Work.COMPUTE) for kind in types))
+
+
+def _where(keep: Bools, *columns: I64) -> list[I64]:
+    return [column[keep] for column in columns]
+
+
+def _without_containers(spans: OpSpans) -> OpSpans:
+    """Ops that consist of others count as computation only if none of the others was recorded."""
+    container = spans.work == Work.CONTROL
+    if not container.any():
+        return spans
+    begin = spans.begin_ps[~container]
+    holds = np.searchsorted(begin, spans.begin_ps) < np.searchsorted(begin, spans.end_ps)
+    work = np.where(container, Work.COMPUTE, spans.work).astype(np.uint8)
+    opaque = OpSpans(spans.begin_ps, spans.end_ps, spans.op, work, spans.event)
+    return opaque.where(~(container & holds))

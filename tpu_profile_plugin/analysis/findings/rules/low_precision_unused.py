@@ -1,0 +1,107 @@
+"""Arithmetic in more bits than the hardware is fast at: float64, or float32 products beside units for 16 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.budget.categories import COMPUTE
+from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.op_work import NamedOp
+from tpu_profile_plugin.analysis.findings.precision_work import Wide, double_ops, wide_products
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.thresholds import DOUBLE_SHARE, LEAST_SHARE, WIDE_SHARE
+
+DOUBLE = Advice(
+    "Compute in float32 unless the result needs 15 digits: convert inputs and constants where they are made. One "
+    "float64 argument makes everything float64 that is computed from it.",
+    jax="Turn jax_enable_x64 off, or convert NumPy inputs (float64 by default) and parameters to float32 with "
+    ".astype(np.float32). One float64 argument makes everything float64 that is computed from it.",
+    tensorflow="Cast inputs with tf.cast(x, tf.float32) and set tf.keras.backend.set_floatx('float32'); NumPy arrays "
+    "are float64 by default. One float64 tensor makes everything float64 that is computed from it.",
+    pytorch="Convert inputs with .float() and leave torch.set_default_dtype at torch.float32; tensors made of NumPy "
+    "arrays are float64 by default.",
+)
+SINGLE = Advice(
+    "Compute the matrix products in bfloat16 or float16 and keep sums and parameters in float32. The matrix units do "
+    "16-bit products at least twice as fast, and half the bytes are read.",
+    jax="Cast the operands of the products to jnp.bfloat16 (preferred_element_type=jnp.float32 keeps sums in float32) "
+    "and leave jax_default_matmul_precision at its default. The matrix units are at least twice as fast.",
+    tensorflow="Use mixed precision: tf.keras.mixed_precision.set_global_policy('mixed_bfloat16') or, with loss "
+    "scaling on GPUs, 'mixed_float16'. The matrix units are at least twice as fast.",
+    pytorch="Run the forward pass under torch.autocast(device_type, dtype=torch.bfloat16). The matrix units are at "
+    "least twice as fast.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """One host: time of all ops whose types are known, and what is wider than it has to be."""
+
+    counted_ps: int
+    all_ps: int
+    double: Wide
+    products: Wide
+
+
+def gather(host: HostView) -> Widths:
+    """What is computed in float64, and in float32 on a device that is faster in 16 bits."""
+    work = host.work
+    known = work.counted_ps if any(one.rows is not None for one in work.read) else 0
+    return Widths(known, work.table.op_ps, double_ops(host), wide_products(host))
+
+
+def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
+    """Speaks if float64 takes `DOUBLE_SHARE`, or float32 products take `WIDE_SHARE` of the ops' time."""
+    counted = sum(part.counted_ps for part in parts)
+    if not counted:
+        return Silence("The profile has no program whose types could be looked at.", looked=False)
+    double, single = ([getattr(part, name) for part in parts] for name in ("double", "products"))
+    shares = [sum(one.time_ps for one in found) / counted for found in (double, single)]
+    for found, share, least in ((double, shares[0], DOUBLE_SHARE), (single, shares[1], WIDE_SHARE)):
+        lost = round(run.part_ps(COMPUTE) * sum(one.saving_ps for one in found) / counted)
+        if share >= least and run.share(lost) >= LEAST_SHARE:
+            return _finding(run, parts, found, share, lost, is_double=found is double)
+    what = f"float64 takes {shares[0]:.1%} of the ops' time"
+    if run.hardware in (Hardware.TPU, Hardware.GPU):
+        what += f", matrix products in float32 that could be faster in 16 bits {shares[1]:.1%}"
+    return Silence(f"Computation in {what}.")
+
+
+def _finding(
+    run: RunView, parts: Sequence[Widths], found: Sequence[Wide], share: float, lost: int, *, is_double: bool
+) -> Finding:
+    host = max(range(len(found)), key=lambda i: found[i].time_ps)
+    most = found[host].most
+    assert most is not None
+    what = "float64" if is_double else "Matrix products in float32"
+    title = f"{what} take{'s' if is_double else ''} {share:.1%} of the ops' time, most of it in {most.label}"
+    formula = "time of computation times the share of these ops, of which half the bytes and half the arithmetic remain"
+    if not is_double:
+        formula = "time of computation times the share of these ops, less what 16-bit products take: half on GPUs, one "
+        formula += "pass of several through the unit on TPUs"
+    return Finding(
+        title,
+        lost,
+        formula,
+        "high" if is_double else "medium",
+        _evidence(run.hosts[host], parts[host], found[host], most, share),
+        DOUBLE if is_double else SINGLE,
+        tuple(run.hosts[i] for i, one in enumerate(found) if one.time_ps),
+    )
+
+
+def _evidence(host: str, part: Widths, wide: Wide, most: NamedOp, share: float) -> tuple[Evidence, ...]:
+    found = [
+        Evidence("These ops, of the time of ops that compute or move", 100 * share, "%"),
+        *of_op(host, most, part.all_ps, wide.longest),
+    ]
+    if wide.arguments:
+        found.append(Evidence(f"Arguments of {most.program} that are float64", wide.arguments))
+    return tuple(found)
+
+
+RULE = Rule("low_precision_unused", "More precision than needed", judge, gather)

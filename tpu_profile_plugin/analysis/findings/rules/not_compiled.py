@@ -1,0 +1,127 @@
+"""A step consists of very many tiny programs or eager ops: it is not compiled as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.budget.categories import (
+    COMPUTE,
+    EXPOSED_COMMUNICATION,
+    EXPOSED_COPY,
+    IDLE_HOST,
+    IDLE_LAUNCH,
+    IDLE_OTHER,
+    IDLE_TRANSFER,
+)
+from tpu_profile_plugin.analysis.findings.callers import calling_function
+from tpu_profile_plugin.analysis.findings.launched import Launched, launched
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.periods import share_of_period
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.thresholds import (
+    DISTINCT_PROGRAMS,
+    EAGER_CALLS_PER_STEP,
+    LEAST_SHARE,
+    MOSTLY_BUSY,
+    PROGRAMS_PER_STEP,
+    TINY_OP_PS,
+)
+from tpu_profile_plugin.units import PS_PER_US
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.findings.host_view import HostView
+
+_BUSY = (COMPUTE, EXPOSED_COMMUNICATION, EXPOSED_COPY)
+_BETWEEN_PROGRAMS = (IDLE_LAUNCH, IDLE_HOST, IDLE_TRANSFER, IDLE_OTHER)
+ADVICE = Advice(
+    "Compile the whole step as one program, so that the host launches it once. What must stay outside is reading "
+    "results and code that depends on their values.",
+    jax="Put the whole step, gradient and update included, into one function with jax.jit. Outside of it every "
+    "operation is a program of its own, which costs the host far more than the device.",
+    tensorflow="Put the whole step into a tf.function (in Keras: run_eagerly=False). Outside of it every operation is "
+    "launched from Python, which costs more than the operation.",
+    pytorch="Compile the model with torch.compile, or capture the step in a CUDA graph. Otherwise every operation is "
+    "launched by itself, which costs the host far more than the device.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiny:
+    """Program runs or eager ops of one host in its steps; `function` is what runs them, "" if unknown."""
+
+    found: Launched
+    function: str = ""
+
+
+def gather(host: HostView) -> Tiny | None:
+    """None if the budget alone tells that devices are not starved between programs."""
+    time = host.budget.time_ps
+    total = int(time.sum())
+    starved = int(time[:, :, _BETWEEN_PROGRAMS].sum())
+    if host.steps is None or starved < LEAST_SHARE * total or int(time[:, :, _BUSY].sum()) > MOSTLY_BUSY * total:
+        return None
+    found = launched(host, host.steps)
+    if not _many(found):
+        return Tiny(found)
+    return Tiny(found, calling_function(host, found.at_ps))
+
+
+def fires(host: HostView) -> bool:
+    """Whether the steps of a host are not compiled, as far as it alone tells."""
+    found = gather(host)
+    return found is not None and _many(found.found)
+
+
+def _many(found: Launched) -> bool:
+    least = EAGER_CALLS_PER_STEP if found.eager else PROGRAMS_PER_STEP
+    return found.per_step >= least and found.distinct >= DISTINCT_PROGRAMS and found.median_ps < TINY_OP_PS
+
+
+def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
+    """Speaks if hundreds of tiny programs run per step while the devices are idle for most of it."""
+    if not run.budget.devices:
+        return Silence("The profile has no device whose programs could be counted.", looked=False)
+    busy = run.share(sum(run.part_ps(part) for part in _BUSY))
+    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
+    if not found:
+        return Silence(f"Devices work for {busy:.1%} of the {run.base}, or are idle for other reasons than programs.")
+    worst, host = max(found, key=lambda one: one[0].found.per_step)
+    what = "eager ops" if worst.found.eager else "programs"
+    numbers = f"{worst.found.per_step:,.0f} {what} of {worst.found.distinct} kinds run per {run.base} and device"
+    if not _many(worst.found):
+        return Silence(f"{numbers}; devices work for {busy:.1%} of it.")
+    lost = min(sum(one.found.short_ps for one, _ in found) // run.budget.duration_ps.size,
+               sum(run.part_ps(part) for part in _BETWEEN_PROGRAMS))  # fmt: skip
+    if share_of_period(run, lost) < LEAST_SHARE:
+        return Silence(f"{numbers}; between them devices are idle for {run.share(lost):.1%} of it.")
+    where = f" by {shown(worst.function)}" if worst.function else ""
+    return Finding(
+        f"Not compiled: {worst.found.per_step:,.0f} {what} per {run.base} are launched one by one{where}",
+        lost,
+        "idle time of less than 2 ms between two runs, per step and device",
+        "high",
+        _evidence(run, worst, host, what),
+        ADVICE,
+        (host,),
+    )
+
+
+def _evidence(run: RunView, worst: Tiny, host: str, what: str) -> tuple[Evidence, ...]:
+    found = worst.found
+    where = timeline(host, *found.window)
+    evidence = [
+        Evidence(f"{what.capitalize()} per {run.base} and device", round(found.per_step, 1), "", TIMELINE, where),
+        Evidence(f"Kinds of {what}", found.distinct),
+        Evidence("Median op", found.median_ps / PS_PER_US, "us"),
+        Evidence(f"Compute, of the {run.base}", 100 * run.share(run.part_ps(COMPUTE)), "%", "time_budget"),
+    ]
+    if worst.function:
+        find = {**where, "find": worst.function}
+        evidence.insert(1, Evidence("Function that runs them", shown(worst.function), "", TIMELINE, find))
+    return tuple(evidence)
+
+
+RULE = Rule("not_compiled", "Operations outside compiled programs", judge, gather)

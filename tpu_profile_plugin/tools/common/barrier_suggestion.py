@@ -1,0 +1,53 @@
+"""The one suggestion that the original makes: much time at barriers of TensorCores."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.findings.barriers import BarrierTime, barrier_time, barriers, may_have_barriers
+from tpu_profile_plugin.analysis.findings.thresholds import BARRIER_PERCENT
+from tpu_profile_plugin.toolkit.host import PerHost
+from tpu_profile_plugin.tools.common.host_summaries import groups_if_any
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.toolkit.host import HostProfile
+    from tpu_profile_plugin.toolkit.inputs import Inputs
+
+_NO_OUTLIER = (
+    "<li><b>Compare the workers:</b> One that takes longer than the rest makes all others wait at the barrier. "
+    "Look for uneven work.</li>"
+)
+_OUTLIERS = "<li><b>Check these hosts:</b> Their time at barriers is far from that of the other hosts:<ul>{}</ul></li>"
+_OUTLIER = "<li>Host <b>{}</b> average barrier-cores time fraction: <b>{:.1f}%</b></li>"
+_TEXT = (
+    "<p><b>TPU barrier-cores</b> operations are likely what limits the program: <b>on average {:.1f}% of each step</b> "
+    "is spent in them. Workers of a distributed run are then often out of step. What may help:</p><ul>{}"
+    "<li><b>Collectives:</b> All-reduce and its like make workers wait for each other. Send less data, and in fewer "
+    "operations.</li>"
+    "<li><b>Network:</b> A link with high latency or low bandwidth keeps workers waiting at barriers.</li>"
+    "<li><b>Input pipeline:</b> A worker that waits for its data holds up all the others. Loading and preprocessing "
+    "should be fast, and equally fast on all workers.</li></ul>"
+)
+
+
+def make_barrier_time(host: HostProfile) -> BarrierTime | None:
+    """The barriers of one host; None without any."""
+    if not may_have_barriers(host.lazy):
+        return None
+    groups = groups_if_any(host)
+    return None if groups is None else barrier_time(host.lazy, groups, host.name)
+
+
+BARRIERS = PerHost(make_barrier_time)
+
+
+def suggestions(inputs: Inputs) -> list[dict[str, str]]:
+    """What the original answers: rule and text, or nothing below the threshold."""
+    hosts = [one for one in inputs.map_hosts(BARRIERS) if one is not None]
+    found = barriers(hosts)
+    if found.percent < BARRIER_PERCENT:
+        return []
+    listed = "".join(_OUTLIER.format(escape(name), percent) for name, percent in found.outliers)
+    balance = _OUTLIERS.format(listed) if listed else _NO_OUTLIER
+    return [{"ruleName": "BarrierCoresRule", "suggestionText": _TEXT.format(found.percent, balance)}]
