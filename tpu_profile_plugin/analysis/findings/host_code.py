@@ -6,7 +6,6 @@ Steps last until the next one begins here: what a program does between its marke
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -84,7 +83,7 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     sharing = join(*map(busy, host.devices)) if host.devices[0].kind == "cpu" and len(gaps) > 1 else None
     found: list[tuple[IdleSpans, IdleSpans, IdleSpans]] = []
     compile_ps = 0
-    for device, idle, window in zip(_with_runs(host.devices, len(steps)), gaps, windows, strict=True):
+    for device, idle, window in zip(host.devices, gaps, windows, strict=True):
         parts = split_idle(idle, device, known, sharing)
         compile_ps += int(covered_within(*intersect(idle, known.compile_), *window).sum())
         found.append(_of_device(_Gaps(idle, device, known, parts, calls), seen, window))
@@ -105,17 +104,6 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
         slow=together([one[1] for one in found]),
         unknown=together([one[2] for one in found]),
     )
-
-
-def _with_runs(devices: Sequence[Device], steps: int) -> list[Device]:
-    """The devices, without runs of programs where the profile has fewer than steps.
-
-    TensorFlow's XLA on CPUs gives all runs the same id, so that one run would last as long as the recording.
-    """
-    none = np.zeros(0, np.int64)
-    return [
-        replace(one, programs=None, starts=none, launch_key=none) if len(one.starts) < steps else one for one in devices
-    ]
 
 
 def until_next(begin_ps: I64, end_ps: I64) -> I64:
