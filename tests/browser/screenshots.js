@@ -9,6 +9,7 @@ const first = (...parts) => readdirSync(path.join(...parts, "plugins", "profile"
 const demo = (run) => ["demo", `${run}/${first(h.DEMO, run)}`];
 const steps = (run) => ["steps", `${run}/${BUILT}`];
 const devices = (run) => ["devices", `${run}/${BUILT}`];
+const pairs = (run) => ["pairs", `${run}/2026_11_20_11_00_00`];
 const ops = (run) => ["ops", `${run}/1`];
 
 /** The timeline with one step found and selected. */
@@ -29,6 +30,7 @@ const WANTED = {
   input_pipeline_analyzer: [steps("pod"), "input_pipeline_analyzer", opened("Device step time")],
   time_budget: [devices("tpu_collectives"), "time_budget", opened("Average step")],
   communication: [devices("tpu_collectives"), "communication", opened("Collectives")],
+  compare: [pairs("tpu"), "compare", opened("What changed"), { base: `tpu/${BUILT}` }],
   pod_viewer: [steps("pod"), "pod_viewer", opened("Selected step")],
   inference_profile: [steps("serving"), "inference_profile", opened("Request level analysis")],
   framework_op_stats: [steps("gpu"), "framework_op_stats", opened("Include IDLE")],
@@ -46,7 +48,7 @@ const WANTED = {
 /** The logdirs of the screenshots; those of tests/builders are built anew. */
 async function servers(work) {
   const places = { demo: h.DEMO, tf_data: path.join(h.ROOT, "tests", "profiles", "tf_data_221") };
-  for (const [name, builder] of [["steps", "step_profiles"], ["ops", "op_profiles"], ["devices", "device_profiles"]]) {
+  for (const [name, builder] of [["steps", "step_profiles"], ["ops", "op_profiles"], ["devices", "device_profiles"], ["pairs", "compared"]]) {
     places[name] = path.join(work.directory, name);
     h.build(builder, places[name]);
   }
@@ -61,10 +63,10 @@ const running = await servers(work);
 const browser = await h.launch(h.BROWSERS[0]);
 mkdirSync(PICTURES, { recursive: true });
 try {
-  for (const [name, [[where, known], tool, ready]] of Object.entries(WANTED)) {
+  for (const [name, [[where, known], tool, ready, more = {}]] of Object.entries(WANTED)) {
     if (only.length > 0 && !only.includes(name)) continue;
     const run = known ?? (await (await fetch(`${running[where].url}data/plugin/profile/runs`)).json())[0];
-    const query = `run=${encodeURIComponent(run)}&tool=${encodeURIComponent(tool)}`;
+    const query = new URLSearchParams({ run, tool, ...more }).toString();
     const tab = await h.openProfile(browser, running[where], { query });
     await ready(tab);
     await h.pause(2000); // what glides, fades or loads later

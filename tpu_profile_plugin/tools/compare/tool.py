@@ -143,7 +143,7 @@ def _times(base: float, run: float) -> tuple[int, int, int]:
 
 def _ops(matches: Sequence[Match]) -> Rows:
     """One row per match, most difference first."""
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for one in matches:
         before, after = (sum(op.ps for op in side) for side in (one.base, one.run))
         most = max((*one.run, *one.base), key=lambda op: op.ps)
