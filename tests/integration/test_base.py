@@ -114,7 +114,8 @@ def test_hosts_of_the_base_that_cannot_be_read_are_named(two, pair):
     )
     answer = two.get("data", tag="compare", run="new", base="half")
     assert compute(answer.json) == (200, 300)
-    assert '"host": "torn"' in answer.headers["X-Profile-Left-Out"]
+    assert '"host": "torn (base)"' in answer.headers["X-Profile-Left-Out"]
+    assert any("torn" in note for note in answer.json["notes"])
 
 
 def test_a_base_that_changes_while_it_is_read_is_not_kept(two, pair, monkeypatch):

@@ -157,7 +157,10 @@ class Results:
         with self.progress.watching(request.key) as done:
             inputs = self._inputs(request, done)
             payload = request.tool.build(inputs)
-        missing = [one.left_out[at] for one in (inputs, inputs.base) if one for at in sorted(one.left_out)]
+        missing = [inputs.left_out[at] for at in sorted(inputs.left_out)]
+        if inputs.base is not None:
+            of_base = inputs.base.left_out
+            missing += [replace(of_base[at], host=f"{of_base[at].host} (base)") for at in sorted(of_base)]
         raw = encode(with_left_out(payload, missing) if missing else payload)
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
         headers = (*raw.headers, *([header(missing)] if missing else ()))

@@ -53,7 +53,7 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
 /** The page with the progress of its requests, the missing hosts and the findings about it. */
 function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<PageModule, "ids">) {
   const count = hostCount(props.tool, props.host, props.hosts);
-  const { client, progress, leftOut, ready } = useTracking(props.client, count);
+  const { client, progress, leftOut, ready } = useTracking(props.client, props.run, count);
   const page = <Page {...props} client={client} />;
   return (
     <Progress.Provider value={progress}>
