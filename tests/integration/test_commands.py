@@ -133,6 +133,7 @@ class TestCompare:
         assert [line.split()[-5:] for line in lines if line.startswith("fusion.1")] == [
             ["slower", "+0.200", "0.100", "0.300", "yes"]
         ]
+        assert [line.split()[2:5] for line in lines if line.startswith("Idle")] == [["less", "time", "-0.200"]]
 
     def test_contributions_add_up_with_the_rest(self, runs, capsys):
         assert self.compare(runs, "old", "new", "--format", "json") == 0

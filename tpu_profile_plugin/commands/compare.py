@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.fleet.choice import HELP as EXECUTOR
 from tpu_profile_plugin.units import PS_PER_MS
@@ -96,19 +97,33 @@ def _rows(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
     rows = [dict(zip(ids, (cell["v"] for cell in row["c"]), strict=True)) for row in table["rows"]]
     shown, rest = rows[:-1][:_MOST], rows[:-1][_MOST:] + rows[-1:]
     left = sum(row["delta_ps_per_step"] for row in rest)
-    last = ("Rest", f"{len(rest) - 1} more" if len(rest) > 1 else "", f"{left / PS_PER_MS:+.3f}", "", "", "")
+    last = (
+        "Rest",
+        f"{len(rest) - 1} more" if len(rest) > 1 else "",
+        f"{round(left / PS_PER_MS, 3) + 0.0:+.3f}",
+        "",
+        "",
+        "",
+    )
     return [*map(_row, shown), last]
 
 
 def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         row["what"],
-        row["kind"].replace("_", " "),
+        _how(row["kind"], row["where"]),
         f"{row['delta_ps_per_step'] / PS_PER_MS:+.3f}",
         f"{row['base_ps_per_step'] / PS_PER_MS:.3f}",
         f"{row['run_ps_per_step'] / PS_PER_MS:.3f}",
         "yes" if row["certain"] else "no",
     )
+
+
+def _how(kind: str, where: str) -> str:
+    """The kind of a change in words; parts of the step take more or less time, ops are slower or faster."""
+    if where != CATEGORIES[COMPUTE]:
+        kind = {"slower": "more time", "faster": "less time"}.get(kind, kind)
+    return kind.replace("_", " ")
 
 
 _HEADS = ("What changed", "How", "ms per step", "Base, ms", "Run, ms", "Beyond noise")

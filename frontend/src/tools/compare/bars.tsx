@@ -2,7 +2,7 @@
 import { formatPercent, formatTime } from "../../base/format";
 import { swatchStyle } from "../../widgets/chart/style";
 import { useTheme } from "../../widgets/chart/use_theme";
-import { KINDS, linkOf, signedTime } from "./model";
+import { kindOf, linkOf, signedTime } from "./model";
 import type { Bar, Change, StepBar } from "./model";
 
 interface BarsProps {
@@ -22,7 +22,7 @@ export function ChangeBars({ bars, onOpen }: BarsProps) {
             {link
               ? <button type="button" class="compare-name link" data-tip={`${tip}\nClick: ${link.tool === "hlo_stats" ? "its ops in HLO stats" : "the time budget"}`} onClick={() => onOpen(change)}>{change.what}</button>
               : <span class="compare-name" tabIndex={0} data-tip={tip}>{change.what}</span>}
-            <span class="compare-kind" tabIndex={0} data-tip={KINDS[change.kind]?.help}>{KINDS[change.kind]?.name ?? change.kind}</span>
+            <span class="compare-kind" tabIndex={0} data-tip={kindOf(change.kind, change.where).help}>{kindOf(change.kind, change.where).name}</span>
             <span class="compare-axis" aria-hidden="true">
               <i class={slower ? "slower" : "faster"} style={{ [slower ? "left" : "right"]: "50%", width: `${Math.max(0.5, Math.abs(length) * 50)}%` }} />
             </span>

@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import { readComparison } from "../../api/payload/comparison";
 import { COMPARISON, UNKNOWN } from "../../page/comparison_testing";
 import { barsOf, changesOf, intervalText, linkOf, opFilter, percentOf, remainder, shownTable, stepBars } from "./model";
+import type { Change } from "./model";
 
 const US = 1e6;
 const found = readComparison(COMPARISON);
 const changes = changesOf(found);
+const [compute, , part, rest] = changes as [Change, Change, Change, Change];
 
 describe("contributions", () => {
   it("become bars to both sides, the longest as long as half the axis", () => {
@@ -24,9 +26,9 @@ describe("contributions", () => {
   });
 
   it("open the ops or the time budget", () => {
-    expect(linkOf(changes[0]!)).toEqual({ tool: "hlo_stats", keys: { filter: "hlo_op_name~/^(fusion\\\\.11)$/" } });
-    expect(linkOf(changes[2]!)).toEqual({ tool: "time_budget", keys: {} });
-    expect(linkOf(changes[3]!)).toBeNull();
+    expect(linkOf(compute)).toEqual({ tool: "hlo_stats", keys: { filter: "hlo_op_name~/^(fusion\\\\.11)$/" } });
+    expect(linkOf(part)).toEqual({ tool: "time_budget", keys: {} });
+    expect(linkOf(rest)).toBeNull();
     expect(linkOf({ kind: "slower", where: "compute", ops: [] })).toBeNull();
     expect(opFilter(["a", "b(1)"])).toBe("hlo_op_name~/^(a|b\\\\(1\\\\))$/");
   });
@@ -34,7 +36,7 @@ describe("contributions", () => {
   it("have names for kinds and parts in the table, and signs for differences", () => {
     const table = shownTable(found.contributions, found);
     const values = (id: string) => table.columns.find((column) => column.id === id)?.values;
-    expect(values("kind")).toEqual(["slower", "gone", "slower", "rest"]);
+    expect(values("kind")).toEqual(["slower", "gone", "more time", "rest"]);
     expect(values("where")).toEqual(["Compute", "Compute", "Idle: launch", null]);
     expect(table.columns.filter(({ signed }) => signed).map(({ id }) => id)).toEqual(["delta_ps_per_step", "low_ps", "high_ps"]);
   });

@@ -13,8 +13,10 @@ const REST = "rest";
 
 /** Kinds of change: what the page calls them, and what they mean. */
 export const KINDS: Readonly<Record<string, { name: string; help: string }>> = {
-  slower: { name: "slower", help: "The same work takes more time per step; of a part of the step, there is more of it." },
-  faster: { name: "faster", help: "The same work takes less time per step; of a part of the step, there is less of it." },
+  slower: { name: "slower", help: "The same ops take more time per step." },
+  faster: { name: "faster", help: "The same ops take less time per step." },
+  more: { name: "more time", help: "The step has more of this part." },
+  less: { name: "less time", help: "The step has less of this part." },
   added: { name: "new", help: "The base has no such ops." },
   removed: { name: "gone", help: "The run has no such ops." },
   split: { name: "split", help: "One op of the base became several: they are made of the same framework ops." },
@@ -29,7 +31,14 @@ export const KINDS: Readonly<Record<string, { name: string; help: string }>> = {
   rest: { name: "rest", help: "What is left of the difference of the step: smaller changes and roundings." },
 };
 
-export const KINDS_HELP = ["slower", "faster", "added", "removed", "split", "merged", "dtype_changed", "shape_changed", "more_often", "fewer_often"]
+/** The kind of a change as the page calls it: parts of the step are not slower or faster, but longer or shorter. */
+export function kindOf(kind: string, where: string): { name: string; help: string } {
+  const part = where !== "" && where !== COMPUTE;
+  const id = part && kind === "slower" ? "more" : part && kind === "faster" ? "less" : kind;
+  return KINDS[id] ?? { name: kind, help: "" };
+}
+
+export const KINDS_HELP = ["slower", "faster", "more", "less", "added", "removed", "split", "merged", "dtype_changed", "shape_changed", "more_often", "fewer_often"]
   .map((id) => `${KINDS[id]?.name}: ${KINDS[id]?.help}`).join("\n");
 
 export interface Change {
@@ -89,7 +98,7 @@ export function barsOf(changes: readonly Change[], most: number): Bar[] {
       change.what,
       `${formatTime(change.basePs)} in the base, ${formatTime(change.runPs)} in the run, per step and device`,
       `${intervalText(change.interval)}; ${change.certain ? "beyond noise" : "within noise"}`,
-      `${KINDS[change.kind]?.name ?? change.kind}: ${KINDS[change.kind]?.help ?? ""}`,
+      `${kindOf(change.kind, change.where).name}: ${kindOf(change.kind, change.where).help}`,
     ].join("\n"),
   }));
 }
@@ -158,8 +167,9 @@ const UNSIGNED = new Set(["base_ps_per_step", "run_ps_per_step", "base_bytes", "
 
 /** A table of the answer as the page shows it: kinds and parts by name, differences with a sign. */
 export function shownTable(table: TableData, found: Comparison): TableData {
+  const where = columnOf(table, "where");
   const columns = table.columns.map((column) => {
-    if (column.id === "kind") return { ...column, help: KINDS_HELP, values: column.values.map((value) => KINDS[String(value)]?.name ?? value) };
+    if (column.id === "kind") return { ...column, help: KINDS_HELP, values: column.values.map((value, row) => kindOf(String(value ?? ""), String(where?.[row] ?? "")).name) };
     if (column.id === "where") return { ...column, label: "Part of the step", help: "Part of the time budget.", values: column.values.map((value) => found.labels.get(String(value))?.name ?? (value || null)) };
     return column.unit !== null && !UNSIGNED.has(column.id) ? { ...column, signed: true } : column;
   });

@@ -13,13 +13,17 @@ const group = (name: string, children: OpNode[], kind: NodeKind = "group", count
 
 const RUN = group("root", [group("jit_f_again(9)", [group("loop fusion", [op("%fusion.11 = f32[8] fusion()", 320, "9"), op("fresh.13", 20, "9")])])], "root");
 const BASE = group("root", [group("jit_f(7)", [group("loop fusion", [op("%fusion.1 = f32[8] fusion()", 200, "7"), op("gone.3", 50, "7")])])], "root");
+function named(root: OpNode, name: string): OpNode {
+  const found = all(root).find((node) => node.name === name);
+  if (!found) throw new Error(`no node ${name}`);
+  return found;
+}
 const all = (node: OpNode): OpNode[] => [node, ...node.children.flatMap(all)];
 
 describe("two op trees", () => {
   const { root, basePs } = against(RUN, BASE, readComparison(COMPARISON));
-  const byName = new Map(all(root).map((node) => [node.name, node]));
   const of = (name: string) => {
-    const node = byName.get(name)!;
+    const node = named(root, name);
     return [node.timePs, basePs.get(node), differencePs(node, basePs)];
   };
 
@@ -34,14 +38,14 @@ describe("two op trees", () => {
   });
 
   it("are ordered by difference on request", () => {
-    const names = visibleRows(byName.get("loop fusion")!, { flops: false, memory: [], hbm: null }, { limit: 10, top90: false, order: "difference", basePs }, new Set(), new Set()).map(({ node }) => node.name);
+    const names = visibleRows(named(root, "loop fusion"), { flops: false, memory: [], hbm: null }, { limit: 10, top90: false, order: "difference", basePs }, new Set(), new Set()).map(({ node }) => node.name);
     expect(names).toEqual(["%fusion.11 = f32[8] fusion()", "gone.3", "fresh.13"]);
   });
 
   it("do not call an op new if the server left out nodes of the base", () => {
     const cut = group("root", [group("loop fusion", [op("x.1", 5, "7")], "group", 40)], "root");
     const found = against(group("root", [group("loop fusion", [op("y.1", 7, "9")])], "root"), cut, null);
-    const node = all(found.root).find(({ name }) => name === "y.1")!;
+    const node = named(found.root, "y.1");
     expect([found.basePs.has(node), differencePs(node, found.basePs)]).toEqual([false, null]);
   });
 });
