@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COPY
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.copies import Copies, costly_copies
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.op_places import Place, longest_run
+from tpu_profile_plugin.analysis.findings.on_device.copies import Copies, costly_copies
+from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.on_device.op_places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import EXPOSED_COPY_SHARE
 from tpu_profile_plugin.units import MIB, PS_PER_MS

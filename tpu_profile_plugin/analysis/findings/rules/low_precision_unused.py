@@ -9,9 +9,9 @@ from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.op_work import NamedOp
-from tpu_profile_plugin.analysis.findings.precision_work import Wide, double_ops, wide_products
+from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp
+from tpu_profile_plugin.analysis.findings.on_device.precision_work import Wide, double_ops, wide_products
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import DOUBLE_SHARE, LEAST_SHARE, WIDE_SHARE
 

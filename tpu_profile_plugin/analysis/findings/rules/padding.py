@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.matrix_units import MatrixUnit, matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.op_nature import Nature
-from tpu_profile_plugin.analysis.findings.op_places import Place, longest_run
-from tpu_profile_plugin.analysis.findings.op_work import NamedOp, ReadOp
-from tpu_profile_plugin.analysis.findings.products import Product, products_of
+from tpu_profile_plugin.analysis.findings.on_device.matrix_units import MatrixUnit, matrix_unit, roof
+from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.on_device.op_nature import Nature
+from tpu_profile_plugin.analysis.findings.on_device.op_places import Place, longest_run
+from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp, ReadOp
+from tpu_profile_plugin.analysis.findings.on_device.products import Product, products_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE, PADDING_SHARE
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from tpu_profile_plugin.analysis.findings.model import Evidence
-from tpu_profile_plugin.analysis.findings.op_places import Place, window
-from tpu_profile_plugin.analysis.findings.op_work import NamedOp
+from tpu_profile_plugin.analysis.findings.on_device.op_places import Place
+from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 _SEPARATORS = re.compile(r"[\\,;~]")
@@ -39,6 +40,5 @@ def in_timeline(host: str, name: str, longest: Place | None) -> list[Evidence]:
     """The longest run of an op or a collective, if it is known."""
     if longest is None:
         return []
-    query = {"host": host, "window": window(*longest), "find": name}
     duration = (longest[1] - longest[0]) / PS_PER_MS
-    return [Evidence(f"Longest run of {name}", duration, "ms", "trace_viewer@", query)]
+    return [Evidence(f"Longest run of {name}", duration, "ms", TIMELINE, timeline(host, *longest, name))]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.findings.op_work import NamedOp
-from tpu_profile_plugin.analysis.findings.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp
+from tpu_profile_plugin.analysis.findings.on_device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
 from tpu_profile_plugin.analysis.ops.table import OpTable

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.findings.op_nature import Nature, by_category, by_program, is_counted
-from tpu_profile_plugin.analysis.findings.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.findings.on_device.op_nature import Nature, by_category, by_program, is_counted
+from tpu_profile_plugin.analysis.findings.on_device.program_rows import ProgramRows
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.hlo.ops import HloOps
