@@ -1,4 +1,4 @@
-"""Evidence says what the linked page shows: every number of every finding stands in the answer of the tool it links to."""
+"""Evidence says what the linked page shows: its numbers stand in the answer of the tool that it links to."""
 
 from __future__ import annotations
 
