@@ -11,11 +11,11 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
-from tpu_profile_plugin.analysis.findings.host_code import host_code, until_next
-from tpu_profile_plugin.analysis.findings.host_only import code_on_host
-from tpu_profile_plugin.analysis.findings.op_work import OpWork, op_work
-from tpu_profile_plugin.analysis.findings.programs_run import layout_of
-from tpu_profile_plugin.analysis.findings.spans import HostCode
+from tpu_profile_plugin.analysis.findings.on_device.op_work import OpWork, op_work
+from tpu_profile_plugin.analysis.findings.on_device.programs_run import layout_of
+from tpu_profile_plugin.analysis.findings.on_host.host_code import host_code, until_next
+from tpu_profile_plugin.analysis.findings.on_host.host_only import code_on_host
+from tpu_profile_plugin.analysis.findings.on_host.spans import HostCode
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
 from tpu_profile_plugin.columns.arrays import I64

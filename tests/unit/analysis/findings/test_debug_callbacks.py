@@ -29,7 +29,7 @@ def test_names_the_op_and_its_line():
         "Op": "debug_print.2",
         "Line": "train.py:31",
     }
-    assert found["evidence"][0]["query"] == {"host": "h0", "window": "560100000,1038900000"}
+    assert found["evidence"][0]["query"] == {"host": "h0", "window": "201000000,1398000000"}
 
 
 @pytest.mark.parametrize(("duration", "fires"), [(49, False), (51, True)])

@@ -25,7 +25,7 @@ def test_names_what_the_host_waits_for_and_links_to_the_pages():
     by_tool = {one["tool"]: one["query"] for one in found["evidence"]}
     assert "time_budget" in by_tool
     assert by_tool["trace_viewer@"] == {
-        "host": "h0", "window": "0,1100000000", "find": "IteratorGetNext",
+        "host": "h0", "window": "0,2000000000", "find": "IteratorGetNext",
     }  # fmt: skip
     assert "tf.data.AUTOTUNE" in found["advice"]
 

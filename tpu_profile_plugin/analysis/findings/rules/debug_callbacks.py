@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, join, subtract
 from tpu_profile_plugin.analysis.devices.model import busy
-from tpu_profile_plugin.analysis.findings.callbacks import callback_ops, host_times, op_times, tensorflow_times
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.callbacks import callback_ops, host_times, op_times, tensorflow_times
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE

@@ -8,7 +8,7 @@ from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COMMUNICATION
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.op_evidence import in_timeline
+from tpu_profile_plugin.analysis.findings.on_device.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import EXPOSED_SHARE
 from tpu_profile_plugin.units import PS_PER_MS

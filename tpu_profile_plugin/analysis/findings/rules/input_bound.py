@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.uploads import Uploads, uploads
+from tpu_profile_plugin.analysis.findings.on_host.waits import InputWait, input_wait
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules import repeated_transfer
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import INPUT_SHARE, INPUT_SHARE_HIGH
-from tpu_profile_plugin.analysis.findings.uploads import Uploads, uploads
-from tpu_profile_plugin.analysis.findings.waits import InputWait, input_wait
 from tpu_profile_plugin.analysis.steps.input_breakdown import input_breakdown, input_ops
 from tpu_profile_plugin.analysis.steps.slowest import slowest_steps, slowest_verdict
 from tpu_profile_plugin.units import PS_PER_MS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.programs_run import programs_by_time
+from tpu_profile_plugin.analysis.findings.on_device.programs_run import programs_by_time
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import MEMORY_SHARE, MOST_PROGRAMS
 from tpu_profile_plugin.analysis.memory.allocations import Allocations

@@ -15,9 +15,9 @@ from tpu_profile_plugin.analysis.budget.categories import (
     IDLE_OTHER,
     IDLE_TRANSFER,
 )
-from tpu_profile_plugin.analysis.findings.callers import calling_function
-from tpu_profile_plugin.analysis.findings.launched import Launched, launched
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.callers import calling_function
+from tpu_profile_plugin.analysis.findings.on_host.launched import Launched, launched
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_COMPILE
-from tpu_profile_plugin.analysis.findings.compiled_steps import Compilation, gather
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.compiled_steps import Compilation, gather
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import COMPILE_LEAST, COMPILE_SHARE, COMPILE_STEPS

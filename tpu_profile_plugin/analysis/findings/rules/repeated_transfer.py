@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.uploads import Uploads, uploads
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -17,7 +18,6 @@ from tpu_profile_plugin.analysis.findings.thresholds import (
     UPLOAD_STEPS,
     UPLOADS_SEEN,
 )
-from tpu_profile_plugin.analysis.findings.uploads import Uploads, uploads
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_S
 
 _MIB = 1 << 20

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.pipelines import Slowest, slowest_stage
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
-from tpu_profile_plugin.analysis.findings.pipelines import Slowest, slowest_stage
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import BOTTLENECK_SHARE, INPUT_SHARE

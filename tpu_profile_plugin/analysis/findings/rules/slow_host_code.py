@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.slow_code import SlowCode, slow_code
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules import not_compiled
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.slow_code import SlowCode, slow_code
 from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE, SHORT_GAP_PS
 from tpu_profile_plugin.units import PS_PER_MS
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.findings.program_rows import ProgramRows
-from tpu_profile_plugin.analysis.findings.value_flow import ValueFlow
+from tpu_profile_plugin.analysis.findings.on_device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.findings.on_device.value_flow import ValueFlow
 from tpu_profile_plugin.analysis.memory.layout import MemoryLayout
 
 _BACKWARD = re.compile(r"transpose\(|(^|/)gradient_tape/|(^|/)gradients(_\d+)?/")

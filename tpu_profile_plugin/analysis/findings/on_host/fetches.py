@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.findings.thresholds import AFTER_CALLS_SHARE, B
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
-    from tpu_profile_plugin.analysis.findings.spans import HostCode
+    from tpu_profile_plugin.analysis.findings.on_host.spans import HostCode
 
 
 _NAMES = (

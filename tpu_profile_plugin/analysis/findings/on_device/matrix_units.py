@@ -17,7 +17,7 @@ from tpu_profile_plugin.analysis.environment.gpu_models import gfx_name
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
-    from tpu_profile_plugin.analysis.findings.op_work import ReadOp
+    from tpu_profile_plugin.analysis.findings.on_device.op_work import ReadOp
 
 _LARGE_TPUS = ("v6", "7x", "v7")
 _SUBLANES = 8

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.common.op_names import MEMCPY_H2D, memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.common.spans import covered_within, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, Work
-from tpu_profile_plugin.analysis.findings.callers import calling_function
+from tpu_profile_plugin.analysis.findings.on_host.callers import calling_function
 from tpu_profile_plugin.analysis.findings.thresholds import UPLOAD_SHARE
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple, type_name
 from tpu_profile_plugin.columns import stats as read

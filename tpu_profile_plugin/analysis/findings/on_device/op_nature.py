@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from tpu_profile_plugin.analysis.findings.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.findings.on_device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
 from tpu_profile_plugin.analysis.summary.precision import computes
 

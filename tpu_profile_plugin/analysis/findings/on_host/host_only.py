@@ -15,9 +15,9 @@ from tpu_profile_plugin.analysis.budget.host_time import host_time, main_thread
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.common.spans import join, subtract, times_of, union
 from tpu_profile_plugin.analysis.devices.model import busy
-from tpu_profile_plugin.analysis.findings.compiles import function_calls
-from tpu_profile_plugin.analysis.findings.covering import events_of
-from tpu_profile_plugin.analysis.findings.spans import (
+from tpu_profile_plugin.analysis.findings.on_host.compiles import function_calls
+from tpu_profile_plugin.analysis.findings.on_host.covering import events_of
+from tpu_profile_plugin.analysis.findings.on_host.spans import (
     HostCode,
     Seen,
     clipped,

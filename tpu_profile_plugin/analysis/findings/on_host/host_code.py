@@ -30,9 +30,9 @@ from tpu_profile_plugin.analysis.common.spans import (
     union,
 )
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, OpSpans, busy
-from tpu_profile_plugin.analysis.findings.compiles import traced_calls
-from tpu_profile_plugin.analysis.findings.covering import Events, by_begin, events_of
-from tpu_profile_plugin.analysis.findings.spans import (
+from tpu_profile_plugin.analysis.findings.on_host.compiles import traced_calls
+from tpu_profile_plugin.analysis.findings.on_host.covering import Events, by_begin, events_of
+from tpu_profile_plugin.analysis.findings.on_host.spans import (
     HostCode,
     IdleSpans,
     Seen,

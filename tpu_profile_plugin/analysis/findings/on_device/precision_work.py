@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.matrix_units import matrix_unit, roof
-from tpu_profile_plugin.analysis.findings.op_nature import Nature
-from tpu_profile_plugin.analysis.findings.op_places import Place, longest_run
-from tpu_profile_plugin.analysis.findings.op_work import NamedOp, ReadOp
-from tpu_profile_plugin.analysis.findings.products import HIGH, HIGHEST, Product, products_of
+from tpu_profile_plugin.analysis.findings.on_device.matrix_units import matrix_unit, roof
+from tpu_profile_plugin.analysis.findings.on_device.op_nature import Nature
+from tpu_profile_plugin.analysis.findings.on_device.op_places import Place, longest_run
+from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp, ReadOp
+from tpu_profile_plugin.analysis.findings.on_device.products import HIGH, HIGHEST, Product, products_of
 from tpu_profile_plugin.analysis.findings.thresholds import DOUBLE_SHARE, WIDE_SHARE
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Places in the timeline that evidence links to."""
+"""Where an op takes longest."""
 
 from __future__ import annotations
 
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int]
 """Begin and end in ps on the host's axis."""
-
-
-def window(begin_ps: int, end_ps: int) -> str:
-    """The window of the timeline around a place, with as much room on each side: "from,to" in ps."""
-    room = end_ps - begin_ps
-    return f"{max(0, begin_ps - room)},{end_ps + room}"
 
 
 def longest_run(host: HostView, program: int, name: str) -> Place | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_time import Levels, MainThread
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within
-from tpu_profile_plugin.analysis.findings.covering import Events, covering_event
+from tpu_profile_plugin.analysis.findings.on_host.covering import Events, covering_event
 from tpu_profile_plugin.analysis.findings.thresholds import GLUE_PS
 from tpu_profile_plugin.columns.arrays import I64, Bools
 

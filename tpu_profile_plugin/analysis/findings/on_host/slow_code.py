@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
-    from tpu_profile_plugin.analysis.findings.spans import HostCode, IdleSpans
+    from tpu_profile_plugin.analysis.findings.on_host.spans import HostCode, IdleSpans
 
 
 @dataclass(frozen=True, slots=True)

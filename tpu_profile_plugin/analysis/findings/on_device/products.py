@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.findings.op_nature import MATRICES
-from tpu_profile_plugin.analysis.findings.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.findings.on_device.op_nature import MATRICES
+from tpu_profile_plugin.analysis.findings.on_device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, bits_of, type_name
 

@@ -12,7 +12,7 @@ from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.spans import covered_within, times_of
 from tpu_profile_plugin.analysis.devices.model import Work
-from tpu_profile_plugin.analysis.findings.pipelines import Slowest, slowest_stage
+from tpu_profile_plugin.analysis.findings.on_host.pipelines import Slowest, slowest_stage
 from tpu_profile_plugin.analysis.findings.thresholds import INPUT_SHARE
 from tpu_profile_plugin.columns.arrays import I64
 

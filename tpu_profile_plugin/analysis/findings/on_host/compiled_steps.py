@@ -9,7 +9,14 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_COMPILE
 from tpu_profile_plugin.analysis.common.spans import covered_within
-from tpu_profile_plugin.analysis.findings.compiles import Change, Compiles, changes, compiles, may_compile, programs_of
+from tpu_profile_plugin.analysis.findings.on_host.compiles import (
+    Change,
+    Compiles,
+    changes,
+    compiles,
+    may_compile,
+    programs_of,
+)
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
