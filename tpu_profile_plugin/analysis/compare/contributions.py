@@ -75,11 +75,11 @@ def _of_parts(base: RunWork, run: RunWork, floor_ps: float) -> Iterable[Contribu
 
 def _of_ops(base: RunWork, run: RunWork, matches: Iterable[Match], floor_ps: float) -> Iterable[Contribution]:
     """Computation: matches of one program that differ in the same way are one change."""
-    groups: dict[tuple[Kind, tuple[str, str], str, int], list[Match]] = defaultdict(list)
+    groups: dict[tuple[Kind, str, str, int], list[Match]] = defaultdict(list)
     for i, one in enumerate(matches):
         kind = kind_of(one)
         alone = kind in ("slower", "faster", "more_often", "fewer_often", "split", "merged")
-        groups[kind, _programs(one), how(one), i if alone else -1].append(one)
+        groups[kind, one.programs[1] or one.programs[0], how(one), i if alone else -1].append(one)
     for (kind, _, _, _), members in groups.items():
         old = _total([op for one in members for op in one.base], base.step.count)
         new = _total([op for one in members for op in one.run], run.step.count)
@@ -119,16 +119,14 @@ def kind_of(one: Match) -> Kind:
 
 def how(one: Match) -> str:
     """What changed in element types: "bf16 → f32"; "" if nothing did."""
-    if one.relation != "dtype_changed":
-        return ""
-    old, new = ({kind for op in side for kind in op.print.types} for side in (one.base, one.run))
-    return f"{', '.join(sorted(old - new)) or 'none'} → {', '.join(sorted(new - old)) or 'none'}"
+    old, new = one.types
+    return f"{old or 'none'} → {new or 'none'}" if old or new else ""
 
 
 def describe(matches: Sequence[Match]) -> str:
     """A change in words: the op with most time, how many there are, and how they changed."""
     most = max(matches, key=lambda one: max(sum(op.ps for op in one.base), sum(op.ps for op in one.run)))
-    old, new = _programs(most)
+    old, new = most.programs
     text = how(most)
     if most.relation == "shape_changed":
         text = _shapes(most)
@@ -158,9 +156,3 @@ def _shapes(one: Match) -> str:
     """The first shape that differs."""
     pairs = zip(one.base[0].print.shapes, one.run[0].print.shapes, strict=False)
     return next((f"{old} → {new}" for old, new in pairs if old != new), "")
-
-
-def _programs(one: Match) -> tuple[str, str]:
-    """Names of the programs on both sides, "" for a side without ops."""
-    old, new = (", ".join(dict.fromkeys(op.program for op in side)) for side in (one.base, one.run))
-    return old, new

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from tpu_profile_plugin.analysis.compare.run import WorkedOp
 
 K = TypeVar("K", bound=Hashable)
 Relation = Literal["same", "dtype_changed", "shape_changed", "split", "merged", "changed", "added", "removed"]
+_FLOAT = re.compile(r"b?f\d")
 LEAST_ALIKE = 0.5
 """Share of ops that programs of different names must have in common to be taken for the same."""
 LEAST_SHARED = 0.3
@@ -21,11 +23,25 @@ MOST_HOLDERS = 50
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Ops of the base and ops of the run that correspond to each other; one side is empty if added or removed."""
+    """Ops of the base and ops of the run that correspond to each other; one side is empty if added or removed.
+
+    Attributes:
+      base, run: the ops.
+      relation: how they differ.
+      types: element types that only one side has, "bf16" and "f32", if that is how they differ: of the ops, or of their
+        programs where the compiler made other ops of the same lines.
+    """
 
     base: tuple[WorkedOp, ...]
     run: tuple[WorkedOp, ...]
     relation: Relation
+    types: tuple[str, str] = ("", "")
+
+    @property
+    def programs(self) -> tuple[str, str]:
+        """Names of the programs on both sides, "" for a side without ops."""
+        old, new = (", ".join(dict.fromkeys(op.program for op in side)) for side in (self.base, self.run))
+        return old, new
 
 
 def match_programs(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> dict[str, str]:
@@ -56,12 +72,31 @@ def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[
     left: list[WorkedOp] = []
     right: list[WorkedOp] = []
     for ours, theirs in named.values():
-        rest = (ours, theirs)
-        for key in (lambda op: op.print, lambda op: op.print.place, lambda op: op.print.place[1:]):
-            rest = _pair(*rest, key, found)
+        rest, pairs = (ours, theirs), list[Match]()
+        for key in _KEYS:
+            rest = _pair(*rest, key, pairs)
+        types = _types(ours, theirs) if ours and theirs else ("", "")
+        if any(types):
+            # Other types make other ops: whatever differs in the program is due to them.
+            pairs = [
+                one if one.relation == "same" else replace(one, relation="dtype_changed", types=types) for one in pairs
+            ]
+            pairs += [Match(*map(tuple, rest), "dtype_changed", types)] if any(rest) else []
+            rest = ([], [])
+        found += pairs
         left += rest[0]
         right += rest[1]
     return found + _by_content(left, right)
+
+
+def _because_of(types: tuple[str, str], one: Match) -> Match:
+    return one if one.relation == "same" else replace(one, relation="dtype_changed", types=types)
+
+
+def _types(base: Iterable[WorkedOp], run: Iterable[WorkedOp]) -> tuple[str, str]:
+    """The types of floating-point numbers that only one side has."""
+    old, new = ({kind for op in ops for kind in op.print.types if _FLOAT.match(kind)} for ops in (base, run))
+    return ", ".join(sorted(old - new)), ", ".join(sorted(new - old))
 
 
 def _pair(
@@ -69,18 +104,36 @@ def _pair(
 ) -> tuple[list[WorkedOp], list[WorkedOp]]:
     """Matches ops with equal keys; returns the others."""
     left, right = _by(base, key), _by(run, key)
-    for one in [one for one in left if one in right]:
+    for one in [one for one in left if one in right and one != ""]:
         old, new = left.pop(one), right.pop(one)
-        found.append(Match(tuple(old), tuple(new), _relation(old, new)))
+        found.append(_match(old, new, _relation))
     return [op for ops in left.values() for op in ops], [op for ops in right.values() for op in ops]
+
+
+_KEYS: tuple[Callable[[WorkedOp], Hashable], ...] = (
+    lambda op: op.print,
+    lambda op: op.print.place,
+    lambda op: op.print.place[1:],
+    lambda op: op.print.source,
+)
+"""What is equal in two runs, the surest first: what an op is, whatever its shapes, whatever the compiler made of it; and
+the line that it comes from. "" matches nothing."""
+
+
+def _match(
+    base: Sequence[WorkedOp],
+    run: Sequence[WorkedOp],
+    relation: Callable[[Sequence[WorkedOp], Sequence[WorkedOp]], Relation],
+) -> Match:
+    """Ops that belong together; other types of numbers come before other differences."""
+    types = _types(base, run) if base and run else ("", "")
+    return Match(tuple(base), tuple(run), "dtype_changed" if any(types) else relation(base, run), types)
 
 
 def _relation(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> Relation:
     """How ops of one place differ."""
     if {op.print.shapes for op in base} == {op.print.shapes for op in run}:
         return "same"
-    if {kind for op in base for kind in op.print.types} != {kind for op in run for kind in op.print.types}:
-        return "dtype_changed"
     if len(base) == 1 and len(run) > 1:
         return "split"
     return "merged" if len(base) > 1 and len(run) == 1 else "shape_changed"
@@ -112,14 +165,12 @@ def _by_content(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[Match
     sides: dict[int, tuple[list[WorkedOp], list[WorkedOp]]] = defaultdict(lambda: ([], []))
     for i, op in enumerate(ops):
         sides[root(i)][i >= len(base)].append(op)
-    return [Match(tuple(old), tuple(new), _structure(old, new)) for old, new in sides.values()]
+    return [_match(old, new, _structure) for old, new in sides.values()]
 
 
 def _structure(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> Relation:
     if not base or not run:
         return "removed" if base else "added"
-    if {kind for op in base for kind in op.print.types} != {kind for op in run for kind in op.print.types}:
-        return "dtype_changed"
     if len(base) == len(run):
         return "changed"
     return "split" if len(base) < len(run) else "merged"
