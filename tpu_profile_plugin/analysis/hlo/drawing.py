@@ -143,7 +143,7 @@ class _Drawer:
         self._box_of: dict[int, int] = {}
 
     def draw(self, center: int | None) -> Drawing:
-        """Walks through the computation and, at their callers, the open ones; no recursion, as these may nest deeply."""
+        """Walks through the computation and, at their callers, the open ones; without recursion, as they may nest."""
         stack = [self._steps(self.computation, None)]
         while stack:
             inner = next(stack[-1], None)

@@ -151,15 +151,16 @@ def adjacent(program: Program, row: int) -> tuple[list[str], list[str]]:
 
 def _through(row: int, step: Callable[[int], list[int]], names: list[str]) -> list[int]:
     found: list[int] = []
-    passed = {row}
-    waiting = step(row)[::-1]
-    while waiting:
-        one = waiting.pop()
-        if one < 0 or one in passed:
-            continue
-        if names[one].startswith(_LOOKED_THROUGH):
+    for first in step(row):
+        passed = {row}  # a program that makes no sense may be circular
+        waiting = [first]
+        while waiting:
+            one = waiting.pop()
+            if one < 0 or one in passed:
+                continue
+            if not names[one].startswith(_LOOKED_THROUGH):
+                found.append(one)
+                continue
             passed.add(one)
             waiting.extend(reversed(step(one)))
-        else:
-            found.append(one)
     return found
