@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { opRequest, overCores } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
-import { fileNameOf, hostCount } from "../../page/page_state";
+import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { formatPercent, plural } from "../../base/format";
 import { Panel } from "../../widgets/status/panel";
 import { SummaryBox } from "../../widgets/content/summary_box";
@@ -17,7 +17,7 @@ import type { OpProfile } from "./decode";
 import { peaksOf } from "./formulas";
 import { firstOpen, pathTo, visibleRows } from "./rows";
 import { Tree } from "./tree";
-import { readView, writeView } from "./view_state";
+import { OWN_KEYS, readView, writeView } from "./view_state";
 import type { ViewState } from "./view_state";
 import "./page.css";
 
@@ -30,7 +30,8 @@ function OpProfilePage(page: PageProps) {
   const answer = useLoad(JSON.stringify(params), async (signal) => readOpProfile(await client.json<unknown>("data", params, { signal }), view.groupBy));
   if (answer.data === null) return <Pending answer={answer} page={page} what={`Computing the op profile of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.busy.timePs <= 0) return <NoOps profile={answer.data} onAll={() => change({ unattributed: true })} asked={view.unattributed} />;
-  return <Profile profile={answer.data} view={view} change={change} fileName={fileNameOf("op_profile", run, host)} />;
+  const onGraph = (program: string, name: string): void => state.set(toolPatch("graph_viewer", host, OWN_KEYS, { program_id: program, node_name: name }), "push");
+  return <Profile profile={answer.data} view={view} change={change} fileName={fileNameOf("op_profile", run, host)} onGraph={onGraph} />;
 }
 
 interface NoOpsProps {
@@ -65,9 +66,10 @@ interface ProfileProps {
   view: ViewState;
   change: (patch: Partial<ViewState>) => void;
   fileName: string;
+  onGraph: (program: string, name: string) => void;
 }
 
-function Profile({ profile, view, change, fileName }: ProfileProps) {
+function Profile({ profile, view, change, fileName, onGraph }: ProfileProps) {
   const root = view.idle ? profile.whole : profile.busy;
   const peaks = useMemo(() => peaksOf(profile), [profile]);
   const advice = useMemo(() => adviceOf(profile), [profile]);
@@ -104,7 +106,7 @@ function Profile({ profile, view, change, fileName }: ProfileProps) {
           onFull={(id) => change({ full: new Set([...view.full, id]) })}
           onPin={(id) => change({ pinned: id === pinned ? null : id })}
         />
-        {node ? <Card node={node} root={root} peaks={peaks} device={profile.device} idle={view.idle} onUnpin={() => change({ pinned: null })} /> : null}
+        {node ? <Card node={node} root={root} peaks={peaks} device={profile.device} idle={view.idle} onUnpin={() => change({ pinned: null })} onGraph={onGraph} /> : null}
       </div>
     </div>
   );
