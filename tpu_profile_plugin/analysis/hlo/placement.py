@@ -288,14 +288,11 @@ def _absolute(
 
 
 def _route(level: _Level, source: _Key, target: _Key, corner: Point) -> list[Point]:
-    """Where an edge passes through the layers between its ends: straight down, beside their members.
-
-    So the edges from one node run together until they reach their ends.
-    """
+    """Where an edge passes through the layers between its ends: beside their members, near the straight line."""
     points: list[Point] = []
-    x = level.center[source]
-    for layer in range(level.layer_of[source] + 1, level.layer_of[target]):
-        beside = _beside(level.gaps[layer], x)
+    x, end, last = level.center[source], level.center[target], level.layer_of[target]
+    for layer in range(level.layer_of[source] + 1, last):
+        beside = _beside(level.gaps[layer], x + (end - x) / (last - layer + 1))
         if points and beside == x:
             points.pop()
         else:

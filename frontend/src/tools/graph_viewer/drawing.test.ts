@@ -43,6 +43,10 @@ it("reads the times of a module, and what they say about a node", () => {
     ["Self time", "80 us, 80.0% of the module's"], ["Occurrences", "4, on average 22.50 us"],
     ["FLOP rate", "250 GFLOP/s, 25.0% of the peak of the device"], ["Bandwidth", "30 GiB/s, 30.0% of the peak of the device"], ["Bound by", "HBM"],
   ]);
+  const wild = readTimes({ ...TIMES, p: { compute_peak: "1000", hbm_peak: "3" } }, "jit_step(7)");
+  expect(readingOf(wild, "fusion", "memory")).toBeNull();
+  const far = wild.byName.get("fusion");
+  expect(far && timeLines(wild, far)[3]).toEqual(["Bandwidth", "⚠ more than the peak of the device (3 GiB/s). Work of this op is done outside its recorded time."]);
   const unknown = readTimes({ ...TIMES, p: {} }, "jit_step(7)");
   expect([readingOf(unknown, "fusion", "flops"), scaleOf(unknown, "flops").base]).toEqual([null, "the profile has no peak to compare with"]);
 });

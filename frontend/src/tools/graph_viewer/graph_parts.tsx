@@ -88,7 +88,7 @@ function Toggle({ x, y, open, name, onToggle }: { x: number; y: number; open: bo
   );
 }
 
-function OpenBox({ box, plain, selected, colouring, times, closable, onSelect, onCenter, onToggle }: Props & { box: Box }) {
+function OpenBox({ box, plain, selected, colouring, times, theme, closable, onSelect, onCenter, onToggle }: Props & { box: Box }) {
   const reading = readingOf(times, box.name, colouring === "kind" ? "time" : colouring);
   const letters = Math.max(6, Math.floor((box.width - 40) / 7));
   return (
@@ -97,8 +97,9 @@ function OpenBox({ box, plain, selected, colouring, times, closable, onSelect, o
       onClick={() => onSelect(box.name)} onDblClick={() => onCenter(box.name)}
     >
       <rect x={box.x} y={box.y} width={box.width} height={box.height} rx="6" />
-      {plain ? null : <text class="graph-name" x={box.x + 10} y={box.y + 18}>{cutMiddle(`${box.name} ${reading ? ` ${reading.text}` : ""}`, letters)}</text>}
-      {box.fusion && closable && !plain ? <Toggle x={box.x + box.width - TOGGLE - 8} y={box.y + 7} open name={box.name} onToggle={onToggle} /> : null}
+      {reading && colouring !== "kind" ? <rect class="graph-reading-bar" x={box.x + 6} y={box.y + 4} width={box.width - 12} height="4" rx="2" style={{ fill: fillOf(reading.place, colouring, theme) }} /> : null}
+      {plain ? null : <text class="graph-name" x={box.x + 10} y={box.y + 22}>{cutMiddle(`${box.name} ${reading ? ` ${reading.text}` : ""}`, letters)}</text>}
+      {box.fusion && closable && !plain ? <Toggle x={box.x + box.width - TOGGLE - 8} y={box.y + 11} open name={box.name} onToggle={onToggle} /> : null}
     </g>
   );
 }

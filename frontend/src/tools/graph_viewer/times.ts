@@ -1,6 +1,6 @@
 // Measured times and rates of the instructions of a module, from the table of HLO ops, and how they colour the nodes.
 import { asTable, numbersOf, textsOf } from "../../api/payload/fields";
-import { readNotes } from "../../page/op_request";
+import { OUTSIDE, beyond, readNotes } from "../../page/op_request";
 import { mix, parseHex, toHex, utilisationColour } from "../../base/colour";
 import type { Theme } from "../../base/colour";
 import { formatPercent, formatQuantity, formatTime } from "../../base/format";
@@ -66,15 +66,16 @@ export interface Reading {
 export function readingOf(times: ModuleTimes | null, name: string, colouring: Colouring): Reading | null {
   const one = times?.byName.get(name);
   if (!times || !one) return null;
-  if (colouring === "flops") return share(one.flopRate, times.peaks.flops, "GFLOP/s");
-  if (colouring === "memory") return share(one.bandwidth, times.peaks.memory, "GiB/s");
+  if (colouring === "flops") return share(one.flopRate, times.peaks.flops);
+  if (colouring === "memory") return share(one.bandwidth, times.peaks.memory);
   if (one.selfUs <= 0) return null;
   return { text: formatTime(one.selfUs * PS_PER_US), place: times.longestUs > 0 ? Math.sqrt(one.selfUs / times.longestUs) : 0 };
 }
 
-function share(rate: number, peak: number | null, unit: string): Reading | null {
-  if (rate <= 0) return null;
-  return peak === null || peak <= 0 ? null : { text: rate > peak ? formatQuantity(rate, unit) : formatPercent((100 * rate) / peak), place: Math.min(1, rate / peak) };
+function share(rate: number, peak: number | null): Reading | null {
+  // A rate that no device reaches says nothing about the op: its work is done outside its recorded time.
+  if (rate <= 0 || peak === null || peak <= 0 || beyond(rate, peak)) return null;
+  return { text: formatPercent((100 * rate) / peak), place: Math.min(1, rate / peak) };
 }
 
 const HOT = { light: ["#fdf3dc", "#f0a04b", "#b5342b"], dark: ["#3a3428", "#a8642a", "#e0564a"] } as const;
@@ -101,7 +102,8 @@ export function timeLines(times: ModuleTimes, one: OpTimes): [string, string][] 
     ["Occurrences", `${one.occurrences}, on average ${formatTime(one.occurrences > 0 ? (one.totalUs / one.occurrences) * PS_PER_US : null)}`],
   ];
   const rate = (label: string, value: number, peak: number | null, unit: string): void => {
-    if (value > 0) lines.push([label, `${formatQuantity(value, unit)}${peak !== null && peak > 0 ? `, ${formatPercent((100 * value) / peak)} of ${times.peaks.what}` : ""}`]);
+    if (beyond(value, peak)) lines.push([label, `⚠ more than ${times.peaks.what} (${formatQuantity(peak, unit)}). ${OUTSIDE}`]);
+    else if (value > 0) lines.push([label, `${formatQuantity(value, unit)}${peak !== null && peak > 0 ? `, ${formatPercent((100 * value) / peak)} of ${times.peaks.what}` : ""}`]);
   };
   rate("FLOP rate", one.flopRate, times.peaks.flops, "GFLOP/s");
   rate("Bandwidth", one.bandwidth, times.peaks.memory, "GiB/s");
