@@ -22,6 +22,8 @@ ROOT_SIZE = (60, 28)
 _SWEEPS = 8
 _NARROWEST = 8
 """Nodes in a layer that are not too many for any drawing."""
+_MOST_CORNERS = 300_000
+"""Of all lines together; where there would be more, lines look at every second layer only, or at every third, ..."""
 
 Point = tuple[int, int]
 
@@ -277,22 +279,24 @@ def _absolute(
             (nodes if kind == "n" else boxes)[one] = Rect(x, y, width, height)
             if kind == "b":
                 corner[one] = (x, y + HEAD)
+    meetings = [_meeting(edge.source, edge.target, box_of, parents) for edge in drawing.edges]
+    spans = sum(abs(levels[box].layer_of[one] - levels[box].layer_of[other]) for box, one, other in meetings)
+    stride = 1 + spans // _MOST_CORNERS
     lines = []
-    for edge in drawing.edges:
-        box, source, target = _meeting(edge.source, edge.target, box_of, parents)
-        between = _route(levels[box], source, target, corner[box]) if source != target else []
+    for edge, (box, source, target) in zip(drawing.edges, meetings, strict=True):
+        between = _route(levels[box], source, target, corner[box], stride) if source != target else []
         begin, end = nodes[edge.source], nodes[edge.target]
         lines.append([(begin.x + begin.width // 2, begin.y + begin.height), *between, (end.x + end.width // 2, end.y)])
     width, height = sizes.get(("b", -1), (2 * PAD, 2 * PAD))
     return Placement(width, height, nodes, boxes, lines)
 
 
-def _route(level: _Level, source: _Key, target: _Key, corner: Point) -> list[Point]:
+def _route(level: _Level, source: _Key, target: _Key, corner: Point, stride: int) -> list[Point]:
     """Where an edge passes through the layers between its ends: beside their members, near the straight line."""
     points: list[Point] = []
     x, end, last = level.center[source], level.center[target], level.layer_of[target]
-    for layer in range(level.layer_of[source] + 1, last):
-        beside = _beside(level.gaps[layer], x + (end - x) / (last - layer + 1))
+    for layer in range(level.layer_of[source] + 1, last, stride):
+        beside = _beside(level.gaps[layer], x + (end - x) * stride / (last - layer + stride))
         if points and beside == x:
             points.pop()
         else:

@@ -125,7 +125,7 @@ def picture_json(picture: Picture, metadata: bool) -> dict[str, Any]:
         "height": placed.height,
         "root": None if root is None else [root.x, root.y, root.width, root.height],
         "nodes": [_node(picture, node, spelled) for node in drawing.nodes],
-        "boxes": [_box(picture, position, box) for position, box in picture.boxes.items()],
+        "boxes": [_box(picture, position, box, spelled) for position, box in picture.boxes.items()],
         "edges": [
             {"from": edge.source, "to": edge.target, "operand": edge.operand, "kind": edge.kind, "points": points}
             for edge, points in zip(drawing.edges, placed.lines, strict=True)
@@ -135,7 +135,7 @@ def picture_json(picture: Picture, metadata: bool) -> dict[str, Any]:
 
 def _node(picture: Picture, node: Drawn, spelled: HloText) -> dict[str, Any]:
     program, links, row = picture.program, picture.links, node.row
-    source, rect = source_of(program, row), picture.placed.nodes[row]
+    rect = picture.placed.nodes[row]
     box = None if node.box is None else picture.drawing.boxes[node.box]
     return {
         "id": row,
@@ -143,9 +143,7 @@ def _node(picture: Picture, node: Drawn, spelled: HloText) -> dict[str, Any]:
         "opcode": program.opcodes[row],
         "group": group_of(program.opcodes[row]),
         "shape": spelled.shape(row).text,
-        "opName": program.op_names[row],
-        "source": "" if source is None else f"{source.file}:{source.line}",
-        "stack": [] if source is None else list(source.stack),
+        **_origin(program, row),
         "computation": program.computation_names[links.home(row)],
         "calls": [program.computation_names[one] for one in links.called(row)],
         "applies": picture.applies(row),
@@ -161,12 +159,22 @@ def _node(picture: Picture, node: Drawn, spelled: HloText) -> dict[str, Any]:
     }
 
 
+def _origin(program: Program, row: int) -> dict[str, Any]:
+    """The framework op behind an instruction, and where it stands in the program's source."""
+    source = source_of(program, row)
+    return {
+        "opName": program.op_names[row],
+        "source": "" if source is None else f"{source.file}:{source.line}",
+        "stack": [] if source is None else list(source.stack),
+    }
+
+
 def _users_hidden(picture: Picture, row: int) -> bool:
     shows = picture.selection.shows
     return picture.selection.home is not None and not all(map(shows, picture.links.users(row)))
 
 
-def _box(picture: Picture, position: int, box: Box) -> dict[str, Any]:
+def _box(picture: Picture, position: int, box: Box, spelled: HloText) -> dict[str, Any]:
     program, rect = picture.program, picture.placed.boxes[position]
     return {
         "id": position,
@@ -175,6 +183,8 @@ def _box(picture: Picture, position: int, box: Box) -> dict[str, Any]:
         "name": program.names[box.caller],
         "opcode": program.opcodes[box.caller],
         "shape": picture.spelled.shape(box.caller).text,
+        **_origin(program, box.caller),
+        "text": spelled.instruction(box.caller),
         "computation": program.computation_names[box.computation],
         "fusion": box.fusion,
         "center": box.caller == picture.drawing.center,

@@ -1,6 +1,6 @@
 // Properties of the selected instruction or computation, its times, its source, and links to related ones.
 import { plural } from "../../base/format";
-import type { Node } from "./drawing";
+import type { Facts } from "./drawing";
 import type { HloText } from "./hlo_text";
 import { timeLines } from "./times";
 import type { ModuleTimes } from "./times";
@@ -33,21 +33,21 @@ interface Props {
   instruction: number;
   computation: number;
   /** What the drawing knows of it. */
-  node: Node | null;
+  facts: Facts | null;
   times: ModuleTimes | null;
   onGo: (name: string) => void;
 }
 
 /** Framework op and place in the program's source. */
-function Origin({ node }: { node: Node }) {
+function Origin({ facts }: { facts: Facts }) {
   return (
     <>
-      {node.opName ? <><dt>Framework op</dt><dd class="mono">{node.opName}</dd></> : null}
-      {node.source ? (
+      {facts.opName ? <><dt>Framework op</dt><dd class="mono">{facts.opName}</dd></> : null}
+      {facts.source ? (
         <>
           <dt>Source</dt>
           <dd class="mono">
-            {node.stack.length > 1 ? <details><summary>{node.source}</summary>{node.stack.map((frame, i) => <div key={i}>{frame}</div>)}</details> : node.source}
+            {facts.stack.length > 1 ? <details><summary>{facts.source}</summary>{facts.stack.map((frame, i) => <div key={i}>{frame}</div>)}</details> : facts.source}
           </dd>
         </>
       ) : null}
@@ -55,7 +55,7 @@ function Origin({ node }: { node: Node }) {
   );
 }
 
-export function Details({ hlo, instruction, computation, node, times, onGo }: Props) {
+export function Details({ hlo, instruction, computation, facts, times, onGo }: Props) {
   const names = (list: readonly number[]): string[] => list.map((i) => hlo.instructions[i]?.name ?? "");
   const one = hlo.instructions[instruction];
   if (one) {
@@ -66,12 +66,12 @@ export function Details({ hlo, instruction, computation, node, times, onGo }: Pr
         <dt>Opcode</dt><dd class="mono">{one.opcode}</dd>
         <dt>Shape</dt><dd class="mono">{one.shape}</dd>
         {times && measured ? timeLines(times, measured).map(([label, value]) => <><dt key={label}>{label}</dt><dd>{value}</dd></>) : null}
-        {node ? <Origin node={node} /> : null}
+        {facts ? <Origin facts={facts} /> : null}
         <Links name="Operands" none="none" targets={names(one.operands)} onGo={onGo} />
         <Links name="Used by" none={one.root ? "none: it is the result of its computation" : "none"} targets={names(one.users)} onGo={onGo} />
         {one.calls.length ? <Links name="Calls" none="" targets={one.calls.map((i) => hlo.computations[i]?.name ?? "")} onGo={onGo} /> : null}
         <Links name="Computation" none="none" targets={home ? [home.name] : []} onGo={onGo} />
-        {node ? <><dt>Text</dt><dd class="mono">{node.text}</dd></> : null}
+        {facts ? <><dt>Text</dt><dd class="mono">{facts.text}</dd></> : null}
       </dl>
     );
   }

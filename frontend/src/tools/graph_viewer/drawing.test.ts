@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { edgePath } from "../../widgets/graph/edge_path";
-import { findNodes, neighbour, readDrawing, rectNamed } from "./drawing";
+import { findNodes, neighbour, readDrawing, drawnAs } from "./drawing";
 import { colouringOf, fillOf, programOf, readTimes, readingOf, scaleOf, timeLines } from "./times";
 import { TIMES, SHORT, drawingOf } from "./testing";
 import { readHlo } from "./hlo_text";
@@ -14,7 +14,7 @@ it("reads a drawing, and names what is wrong with another answer", () => {
   expect(closed.nodes.map(({ name }) => name)).toEqual(["p0", "p1", "fusion", "reduce"]);
   expect(closed.nodes[3]).toMatchObject({ applies: ["add"], inline: [{ operand: 1, text: "f32[] 0" }], x: 100, y: 350, height: 68 });
   expect(closed.root).toEqual({ x: 150, y: 460, width: 60, height: 28 });
-  expect(rectNamed(open, "fusion")).toMatchObject({ caller: 9, fusion: true });
+  expect(drawnAs(open, "fusion")).toMatchObject({ caller: 9, fusion: true });
   expect(() => readDrawing({ nodes: 3 })).toThrow(/width is not a number/);
 });
 

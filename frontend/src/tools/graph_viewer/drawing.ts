@@ -9,16 +9,23 @@ export interface Rect {
   height: number;
 }
 
-export interface Node extends Rect {
-  /** Row of the program, unique in the drawing. */
-  id: number;
+/** What is known of an instruction, drawn as a node or open as a box. */
+export interface Facts {
   name: string;
   opcode: string;
-  group: string;
   shape: string;
+  /** What the framework called the op, and `file:line` in the program's source; "" if unknown. */
   opName: string;
   source: string;
+  /** The calls that led there, innermost first. */
   stack: readonly string[];
+  text: string;
+}
+
+export interface Node extends Rect, Facts {
+  /** Row of the program, unique in the drawing. */
+  id: number;
+  group: string;
   computation: string;
   calls: readonly string[];
   /** What simple computations that it calls do, e.g. "add". */
@@ -28,14 +35,10 @@ export interface Node extends Rect {
   boundary: boolean;
   /** Operands that are written into the node. */
   inline: readonly { operand: number; text: string }[];
-  text: string;
 }
 
-export interface Box extends Rect {
-  /** Name, opcode and shape of the instruction that calls the computation. */
-  name: string;
-  opcode: string;
-  shape: string;
+/** An open computation with the facts of the instruction that calls it. */
+export interface Box extends Rect, Facts {
   computation: string;
   fusion: boolean;
   /** Row of that instruction. */
@@ -70,14 +73,17 @@ function rectOf(value: unknown): Rect {
   return { x, y, width, height };
 }
 
+function readFacts(one: Dict): Facts {
+  const text = (name: string): string => asText(one[name], name);
+  return { name: text("name"), opcode: text("opcode"), shape: text("shape"), opName: text("opName"), source: text("source"), text: text("text"), stack: texts(one["stack"], "stack") };
+}
+
 function readNode(value: unknown): Node {
   const one = asDict(value, "a node");
-  const text = (name: string): string => asText(one[name], `${name} of a node`);
   return {
-    ...rectOf(one["at"]),
-    id: asNumber(one["id"], "id of a node"),
-    name: text("name"), opcode: text("opcode"), group: text("group"), shape: text("shape"), opName: text("opName"), source: text("source"), computation: text("computation"), text: text("text"),
-    stack: texts(one["stack"], "stack"), calls: texts(one["calls"], "calls"), applies: texts(one["applies"], "applies"),
+    ...rectOf(one["at"]), ...readFacts(one),
+    id: asNumber(one["id"], "id of a node"), group: asText(one["group"], "group of a node"), computation: asText(one["computation"], "computation of a node"),
+    calls: texts(one["calls"], "calls"), applies: texts(one["applies"], "applies"),
     root: one["root"] === true, boundary: one["boundary"] === true,
     inline: asList(one["inline"], "inline").map((each) => {
       const operand: Dict = asDict(each, "an operand");
@@ -88,8 +94,7 @@ function readNode(value: unknown): Node {
 
 function readBox(value: unknown): Box {
   const one = asDict(value, "a box");
-  const text = (name: string): string => asText(one[name], `${name} of a box`);
-  return { ...rectOf(one["at"]), name: text("name"), opcode: text("opcode"), shape: text("shape"), computation: text("computation"), fusion: one["fusion"] === true, caller: asNumber(one["caller"], "caller of a box") };
+  return { ...rectOf(one["at"]), ...readFacts(one), computation: asText(one["computation"], "computation of a box"), fusion: one["fusion"] === true, caller: asNumber(one["caller"], "caller of a box") };
 }
 
 function readEdge(value: unknown): Edge {
@@ -112,7 +117,7 @@ export function readDrawing(value: unknown): Drawing {
 }
 
 /** Where an instruction is drawn: its node, or the box that it is open as. */
-export function rectNamed(drawing: Drawing, name: string | null): Rect | null {
+export function drawnAs(drawing: Drawing, name: string | null): (Rect & Facts) | null {
   return drawing.nodes.find((one) => one.name === name) ?? drawing.boxes.find((one) => one.name === name) ?? null;
 }
 

@@ -5,7 +5,7 @@ import type { Theme } from "../../base/colour";
 import { useTheme } from "../../widgets/chart/use_theme";
 import { GraphView } from "../../widgets/graph/graph_view";
 import type { Shown } from "../../widgets/graph/graph_view";
-import { findNodes, neighbour, rectNamed } from "./drawing";
+import { findNodes, neighbour, drawnAs } from "./drawing";
 import type { Drawing } from "./drawing";
 import { VisibleGraph, nodeId } from "./graph_parts";
 import type { Actions, Look } from "./graph_parts";
@@ -43,7 +43,7 @@ export function Graph(props: Props) {
     if (next !== undefined) onSelect(next);
   };
   const look: Look = { selected, found: useMemo(() => new Set(found), [found]), colouring, times, theme, closable };
-  const middle = rectNamed(drawing, selected) ?? rectNamed(drawing, drawing.center) ?? drawing.root ?? null;
+  const middle = drawnAs(drawing, selected) ?? drawnAs(drawing, drawing.center) ?? drawing.root ?? null;
   const onKey = (key: string): boolean => {
     const to = neighbour(drawing, selected, key);
     if (to !== null) onSelect(to);

@@ -6,8 +6,8 @@ import type { PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
 import { Card } from "../../widgets/content/card";
 import { useLoad } from "../../widgets/status/use_load";
-import { readDrawing } from "./drawing";
-import type { Node } from "./drawing";
+import { drawnAs, readDrawing } from "./drawing";
+import type { Facts } from "./drawing";
 import { Graph, useLatest } from "./graph";
 import type { ModuleTimes } from "./times";
 import { MAX_STEPS, toggled } from "./view_state";
@@ -22,19 +22,19 @@ interface Props {
   times: ModuleTimes | null;
   untimed: string | null;
   fileName: string;
-  /** Tells what the drawing knows about the selected node. */
-  onNode: (node: Node | null) => void;
+  /** Tells what the drawing knows about the selected instruction. */
+  onFacts: (facts: Facts | null) => void;
 }
 
-export function GraphCard({ page, module, view, params, times, untimed, fileName, onNode }: Props) {
+export function GraphCard({ page, module, view, params, times, untimed, fileName, onFacts }: Props) {
   const { client, state } = page;
   const { name, instruction, merged, opened, steps, nodes } = view;
   const asked: Params = { ...params, node_name: name ?? undefined, graph_width: steps, merge_fusion: merged, expand: opened.join(",") || undefined };
   const answer = useLoad(JSON.stringify([asked, nodes]), async (signal) => readDrawing(await client.json("data", { ...asked, type: "json", max_nodes: nodes }, { signal })));
   const identity = JSON.stringify([module, name, steps, merged]);
   const drawing = useLatest(answer.data, identity);
-  const selected = drawing?.nodes.find((one) => one.name === view.selected) ?? null;
-  useEffect(() => onNode(selected), [selected]);
+  const selected = drawing ? drawnAs(drawing, view.selected) : null;
+  useEffect(() => onFacts(selected), [selected]);
   const title = name ?? drawing?.computation ?? "";
   const file = (form: string): string => client.url("data", { ...asked, node_name: title, type: "graph", format: form });
   const tools = (

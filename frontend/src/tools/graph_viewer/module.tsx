@@ -8,6 +8,7 @@ import { useKey } from "../../page/use_key";
 import { Card } from "../../widgets/content/card";
 import { useLoad } from "../../widgets/status/use_load";
 import { Details } from "./details";
+import type { Facts } from "./drawing";
 import { opcodes } from "./hlo_text";
 import type { HloText } from "./hlo_text";
 import { GraphCard } from "./graph_card";
@@ -34,7 +35,7 @@ export function Module({ page, module, hlo, params }: Props) {
   const { client, state } = page;
   const keys = Object.fromEntries(VIEW_KEYS.map((key) => [key, useKey(state, key)]));
   const view = readView((key) => keys[key] ?? null, hlo);
-  const [node, setNode] = useState<Parameters<typeof Details>[0]["node"]>(null);
+  const [facts, setFacts] = useState<Facts | null>(null);
   const request: Params = { run: page.run, tag: "hlo_stats", host: page.host ?? undefined, backend: "auto" };
   const timing = useLoad(JSON.stringify([request, module]), async (signal) => readTimes(await client.json("data", request, { signal }), module));
   const times = timing.data && timing.data.byName.size > 0 ? timing.data : null;
@@ -54,9 +55,9 @@ export function Module({ page, module, hlo, params }: Props) {
           {known ? (
             <>
               <Card title={title} class="graph-details" tools={view.name !== null ? <button type="button" class="button ghost" onClick={() => state.set({ node_name: null, sel: null, expand: null, max_nodes: null }, "push")}>Entry</button> : null}>
-                <Details hlo={hlo} instruction={selected} computation={view.computation} node={node?.name === view.selected ? node : null} times={times} onGo={go} />
+                <Details hlo={hlo} instruction={selected} computation={view.computation} facts={facts?.name === view.selected ? facts : null} times={times} onGo={go} />
               </Card>
-              {view.parts === "text" ? null : <GraphCard page={page} module={module} view={view} params={more} times={times} untimed={untimed} fileName={fileNameOf(module, title)} onNode={setNode} />}
+              {view.parts === "text" ? null : <GraphCard page={page} module={module} view={view} params={more} times={times} untimed={untimed} fileName={fileNameOf(module, title)} onFacts={setFacts} />}
             </>
           ) : (
             <Card title={view.name === null ? "No entry computation" : `There is no ${view.name}`}>

@@ -52,7 +52,7 @@ export function drawingOf(open: boolean, more: object = {}): object {
   return {
     width: 500, height: 500, computation: "main", center: null, leftOut: 0, root: [150, 460, 60, 28],
     nodes: [node(7, "p0", "parameter", [0, 0, 172, 54]), node(8, "p1", "parameter", [200, 0, 172, 54]), ...(open ? inside : [fusion]), node(12, "reduce", "reduce", [100, 350, 172, 68], { applies: ["add"], root: true, inline: [{ operand: 1, text: "f32[] 0" }] })],
-    boxes: open ? [{ name: "fusion", opcode: "fusion", shape: "f32[4]", computation: "fused_computation", fusion: true, caller: 9, at: [10, 90, 200, 180] }] : [],
+    boxes: open ? [{ name: "fusion", opcode: "fusion", shape: "f32[4]", opName: "jit(step)/mul", source: "train.py:9", stack: [], text: "fusion = f32[4] fusion()", computation: "fused_computation", fusion: true, caller: 9, at: [10, 90, 200, 180] }] : [],
     edges: [[7, open ? 0 : 9, "data"], [8, open ? 0 : 9, "data"], [open ? 3 : 9, 12, "data"], [12, -1, "root"]].map(([from, to, kind]) => ({ from, to, kind, points: [[1, 2], [3, 4]] })),
     ...more,
   };
