@@ -22,6 +22,16 @@ async function findStep(tab) {
   await h.until("a selection", () => tab.frame().evaluate(() => window.__timeline.selection[0]?.name?.startsWith("train")));
 }
 
+/** The drawing alone, coloured by self time, with an open fusion. */
+async function drawnByTime(tab) {
+  await h.until("times", () => tab.frame().$(".graph-controls button:not(:disabled):nth-of-type(2)"));
+  await tab.frame().evaluate(() => {
+    for (const text of ["Graph", "Self time"]) [...document.querySelectorAll("button")].find((one) => one.textContent === text)?.click();
+  });
+  await h.until("a scale", () => tab.frame().$(".graph-scale"));
+  await tab.frame().$eval(".graph-toggle", (one) => one.dispatchEvent(new MouseEvent("click", { bubbles: true })));
+  await h.until("an open fusion", () => tab.frame().$(".graph-box"));
+}
 const opened = (text) => (tab) => h.shows(tab, text);
 
 // name -> [which logdir, run], tool, what to wait for or do.
@@ -41,7 +51,7 @@ const WANTED = {
   trace_viewer: [demo("jax_mlp"), "trace_viewer@", findStep],
   memory_profile: [demo("tf_input"), "memory_profile", opened("Peak")],
   memory_viewer: [demo("jax_mlp"), "memory_viewer", opened("Peak")],
-  graph_viewer: [demo("jax_mlp"), "graph_viewer", opened("DOT")],
+  graph_viewer: [demo("jax_mlp"), "graph_viewer", drawnByTime],
   tf_data_bottleneck_analysis: [["tf_data", null], "tf_data_bottleneck_analysis", opened(/[Bb]ottleneck/)],
 };
 

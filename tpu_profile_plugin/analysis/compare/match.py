@@ -72,20 +72,20 @@ def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[
     left: list[WorkedOp] = []
     right: list[WorkedOp] = []
     for ours, theirs in named.values():
-        rest, pairs = (ours, theirs), list[Match]()
+        old, new, pairs = ours, theirs, list[Match]()
         for key in _KEYS:
-            rest = _pair(*rest, key, pairs)
+            old, new = _pair(old, new, key, pairs)
         types = _types(ours, theirs) if ours and theirs else ("", "")
         if any(types):
             # Other types make other ops: whatever differs in the program is due to them.
             pairs = [
                 one if one.relation == "same" else replace(one, relation="dtype_changed", types=types) for one in pairs
             ]
-            pairs += [Match(*map(tuple, rest), "dtype_changed", types)] if any(rest) else []
-            rest = ([], [])
+            pairs += [Match(tuple(old), tuple(new), "dtype_changed", types)] if old or new else []
+            old, new = [], []
         found += pairs
-        left += rest[0]
-        right += rest[1]
+        left += old
+        right += new
     return found + _by_content(left, right)
 
 
@@ -116,8 +116,8 @@ _KEYS: tuple[Callable[[WorkedOp], Hashable], ...] = (
     lambda op: op.print.place[1:],
     lambda op: op.print.source,
 )
-"""What is equal in two runs, the surest first: what an op is, whatever its shapes, whatever the compiler made of it; and
-the line that it comes from. "" matches nothing."""
+"""What is equal in two runs, the surest first: what an op is; whatever its shapes; whatever the compiler made of it; the
+line that it comes from. "" matches nothing."""
 
 
 def _match(

@@ -30,7 +30,7 @@ export const PAGE_KEYS: readonly string[] = [
   "start_time_ms", "end_time_ms", "select", "q", "view", "step", "row", "tab",
   "window", "selected", "mark", "align", "mode", "find", "collapsed", "folded", "hidden", "pinned",
   "pipeline_host", "pipeline", "rank", "iterator",
-  "memory_id", "range", "buffer", "graph_width", "text",
+  "memory_id", "range", "buffer", "graph_width", "text", "sel", "merge_fusion", "expand", "max_nodes", "color",
   "step_event", "finding", "idle", "model", "request_column", "batch_column", "worker",
   "order", "limit", "top90", "unattributed", "backend", "open", "full", "node", "by", "kernel", "op", "category", "bound", "infeed", "program", "chart", "core",
   ...tableKeys(9),

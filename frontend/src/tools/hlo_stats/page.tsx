@@ -4,7 +4,7 @@ import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
-import { fileNameOf, hostCount } from "../../page/page_state";
+import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";
 import { SIDE, baseOf, differenceOf } from "../../base/table/difference";
@@ -21,6 +21,8 @@ import type { ChartId, Choice, Ops } from "./model";
 import "./page.css";
 
 /** Columns shown initially, in this order; the others are hidden. */
+/** Keys of the address that belong to this page. */
+const OWN_KEYS = ["program", "category", "core", "bound", "op", "chart", "unattributed", "backend"];
 const SHOWN = ["hlo_op_name", "category", "busy_share", "total_self_time_percent", "total_self_time", "occurrences", "avg_time", "bound_by", "model_flop_rate", "hbm_bw", "tf_op_name", "source_info", "hlo_op_expression", "program_id"];
 
 /** The same with a base. */
@@ -81,6 +83,7 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
           title="HLO ops"
           fileName={fileNameOf("hlo_stats", run, host)}
           store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)}
+          rowTools={(row) => <button type="button" class="button ghost" onClick={() => state.set(toolPatch("graph_viewer", host, OWN_KEYS, { program_id: shown.program[row] ?? "", node_name: shown.name[row] ?? "" }), "push")}>Graph</button>}
         />
       </div>
     </div>

@@ -69,6 +69,12 @@ it("expands and collapses by arrow keys, pins by Enter, and writes it to the add
   expect(card).toContain("78.1% of the matrix unit's tiles hold data.");
   expect(card).toContain("Pad to 128");
   expect(card).toContain("%fusion.1 = f32[8]");
+  const pinned = new Map(state.kept);
+  [...root.querySelectorAll<HTMLElement>(".opp-card button")].find((one) => one.textContent === "Show in the graph viewer")?.click();
+  expect(Object.fromEntries(state.kept)).toMatchObject({ tool: "graph_viewer", program_id: "7", node_name: "fusion.1" });
+  expect(state.kept.has("node")).toBe(false);
+  state.set({ tool: null, program_id: null, node_name: null, ...Object.fromEntries(pinned) }, "replace");
+  await settle();
   await press("ArrowLeft", "ArrowLeft", "ArrowLeft");
   expect(names()).toEqual(["jit_f(7)", "loop fusion", "copy", "while.1"]);
 });

@@ -4,7 +4,7 @@ import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { opRequest, overCores } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
-import { fileNameOf, hostCount } from "../../page/page_state";
+import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { formatPercent, plural } from "../../base/format";
 import { Panel } from "../../widgets/status/panel";
 import { SummaryBox } from "../../widgets/content/summary_box";
@@ -19,7 +19,7 @@ import type { OpProfile } from "./decode";
 import { peaksOf } from "./formulas";
 import { firstOpen, pathTo, visibleRows } from "./rows";
 import { Tree } from "./tree";
-import { readView, writeView } from "./view_state";
+import { OWN_KEYS, readView, writeView } from "./view_state";
 import type { ViewState } from "./view_state";
 import "./page.css";
 
@@ -32,7 +32,8 @@ function OpProfilePage(page: PageProps) {
   const answer = useLoad(JSON.stringify(params), async (signal) => readOpProfile(await client.json<unknown>("data", params, { signal }), view.groupBy));
   if (answer.data === null) return <Pending answer={answer} page={page} what={`Computing the op profile of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.busy.timePs <= 0) return <NoOps profile={answer.data} onAll={() => change({ unattributed: true })} asked={view.unattributed} />;
-  return <Profile page={page} profile={answer.data} view={view} change={change} fileName={fileNameOf("op_profile", run, host)} />;
+  const onGraph = (program: string, name: string): void => state.set(toolPatch("graph_viewer", host, OWN_KEYS, { program_id: program, node_name: name }), "push");
+  return <Profile page={page} profile={answer.data} view={view} change={change} fileName={fileNameOf("op_profile", run, host)} onGraph={onGraph} />;
 }
 
 interface NoOpsProps {
@@ -68,9 +69,10 @@ interface ProfileProps {
   view: ViewState;
   change: (patch: Partial<ViewState>) => void;
   fileName: string;
+  onGraph: (program: string, name: string) => void;
 }
 
-function Profile({ page, profile, view: chosen, change, fileName }: ProfileProps) {
+function Profile({ page, profile, view: chosen, change, fileName, onGraph }: ProfileProps) {
   const base = useBase(page, { read: (answer) => readOpProfile(answer, chosen.groupBy), params: opRequest(page, { group_by: chosen.groupBy }) });
   const found = useComparison(page);
   const own = chosen.idle ? profile.whole : profile.busy;
@@ -116,7 +118,7 @@ function Profile({ page, profile, view: chosen, change, fileName }: ProfileProps
           onFull={(id) => change({ full: new Set([...view.full, id]) })}
           onPin={(id) => change({ pinned: id === pinned ? null : id })}
         />
-        {node ? <Card node={node} root={root} peaks={peaks} device={profile.device} idle={view.idle} onUnpin={() => change({ pinned: null })} /> : null}
+        {node ? <Card node={node} root={root} peaks={peaks} device={profile.device} idle={view.idle} onUnpin={() => change({ pinned: null })} onGraph={onGraph} /> : null}
       </div>
     </div>
   );
