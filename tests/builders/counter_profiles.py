@@ -1,9 +1,16 @@
-"""Profiles with performance counters, typed in: samples of TPU v6e and v7x, absent counters, odd values."""
+"""Profiles with performance counters, typed in: samples of TPU v6e and v7x, absent counters, odd values.
+
+`python -m builders.counter_profiles DIRECTORY` writes them, and a run with collectives between slices.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 
+from builders import megascale_profiles
+from builders.logdirs import write
 from tpu_profile_plugin.analysis.counters import v6e, v7x
 from tpu_profile_plugin.analysis.counters.registers import Register
 
@@ -14,7 +21,7 @@ def v6e_host(device: int = 0) -> str:
     """A chip with a sample of all counters, one of few, and one without cycles; its kernel is named by an op."""
     registers = list(v6e.listed())
     return _device(
-        f'"/device:TPU:{device}" {{device_id={device}, device_type_string="TPU v6 Lite", global_chip_id=u{device + 4}}}',
+        f'"/device:TPU:{device}" {{device_id={device}, device_type_string="TPU v6 Lite", global_chip_id={device + 4}}}',
         {
             '11 "_counters_" @10us': _events(registers, 3),
             '12 "counters_flash_attention" @40us': _events((r for r in registers if "_sc_" not in r.name), 5),
@@ -75,6 +82,18 @@ def _events(registers: Iterable[Register], factor: int, suffix: str = "") -> str
     lines = []
     for number, register in enumerate(registers):
         value = 100000 + 10 * factor if register.name.endswith(_CLOCKS) else 1 + number * factor % 997
-        stats = f"performance_counter_id=u{register.address}, counter_value={suffix and value or f'u{value}'}{suffix}"
+        written = f"{value}{suffix}" if suffix else f"u{value}"
+        stats = f"performance_counter_id=u{register.address}, counter_value={written}"
         lines.append(f"{number} +20us C{number % 9} {{{stats}}}")
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    runs = {
+        "v6e/plugins/profile/1/host_a.xplane.pb": v6e_host(),
+        "v6e/plugins/profile/1/host_b.xplane.pb": v6e_host(1),
+        "v7x/plugins/profile/1/h.xplane.pb": v7x_host(),
+        "megascale/plugins/profile/1/host_a.xplane.pb": megascale_profiles.two_steps(),
+        "megascale/plugins/profile/1/host_b.xplane.pb": megascale_profiles.two_steps(120),
+    }
+    write(Path(sys.argv[1]), runs)

@@ -165,7 +165,7 @@ def _json(value: Any) -> str:
 
 def _cells(column: Column, values: Any) -> Sequence[str]:
     """The JSON after `"v":` in each cell of a column."""
-    if column.type == "number":
+    if column.type == "number" and column.format != "given":
         numbers = _doubles(values)
         texts = _json(numbers)[1:-1].split(",")
         if column.format == "plain":

@@ -101,8 +101,16 @@ BLOCKS = (TENSOR_CORE, HBM, ICI, TILE, SEQUENCER)
 
 _SCALAR = ("tec_scalar_issue", "tec_s0_instruction", "tec_s1_instruction", "tec_smisc_instruction")
 _SEQUENCED = ("scalar_issue", "s0_instruction", "s1_instruction", "smisc_instruction")
-_VECTOR = ("vector_issue", "v0_instruction", "v1_instruction", "v2_instruction", "vld_instruction")
-_VECTOR += ("vst_instruction", "vres_instruction", "vex_instruction")
+_VECTOR = (
+    "vector_issue",
+    "v0_instruction",
+    "v1_instruction",
+    "v2_instruction",
+    "vld_instruction",
+    "vst_instruction",
+    "vres_instruction",
+    "vex_instruction",
+)
 
 
 def listed() -> Iterator[Register]:

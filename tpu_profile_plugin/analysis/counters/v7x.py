@@ -311,8 +311,16 @@ _OTHER = ("cycles", "scalar_alu_instruction_", "vector_alu_instruction_", "vld_i
 _OPERATIONS = ("vpu_valu_fadd_", "vpu_valu_fmul_", "vpu_valu_misc_", "vpu_valu_int_", "vpu_valu_fmac_")
 _SEQUENCED = ("cycles", "s0_instruction", "s1_instruction", "scalar_issue", "smisc_instruction")
 _SCALAR = ("tec_s0_instruction", "tec_s1_instruction", "tec_scalar_issue", "tec_smisc_instruction")
-_VECTOR = ("v0_instruction", "v1_instruction", "v2_instruction", "vector_issue", "vex_instruction")
-_VECTOR += ("vld_instruction", "vres_instruction", "vst_instruction")
+_VECTOR = (
+    "v0_instruction",
+    "v1_instruction",
+    "v2_instruction",
+    "vector_issue",
+    "vex_instruction",
+    "vld_instruction",
+    "vres_instruction",
+    "vst_instruction",
+)
 _QUEUES = ("bn_rd_req_0_insertion_count", "bn_wr_req_0_insertion_count")
 
 

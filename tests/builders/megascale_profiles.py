@@ -1,0 +1,108 @@
+"""Runs with collectives between slices: a TensorCore that sends and receives, its program, a MegaScale event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from builders import hlo
+from tpu_profile_plugin.protos import message
+
+MODULE = "jit_step"
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One collective: its rendezvous, type, size in f32, and participants (0: not recorded, 1: pairs)."""
+
+    rendezvous: str
+    kind: str
+    floats: int
+    group: int
+
+
+def attributes(**values: str) -> object:
+    """Frontend attributes of an instruction."""
+    made = message("xla.FrontendAttributes")()
+    for key, value in values.items():
+        made.map[key] = value
+    return made
+
+
+def program(transfers: Sequence[Transfer]) -> bytes:
+    """A program with send, send-done, recv and recv-done of each transfer, numbered from 0."""
+    ops = [hlo.op("t", "after-all", "token[]")]
+    for i, one in enumerate(transfers):
+        of = f"f32[{one.floats}]{{0}}"
+        named = attributes(_xla_host_transfer_rendezvous=one.rendezvous, _xla_megascale_transfer_type=one.kind)
+        facts = {"channel_id": i + 1, "is_host_transfer": True}
+        ops += [
+            hlo.op(f"p.{i}", "iota", of, dimensions=[0]),
+            hlo.op(f"send.{i}", "send", [of, "u32[]", "token[]"], f"p.{i}", "t", frontend_attributes=named, **facts),
+            hlo.op(f"send-done.{i}", "send-done", "token[]", f"send.{i}", **facts),
+            hlo.op(f"recv.{i}", "recv", [of, "u32[]", "token[]"], "t", frontend_attributes=named, **facts),
+            hlo.op(f"recv-done.{i}", "recv-done", [of, "token[]"], f"recv.{i}", **facts),
+        ]
+    ops.append(hlo.op("out", "tuple", ["token[]"], "t"))
+    shape = {"result": hlo.shape(["token[]"])}
+    return hlo.program(ops, module=MODULE, more={"host_program_shape": message("xla.ProgramShapeProto")(**shape)})
+
+
+def participants(group: int) -> str:
+    """The stat with the participants of a collective."""
+    info = message("tensorflow.profiler.DcnCollectiveInfoProto")()
+    if group == 1:
+        info.one_to_one_groups.add().destination.slice_id = 1
+    elif group:
+        endpoints = info.endpoint_groups.add().endpoints
+        for slice_id in range(group):
+            endpoints.add(slice_id=slice_id)
+    return f"dcn_collective_info=0x{info.SerializeToString().hex()}"
+
+
+def host(transfers: Sequence[Transfer], runs: Sequence[tuple[int, int]], events: Sequence[str]) -> str:
+    """A host: `runs` are begin and duration of the module in us, `events` lines such as "3us +1us send.0"."""
+    lines = [hlo.metadata_plane(**{MODULE: (5, program(transfers))}), 'plane 1 "/device:TPU:0"']
+    for i, one in enumerate(transfers):
+        for kind, category in (
+            ("send", "host send"),
+            ("send-done", "host send-done"),
+            ("recv", "host recv"),
+            ("recv-done", "host recv-done"),
+        ):
+            info = f", {participants(one.group)}" if one.group and kind == "send" else ""
+            lines.append(f'metadata "%{kind}.{i} = x" {{hlo_category="{category}"{info}}} display="{kind}.{i}"')
+    lines += ['line 1 "XLA Modules" @1us', *(f'{begin}us +{length}us "{MODULE}(5)"' for begin, length in runs)]
+    named = [line.rsplit(" ", 1) for line in events]
+    lines += ['line 2 "XLA Ops" @1us', *(f'{when} "%{name} = x"' for when, name in named)]
+    lines += ['plane 2 "/host:CPU"', 'line 1 "main"', '0 +1us "MegaScale: Receive"']
+    return "\n".join(lines)
+
+
+TRANSFERS = (
+    Transfer("all_reduce_1", "ALL_REDUCE", 5000, 4),
+    Transfer("gather_2", "ALL_GATHER", 2_000_000, 8),
+    Transfer("pairs_3", "ONE_TO_ONE", 100, 1),
+    Transfer("unknown_4", "ALL_TO_ALL", 64, 0),
+)
+
+
+def two_steps(late_us: int = 0) -> str:
+    """Two runs of a module: collectives that overlap, one without slack, one that is cut at the end."""
+    events = []
+    for begin in (0, 2000):
+        events += [
+            f"{begin + 10}us +3us send.0",
+            f"{begin + 14}us +1us recv.0",
+            f"{begin + 20}us +40us send.1",
+            f"{begin + 61}us +2500ns recv.1",
+            f"{begin + 100}us +5us send-done.0",
+            f"{begin + 300 + late_us}us +150us recv-done.0",
+            f"{begin + 500}us +6us send-done.1",
+            f"{begin + 900 + late_us}us +30us recv-done.1",
+            f"{begin + 1000}us +5us send.2",
+            f"{begin + 1005}us +7us recv-done.2",
+            f"{begin + 1100}us +1us send.3",
+        ]
+    events.append("3200us +9us recv-done.3")
+    return host(TRANSFERS, [(0, 1500), (2000, 1500)], events)
