@@ -4,6 +4,7 @@ import { settle, showPage } from "../../page/testing";
 import { readTable } from "../../api/payload/table";
 import type { DataTable } from "../../api/types";
 import { MOST_COLUMNS, groupsOf, headline, samplesOf } from "./model";
+import type { Sample } from "./model";
 import page from "./page";
 
 type Row = [device: number, sample: number, node: number, name: string, achieved: number, peak: number, unit: string, host?: string, kernel?: string];
@@ -34,14 +35,14 @@ const show = (rows: readonly Row[], keys: Record<string, string> = {}) => showPa
 
 describe("samples and units", () => {
   const table = tableOf(ROWS);
-  const [first, second] = samplesOf(table);
+  const [first, second] = samplesOf(table) as [Sample, Sample];
 
   it("are told apart by name and id", () => {
     expect(samplesOf(table).map(({ key, rows }) => [key, rows.length])).toEqual([["_counters_ #1", 8], ["kernel_b #2", 1]]);
   });
 
   it("are grouped by the part of the chip, a column per core", () => {
-    const groups = groupsOf(table, first!);
+    const groups = groupsOf(table, first);
     expect(groups.map(({ title, columns }) => [title, columns])).toEqual([
       ["TensorCores", ["device 0, core 0", "device 0, core 1"]],
       ["Memory and interconnect", ["device 0"]],
@@ -53,13 +54,13 @@ describe("samples and units", () => {
 
   it("of many cores are cut, and say so", () => {
     const many = tableOf(Array.from({ length: 20 }, (_, device): Row => [device, 1, 0, "Scalar Unit", 1, 2, "instructions"]));
-    const [group] = groupsOf(many, samplesOf(many)[0]!);
+    const [group] = groupsOf(many, samplesOf(many)[0] as Sample);
     expect([group?.columns.length, group?.more]).toEqual([MOST_COLUMNS, 4]);
   });
 
   it("name the unit nearest to its peak, not the idle time", () => {
-    expect(headline(table, first!).title).toBe("Avg MXU Busy is nearest to its peak: 60.0%");
-    expect(headline(table, second!).title).toBe("The counters of this sample did not count");
+    expect(headline(table, first).title).toBe("Avg MXU Busy is nearest to its peak: 60.0%");
+    expect(headline(table, second).title).toBe("The counters of this sample did not count");
   });
 });
 
