@@ -51,6 +51,13 @@ h.inEveryBrowser("counters", ({ name, browser }) => {
     await h.shows(tab, "all_reduce_1 holds the TPU up longest");
     await h.until("a drawing", () => tab.frame().$('section[aria-label="Total stall"] [data-drawn]'));
     await h.screenshot(tab, `megascale-stats-${name}`);
+    // Send, D2H, send-done, recv, H2D, recv-done: seven curves of the run with the longest stall.
+    await h.until("flows", async () => (await tab.frame().$$(".run-flow")).length === 7);
+    await tab.frame().$eval('section[aria-label="Timeline of a run"]', (card) => card.scrollIntoView());
+    await h.screenshot(tab, `megascale-timeline-${name}`);
+    await h.click(tab, 'section[aria-label="Timeline of a run"] .pick-button');
+    await h.click(tab, '[role="option"]:nth-of-type(3)');
+    await h.until("the run in the address", () => h.query(tab).get("collective")?.startsWith("gather_2") || h.query(tab).get("collective")?.startsWith("pairs_3"));
     h.assertClean(tab);
     await tab.page.close();
   });

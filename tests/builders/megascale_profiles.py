@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,23 +61,36 @@ def participants(group: int) -> str:
     return f"dcn_collective_info=0x{info.SerializeToString().hex()}"
 
 
-def host(transfers: Sequence[Transfer], runs: Sequence[tuple[int, int]], events: Sequence[str]) -> str:
+def host(
+    transfers: Sequence[Transfer], runs: Sequence[tuple[int, int]], events: Sequence[str], more: Sequence[str] = ()
+) -> str:
     """A host: `runs` are begin and duration of the module in us, `events` lines such as "3us +1us send.0"."""
     lines = [hlo.metadata_plane(**{MODULE: (5, program(transfers))}), 'plane 1 "/device:TPU:0"']
+    names = {}
     for i, one in enumerate(transfers):
-        for kind, category in (
-            ("send", "host send"),
-            ("send-done", "host send-done"),
-            ("recv", "host recv"),
-            ("recv-done", "host recv-done"),
-        ):
+        for kind in ("send", "send-done", "recv", "recv-done"):
+            attribute = "" if kind.endswith("done") else f' _xla_host_transfer_rendezvous="{one.rendezvous}"'
+            name = names[f"{kind}.{i}"] = json.dumps(f"%{kind}.{i} = x{attribute}")
             info = f", {participants(one.group)}" if one.group and kind == "send" else ""
-            lines.append(f'metadata "%{kind}.{i} = x" {{hlo_category="{category}"{info}}} display="{kind}.{i}"')
+            lines.append(f'metadata {name} {{hlo_category="host {kind}"{info}}} display="{kind}.{i}"')
     lines += ['line 1 "XLA Modules" @1us', *(f'{begin}us +{length}us "{MODULE}(5)"' for begin, length in runs)]
     named = [line.rsplit(" ", 1) for line in events]
-    lines += ['line 2 "XLA Ops" @1us', *(f'{when} "%{name} = x"' for when, name in named)]
-    lines += ['plane 2 "/host:CPU"', 'line 1 "main"', '0 +1us "MegaScale: Receive"']
+    lines += ['line 2 "XLA Ops" @1us', *(f"{when} {names[name]}" for when, name in named)]
+    lines += ['plane 2 "/host:CPU"', 'line 1 "main"', '0 +1us "MegaScale: Receive"', *more]
     return "\n".join(lines)
+
+
+def copies(executions: Sequence[tuple[str, int, int]], device: int = 200005) -> list[str]:
+    """The plane of the runtime: per execution (rendezvous, begin, end in us) two copies each way."""
+    lines = ['plane 3 "/device:CUSTOM:Megascale Trace"', 'line 1 "graphs" @1us']
+    for number, (name, begin, end) in enumerate(executions):
+        key = f'graph_key="device_{device}_gid_{name}$1^i{number}x"'
+        lines.append(f'{begin}us +{end - begin}us "device_{device}_gid_{name}" {{{key}}}')
+        for way, at in (("DeviceToHost", begin + 1), ("HostToDevice", end - 12)):
+            for action in (0, 1):
+                lines.append(f'{at + 2 * action}us +500ns "{way} START" {{{key}, action_index={action}}}')
+                lines.append(f'{at + 2 * action + 1}us +500ns "{way} END" {{{key}, action_index={action}}}')
+    return lines
 
 
 TRANSFERS = (
@@ -105,4 +119,6 @@ def two_steps(late_us: int = 0) -> str:
             f"{begin + 1100}us +1us send.3",
         ]
     events.append("3200us +9us recv-done.3")
-    return host(TRANSFERS, [(0, 1500), (2000, 1500)], events)
+    executions = [("all_reduce_1", begin + 12, begin + 290 + late_us) for begin in (0, 2000)]
+    executions += [("gather_2", begin + 30, begin + 880 + late_us) for begin in (0, 2000)]
+    return host(TRANSFERS, [(0, 1500), (2000, 1500)], events, copies(executions))

@@ -2,18 +2,28 @@
 
 A list with one table, as XProf. Times come from the first TPU of each host; `host_stall` needs traces of hosts that
 profiles do not have, so it is "-".
+
+With `timeline=true` (ours) the parts of collectives on all TPUs and what hands over to what:
+`{"kinds": [name], "hosts": [{"host", "names": [rendezvous], "parts": {"device", "run", "rendezvous", "kind",
+"begin_ps", "end_ps"}, "flows": [[from], [to]]}]}`; members of `parts` are lists, flows are places in them, run ids are
+texts.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.analysis.common.planes import tensor_core
+from tpu_profile_plugin.analysis.megascale.flows import flows
 from tpu_profile_plugin.analysis.megascale.ops import PLANE, send_recv_ops
+from tpu_profile_plugin.analysis.megascale.parts import KINDS, collective_parts
+from tpu_profile_plugin.analysis.megascale.parts import PLANE as COPIES
 from tpu_profile_plugin.analysis.megascale.slack import Collective, collectives, combine
 from tpu_profile_plugin.errors import NotAvailable
 from tpu_profile_plugin.toolkit.host import HostProfile, PerHost
 from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.toolkit.params import Param
+from tpu_profile_plugin.toolkit.payload import Json
 from tpu_profile_plugin.toolkit.table import Column, Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools.common.hlo_modules import programs_of
@@ -85,8 +95,31 @@ def make_collectives(host: HostProfile) -> tuple[Collective, ...]:
 COLLECTIVES = PerHost(make_collectives)
 
 
-def build(inputs: Inputs) -> tuple[Table]:
-    """One row per rendezvous, of one host or averaged over all."""
+def make_timeline(host: HostProfile) -> dict[str, Any]:
+    """The parts and flows of one host."""
+    space = host.lazy
+    space.decode([plane for plane in space.planes if plane.name == COPIES or tensor_core(plane.name) is not None])
+    parts = collective_parts(space)
+    source, target = flows(parts)
+    columns = ("device", "rendezvous", "kind", "begin_ps", "end_ps")
+    return {
+        "host": host.name,
+        "names": list(parts.names),
+        "parts": {
+            **{name: getattr(parts, name).tolist() for name in columns},
+            "run": [str(run) for run in parts.run.tolist()],
+        },
+        "flows": [source.tolist(), target.tolist()],
+    }
+
+
+TIMELINE = PerHost(make_timeline)
+
+
+def build(inputs: Inputs) -> tuple[Table] | Json:
+    """One row per rendezvous, of one host or averaged over all; or the timeline."""
+    if inputs.flag("timeline"):
+        return Json({"kinds": list(KINDS), "hosts": inputs.map_hosts(TIMELINE)})
     if inputs.flag("perfetto"):
         raise NotAvailable("This server does not write Perfetto traces; the trace viewer shows the collectives.")
     found = combine(inputs.map_hosts(COLLECTIVES))
@@ -139,6 +172,11 @@ TOOL = Tool(
     summary="Collectives over the data-centre network: slack, stalls and the bandwidth they need.",
     build=build,
     hosts=HostChoice.ONE_OR_ALL,
-    params=(Param("perfetto", "bool", False, "A trace for Perfetto in place of the table; not available."),),
+    params=(
+        Param("perfetto", "bool", False, "A trace for Perfetto in place of the table; not available."),
+        Param(
+            "timeline", "bool", False, "Parts of the collectives and what hands over to what, in place of the table."
+        ),
+    ),
     available=_available,
 )

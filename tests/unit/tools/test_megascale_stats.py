@@ -81,3 +81,32 @@ def test_sizes(count: int, text: str) -> None:
 def test_availability() -> None:
     assert TOOL.available(RunFacts(megascale=True)) is None
     assert "MegaScale:" in str(TOOL.available(RunFacts()))
+
+
+def test_flows_go_from_send_to_copy_to_done() -> None:
+    """Those of XProf's trace, and also those to the recv-done, which XProf leaves without a source."""
+    found = answer(TOOL, HOST, timeline="true")
+    host, kinds = found["hosts"][0], found["kinds"]
+    parts = host["parts"]
+    first = [i for i, name in enumerate(parts["rendezvous"]) if host["names"][name] == "all_reduce_1"]
+    edges = sorted(
+        (parts["begin_ps"][a] // 10**6, kinds[parts["kind"][a]], kinds[parts["kind"][b]], parts["begin_ps"][b] // 10**6)
+        for a, b in zip(*host["flows"], strict=True)
+        if a in first and parts["begin_ps"][a] < 10**9
+    )
+    assert edges == [
+        (11, "send", "DeviceToHost START", 14),
+        (11, "send", "recv-done", 301),
+        (11, "send", "send-done", 101),
+        (15, "recv", "HostToDevice START", 279),
+        (15, "recv", "recv-done", 301),
+        (17, "DeviceToHost END", "send-done", 101),
+        (282, "HostToDevice END", "recv-done", 301),
+    ]
+
+
+def test_a_profile_without_the_runtime_has_the_flows_of_ops() -> None:
+    text = HOST.partition('plane 3 "/device:CUSTOM:Megascale Trace"')[0]
+    host = answer(TOOL, text, timeline="true")["hosts"][0]
+    assert len(host["flows"][0]) == 12
+    assert answer(TOOL, 'plane 1 "/host:CPU"', timeline="true")["hosts"][0]["flows"] == [[], []]

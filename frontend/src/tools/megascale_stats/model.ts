@@ -17,12 +17,18 @@ export interface Headline {
   sentences: string[];
 }
 
+/** Row of the collective with the longest total stall. */
+export function longest(table: TableData): number {
+  const total = numbersOf(table, "total_stall", WHAT);
+  return total.reduce((best, value, row) => (value > (total[best] ?? 0) ? row : best), 0);
+}
+
 /** Names the collective that holds the TPU up longest, and the largest bandwidth that one needs. */
 export function headline(table: TableData): Headline {
   const names = textsOf(table, "rendezvous_name", WHAT);
   const [total, runs] = [numbersOf(table, "total_stall", WHAT), numbersOf(table, "occurrences", WHAT)];
   const [slack, needed] = [numbersOf(table, "slack_time", WHAT), numbersOf(table, "required_bandwidth", WHAT)];
-  const most = total.reduce((best, value, row) => (value > (total[best] ?? 0) ? row : best), 0);
+  const most = longest(table);
   const sentences = [`${plural(names.length, "collective")}, ${plural(sum(runs), "run")}; sends and receives hold the first TPU up for ${formatQuantity(sum(total), "ms")} in total.`];
   const without = names.filter((_, row) => slack[row] === 0 || needed[row] === NO_LIMIT);
   if (without.length) sentences.push(`No slack: ${without.slice(0, 3).join(", ")}${without.length > 3 ? ` and ${without.length - 3} more` : ""}; any time that the network takes holds the TPU up.`);

@@ -3,17 +3,22 @@ import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
-import { asList, asTable } from "../../api/payload/fields";
-import { plural } from "../../base/format";
+import { useKey } from "../../page/use_key";
+import { asList, asTable, textsOf } from "../../api/payload/fields";
+import { formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import { hiding } from "../../base/table/transform";
 import { Card } from "../../widgets/content/card";
 import { Chart } from "../../widgets/chart/chart";
 import { SummaryBox } from "../../widgets/content/summary_box";
+import { Picker } from "../../widgets/overlay/picker";
 import { Panel } from "../../widgets/status/panel";
 import { FitTable } from "../../widgets/table/fit_table";
 import { useLoad } from "../../widgets/status/use_load";
-import { headline, shownTable, stallChart } from "./model";
+import { headline, longest, shownTable, stallChart } from "./model";
+import { RunTimeline } from "./timeline";
+import { readRuns, runKey } from "./timeline_model";
+import type { Run } from "./timeline_model";
 
 const TRACE = "trace_viewer@";
 /** Columns that say nothing: XProf has them. */
@@ -44,6 +49,7 @@ function Content({ page, table }: { page: PageProps; table: TableData }) {
   const chart = useMemo(() => stallChart(table), [table]);
   const { tone, title, sentences } = headline(table);
   const file = fileNameOf("megascale", run, host);
+  const worst = textsOf(table, "rendezvous_name", "the table of collectives")[longest(table)] ?? "";
   return (
     <div class="tool-page">
       <div class="tool-page-body">
@@ -53,6 +59,7 @@ function Content({ page, table }: { page: PageProps; table: TableData }) {
         <Card title="Total stall" help={"Time in which the first TPU sends, receives or waits for them, all runs together.\nSource: trace."}>
           <Chart spec={chart} title="" fileName={`${file}_stall`} height={220} pickHint="" />
         </Card>
+        <TimelineCard page={page} worst={worst} />
         <Card
           title="Collectives"
           help={"One row per rendezvous; times are averages over its runs, in whole µs.\nSlack: what the network may take without holding the TPU up.\nSource: trace, HLO."}
@@ -62,6 +69,40 @@ function Content({ page, table }: { page: PageProps; table: TableData }) {
         </Card>
       </div>
     </div>
+  );
+}
+
+/** One run of a collective, of the one with the longest stall unless another is chosen. */
+function TimelineCard({ page, worst }: { page: PageProps; worst: string }) {
+  const { run, tool, host, client, state } = page;
+  const params = { run, tag: tool.id, host: host ?? undefined, timeline: "true" };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readRuns(await client.json<unknown>("data", params, { signal })));
+  const chosen = useKey(state, "collective");
+  const runs: readonly Run[] = answer.data ?? [];
+  const shown = runs.find((one) => runKey(one) === chosen) ?? runs.find(({ rendezvous }) => rendezvous === worst) ?? runs[0];
+  const choices = useMemo(() => runs.map((one) => ({ id: runKey(one), note: plural(one.parts.length, "part") })), [runs]);
+  if (answer.data !== null && !shown) return null;
+  return (
+    <Card
+      title="Timeline of a run"
+      help={"From the send to the recv-done: ops of the TPU, copies from device to host and back, and curves for what hands over to what.\nGrey: the TPU waits for the network. Copies are there if the runtime recorded them.\nSource: trace."}
+      tools={shown ? <Picker label="Run" noun="run" choices={choices} value={runKey(shown)} onChoose={(id) => state.set({ collective: id }, "push")} /> : null}
+    >
+      {shown ? <RunTimeline run={shown} /> : <p class="dim">{answer.error ? "The timeline could not be read." : "Reading the timeline…"}</p>}
+      {shown ? <PartList run={shown} /> : null}
+    </Card>
+  );
+}
+
+function PartList({ run }: { run: Run }) {
+  const zero = run.parts[0]?.beginPs ?? 0;
+  return (
+    <details>
+      <summary>{plural(run.parts.length, "part")} as a list</summary>
+      <ol>
+        {run.parts.map(({ kind, beginPs, endPs }) => <li key={`${kind} ${beginPs}`}>{kind}: at {formatTime(beginPs - zero)}, {formatTime(endPs - beginPs)}</li>)}
+      </ol>
+    </details>
   );
 }
 
