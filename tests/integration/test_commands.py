@@ -147,7 +147,7 @@ class TestShell:
         ("words", "found"),
         [
             (["ru"], {"runs"}),
-            (["tools", "x", "--tool", "kernel_"], {"kernel_stats"}),
+            (["tools", "x", "--tool", "kernel_"], {"kernel_stats", "kernel_utilization"}),
             (["tools", "x", "--fo"], {"--format"}),
             (["tools", "x", "--format", ""], {"json", "csv"}),
             (["completion", ""], {"bash", "zsh", "fish", "--help"}),
