@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import op_profiles, step_profiles
+from builders import counter_profiles, megascale_profiles, op_profiles, step_profiles
 from builders.board import Board
 from builders.logdirs import write
 
@@ -34,6 +34,8 @@ TYPED_IN = {
         step_profiles.gpu(),
         ("input_pipeline_analyzer", "pod_viewer", "trace_viewer@", "time_budget", "communication", "smart_suggestion"),
     ),
+    "counters": (counter_profiles.ODD, ("perf_counters", "utilization_viewer", "kernel_utilization")),
+    "megascale": (megascale_profiles.two_steps(), ("megascale_stats",)),
     "serving": (step_profiles.serving(), ("inference_profile", "overview_page")),
 }
 """Profiles, and the tools that have more to show for them than for the demo."""

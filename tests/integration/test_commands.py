@@ -223,7 +223,7 @@ class TestShell:
         ("words", "found"),
         [
             (["ru"], {"runs"}),
-            (["tools", "x", "--tool", "kernel_"], {"kernel_stats"}),
+            (["tools", "x", "--tool", "kernel_"], {"kernel_stats", "kernel_utilization"}),
             (["tools", "x", "--fo"], {"--format"}),
             (["explain", "x", "--format", ""], {"text", "json", "markdown"}),
             (["tools", "x", "--format", ""], {"json", "csv"}),

@@ -175,6 +175,8 @@ class Routes:
         raise NotAvailable("This server does not implement this route.")
 
     def _data(self, query: Query, csv: bool) -> Answer:
+        if not csv and query.optional("run") is None and (answer := _without_run(query)) is not None:
+            return answer
         fresh = not query.flag("use_saved_result", default=True)
         for last_try in (False, True):
             request = self._request(query, csv)
@@ -208,6 +210,20 @@ class Routes:
         """The run that the parameter `base` names, with all its hosts."""
         located = self._catalog.locate(query.of_run(query.required("base")))
         return Side(located, all_hosts(located.run))
+
+
+def _without_run(query: Query) -> Answer | None:
+    """The answer to a request that needs no run; None if it needs one."""
+    load_tools()
+    from tpu_profile_plugin.toolkit.payload import encode
+    from tpu_profile_plugin.tools import registry
+
+    tag = query.optional("tag")
+    tool = None if tag is None else registry.find(tag)
+    if tool is None or tool.without_run is None:
+        return None
+    payload = tool.without_run({param.name: param.parse(query.optional(param.name)) for param in tool.params})
+    return None if payload is None else Answer(Body(encode(payload).body, JSON), etag="")
 
 
 def _described(problem: Problem | None) -> dict[str, Any] | None:

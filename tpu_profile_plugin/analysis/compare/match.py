@@ -116,8 +116,8 @@ _KEYS: tuple[Callable[[WorkedOp], Hashable], ...] = (
     lambda op: op.print.place[1:],
     lambda op: op.print.source,
 )
-"""What is equal in two runs, the surest first: what an op is; whatever its shapes; whatever the compiler made of it; the
-line that it comes from. "" matches nothing."""
+"""What is equal in two runs, the surest first: what an op is; whatever its shapes; whatever the compiler made of it;
+the line that it comes from. "" matches nothing."""
 
 
 def _match(

@@ -3,6 +3,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { makeClient } from "../../api/client";
 import { unmount } from "../../base/testing";
 import type { PageProps } from "../../page/page";
+import { NO_BASE } from "../../page/testing";
 import page from "./page";
 import { SHORT, TIMES, drawingOf } from "./testing";
 
@@ -36,7 +37,7 @@ async function open(start: Record<string, string> = {}, answers: { times?: unkno
   });
   const tool: PageProps["tool"] = { id: "graph_viewer", title: "Graph Viewer", group: "Ops", summary: "", hosts: "one_or_all", host_names: ["h"], available: true, reason: null, params: [] };
   document.body.append(root);
-  render(<page.Page run="r" tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
+  render(<page.Page run="r" tool={tool} host="h" hosts={["h"]} client={client} state={state} base={NO_BASE} />, root);
   await vi.waitFor(() => { if (!root.querySelector(".graph-node")) throw new Error("not drawn"); });
   await vi.waitFor(() => { if (root.textContent?.includes("Reading")) throw new Error("loading"); });
   await settle();
