@@ -81,8 +81,8 @@ def _of_ops(base: RunWork, run: RunWork, matches: Iterable[Match], floor_ps: flo
         alone = kind in ("slower", "faster", "more_often", "fewer_often", "split", "merged")
         groups[kind, one.programs[1] or one.programs[0], how(one), i if alone else -1].append(one)
     for (kind, _, _, _), members in groups.items():
-        old = _total([op for one in members for op in one.base], base.step.count)
-        new = _total([op for one in members for op in one.run], run.step.count)
+        old = base.total([op for one in members for op in one.base])
+        new = run.total([op for one in members for op in one.run])
         yield _judged(describe(members), kind, (old, new), CATEGORIES[COMPUTE], tuple(members), floor_ps)
 
 
@@ -95,11 +95,6 @@ def _judged(
     certain = abs(delta) > floor_ps and (interval is None or interval[0] > 0 or interval[1] < 0)
     low, high = interval or (None, None)
     return Contribution(what, kind, round(delta), old.mean, new.mean, category, matches, low, high, certain)
-
-
-def _total(ops: Sequence[WorkedOp], steps: int) -> Sample:
-    """Of ops together; their deviations add up at most, as if all were slow in the same steps."""
-    return Sample(sum(op.ps for op in ops), sum(op.deviation for op in ops) ** 2, steps)
 
 
 def kind_of(one: Match) -> Kind:

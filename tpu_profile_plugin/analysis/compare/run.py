@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import sqrt
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +26,7 @@ CONTAINERS = "loops, calls and conditionals"
 MOST_INSIDE = 500
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WorkedOp:
     """An op in the average step; times in picoseconds per step and device.
 
@@ -37,7 +36,8 @@ class WorkedOp:
       name: of the instruction.
       print: what it is.
       inside: framework ops that it was made of, with their source line where that is known.
-      ps: its time; deviation: standard deviation of that time over the steps.
+      ps: its time.
+      by_step: float64[s], its time in the steps of each host, one host after the other (see `RunWork.cuts`).
       runs: per step and device.
     """
 
@@ -47,7 +47,7 @@ class WorkedOp:
     print: Fingerprint
     inside: frozenset[str]
     ps: float
-    deviation: float
+    by_step: F64
     runs: float
 
 
@@ -112,47 +112,52 @@ class RunWork:
       parts: per category of the time budget, its time per step, averaged over devices.
       step: the step, averaged over devices.
       device_steps: steps times devices that were averaged over; 0 without any.
+      cuts: where the steps of each host but the first begin in `WorkedOp.by_step`.
     """
 
     ops: tuple[WorkedOp, ...]
     parts: tuple[Sample, ...]
     step: Sample
     device_steps: int
+    cuts: tuple[int, ...] = ()
+
+    def total(self, ops: Sequence[WorkedOp]) -> Sample:
+        """Of ops together: how far their sum varies over the steps of each host, whose variations add up."""
+        if not ops:
+            return Sample(0.0, 0.0, self.step.count)
+        together = np.sum([op.by_step for op in ops], axis=0)
+        variance = sum(sample(part).variance for part in np.split(together, self.cuts))
+        return Sample(sum(op.ps for op in ops), variance, self.step.count)
 
 
 def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
     """The hosts' work as one, per step and device; hosts weigh by their devices."""
     cells = sum(one.work.steps * one.work.devices for one in hosts)
     devices = sum(one.work.devices for one in hosts)
-    sums: dict[tuple[str, str, Fingerprint], tuple[list[float], str, frozenset[str]]] = {}
-    for host in hosts:
-        variance = _variance(host.work)
-        columns = (host.work.keys, host.module, host.print, host.inside, host.work.time_ps.tolist(), variance.tolist())
-        for (_, name), module, what, inside, ps, spread in zip(*columns, strict=True):
-            key = program_name(module), name or CONTAINERS, what
-            entry, _, _ = sums.setdefault(key, ([0.0, 0.0, 0.0], module, inside))
-            entry[0] += ps / cells
-            entry[1] += spread / devices**2
-        for (_, name), module, what, count in zip(
-            host.work.keys, host.module, host.print, host.work.runs.tolist(), strict=True
-        ):
-            sums[program_name(module), name or CONTAINERS, what][0][2] += count / cells
-    ops = tuple(
-        WorkedOp(program, module, name, what, inside, ps, sqrt(spread), runs)
-        for (program, name, what), ((ps, spread, runs), module, inside) in sums.items()
-    )
+    lengths = [one.work.by_step.shape[1] for one in hosts]
+    cuts = np.cumsum(lengths)
+    found: dict[tuple[str, str, Fingerprint], WorkedOp] = {}
+    for host, until, length in zip(hosts, cuts.tolist(), lengths, strict=True):
+        for i, (_, name) in enumerate(host.work.keys):
+            key = program_name(host.module[i]), name or CONTAINERS, host.print[i]
+            times = np.zeros(sum(lengths))
+            times[until - length : until] = host.work.by_step[i] / devices
+            one = WorkedOp(
+                *(key[0], host.module[i], key[1], key[2], host.inside[i]),
+                *(int(host.work.time_ps[i]) / cells, times, int(host.work.runs[i]) / cells),
+            )
+            found[key] = one if key not in found else _sum(found[key], one)
+    ops = tuple(found.values())
     parts = budget.time_ps.mean(axis=1) if budget.duration_ps.size else np.zeros((0, len(CATEGORIES)))
     step = budget.duration_ps.mean(axis=1) if budget.duration_ps.size else np.zeros(0)
-    return RunWork(ops, tuple(sample(parts[:, i]) for i in range(len(CATEGORIES))), sample(step), cells)
+    return RunWork(
+        ops, tuple(sample(parts[:, i]) for i in range(len(CATEGORIES))), sample(step), cells, tuple(cuts[:-1].tolist())
+    )
 
 
-def _variance(work: HostWork) -> F64:
-    """Per op the variance over steps of its time summed over the host's devices."""
-    if work.steps < 2:
-        return np.zeros(len(work.keys))
-    mean = work.time_ps / work.steps
-    found: F64 = np.maximum(work.square - work.steps * mean**2, 0.0) / (work.steps - 1)
-    return found
+def _sum(one: WorkedOp, other: WorkedOp) -> WorkedOp:
+    """The same op on two hosts."""
+    return replace(one, ps=one.ps + other.ps, by_step=one.by_step + other.by_step, runs=one.runs + other.runs)
 
 
 def sample(values: F64) -> Sample:

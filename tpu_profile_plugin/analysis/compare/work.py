@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 NO_OP = -1
 """Stands for loops, calls and conditionals by themselves."""
 
+MOST_STEPS = 500
+"""How far times vary is known from as many steps; it takes memory for each."""
+
 OpKey = tuple[int, str]
 """Program id and instruction; (0, "") for loops, calls and conditionals by themselves."""
 
@@ -29,14 +32,14 @@ class HostWork:
     Attributes:
       keys: the ops that computed in steps.
       time_ps: int64[n], time in steps over all devices, disjoint between ops: its sum is the devices' computation.
-      square: float64[n], the sum over steps of the squares of that time.
+      by_step: float64[n, s], that time in each of the first `MOST_STEPS` steps.
       runs: int64[n], runs that begin in steps.
       steps, devices: how many there are.
     """
 
     keys: tuple[OpKey, ...] = ()
     time_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    square: F64 = field(default_factory=lambda: np.zeros(0))
+    by_step: F64 = field(default_factory=lambda: np.zeros((0, 0)))
     runs: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     steps: int = 0
     devices: int = 0
@@ -109,11 +112,10 @@ def _sums(keys: tuple[OpKey, ...], parts: tuple[I64, I64, I64], runs: I64, steps
     op, row, ps = parts
     total = np.zeros(len(keys), np.int64)
     np.add.at(total, op, ps)
-    cell, where = np.unique(op * max(steps, 1) + row, return_inverse=True)
-    in_step = np.zeros(len(cell), np.int64)
-    np.add.at(in_step, where.reshape(-1), ps)
-    squares = in_step.astype(np.float64) ** 2
-    square: F64 = np.bincount(cell // max(steps, 1), weights=squares, minlength=len(keys)).astype(np.float64)
+    few = min(steps, MOST_STEPS)
+    by_step = np.zeros((len(keys), few))
+    seen = row < few
+    np.add.at(by_step, (op[seen], row[seen]), ps[seen])
     count = np.bincount(runs, minlength=len(keys)).astype(np.int64)
     kept = np.flatnonzero((total > 0) | (count > 0))
-    return HostWork(tuple(keys[i] for i in kept.tolist()), total[kept], square[kept], count[kept], steps, devices)
+    return HostWork(tuple(keys[i] for i in kept.tolist()), total[kept], by_step[kept], count[kept], steps, devices)

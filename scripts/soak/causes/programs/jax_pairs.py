@@ -25,9 +25,9 @@ def parameters(dtype: Any) -> Parameters:
 def loss(weights: Parameters, x: jax.Array) -> jax.Array:
     """Of a network that is to return its input."""
     y = x
-    for weight in weights:
+    for weight in weights[:-1]:
         y = jax.nn.gelu(y @ weight)
-    return jnp.mean((y - x) ** 2)
+    return jnp.mean((y - x) ** 2) + 1e-6 * jnp.sum(weights[-1] ** 2)
 
 
 def momentum(weights: Parameters, moments: Parameters, gradients: Parameters) -> tuple[Parameters, Parameters]:
@@ -36,39 +36,9 @@ def momentum(weights: Parameters, moments: Parameters, gradients: Parameters) ->
     return [weight - 1e-3 * new for weight, new in zip(weights, moments, strict=True)], moments
 
 
-def in_one(weights: Parameters, moments: Parameters, gradients: Parameters) -> tuple[Parameters, Parameters]:
+def in_one(*state: Parameters) -> tuple[Parameters, Parameters]:
     """The update as one program."""
-    return jax.jit(momentum)(weights, moments, gradients)
-
-
-@jax.jit
-def decayed(moment: jax.Array) -> jax.Array:
-    """A part of the update."""
-    return 0.9 * moment
-
-
-@jax.jit
-def added(moment: jax.Array, gradient: jax.Array) -> jax.Array:
-    """A part of the update."""
-    return moment + gradient
-
-
-@jax.jit
-def scaled(moment: jax.Array) -> jax.Array:
-    """A part of the update."""
-    return 1e-3 * moment
-
-
-@jax.jit
-def moved(weight: jax.Array, change: jax.Array) -> jax.Array:
-    """A part of the update."""
-    return weight - change
-
-
-def in_four(weights: Parameters, moments: Parameters, gradients: Parameters) -> tuple[Parameters, Parameters]:
-    """The update as four programs for each layer, each of which reads and writes all of it."""
-    moments = [added(decayed(old), new) for old, new in zip(moments, gradients, strict=True)]
-    return [moved(weight, scaled(new)) for weight, new in zip(weights, moments, strict=True)], moments
+    return jax.jit(momentum)(*state)
 
 
 def train(
@@ -76,13 +46,14 @@ def train(
     *,
     dtype: Any = jnp.float32,
     rows: int = 192,
+    table: int = 8,
     of: Callable[[Parameters, jax.Array], jax.Array] = loss,
     update: Callable[..., tuple[Parameters, Parameters]] = in_one,
     load: Callable[[], None] = lambda: None,
 ) -> None:
     """Trains for a few steps and waits at the end of each."""
     gradient = jax.jit(jax.grad(of))
-    weights = parameters(dtype)
+    weights = [*parameters(dtype), jnp.ones((table, WIDTH), dtype)]
     moments = [jnp.zeros_like(weight) for weight in weights]
     x = jnp.ones((rows, WIDTH), dtype) * 0.1
 
@@ -115,9 +86,14 @@ def again(profiled: Any) -> None:
     train(profiled)
 
 
+def large_table(profiled: Any) -> None:
+    """The base of a pair: a table of many parameters is updated in one program."""
+    train(profiled, table=8000)
+
+
 def broken_fusion(profiled: Any) -> None:
-    """The update is no longer one program."""
-    train(profiled, update=in_four)
+    """The update is no longer compiled as a whole: each of its operations reads and writes all parameters."""
+    train(profiled, table=8000, update=momentum)
 
 
 def in_bfloat16(profiled: Any) -> None:
@@ -156,7 +132,9 @@ def _sharded(profiled: Any, weight: P, rows: P) -> None:
     """Trains on eight devices with weights and batches laid out as given."""
     mesh = Mesh(np.array(jax.devices()), ("d",))
     gradient = jax.jit(jax.grad(loss))
-    weights = [jax.device_put(one, NamedSharding(mesh, weight)) for one in parameters(jnp.float32)]
+    weights = [
+        jax.device_put(one, NamedSharding(mesh, weight)) for one in [*parameters(jnp.float32), jnp.ones((8, WIDTH))]
+    ]
     x = jax.device_put(jnp.ones((256, WIDTH)) * 0.1, NamedSharding(mesh, rows))
     for _ in range(2):
         jax.block_until_ready(gradient(weights, x))
