@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -117,18 +118,35 @@ class MainThread:
     traced: bool = False
 
 
-def host_time(space: XSpace) -> HostTime:
-    """What the host did; of a host plane that is not decoded yet only the events that tell it are."""
+def telling_events(space: XSpace) -> Plane | None:
+    """The host plane with the events that tell what the host does, mark steps or launch work; None without the plane.
+
+    If the plane is not decoded yet, it has no others.
+    """
     plane = host_plane(space)
+    if plane is None or plane.decoded:
+        return plane
+    (found,) = space.filtered(
+        EventFilter(plane, event=lambda name: is_recognised(name) or is_marker(name), stats=LAUNCH_STATS)
+    )
+    return found
+
+
+def host_time(space: XSpace, plane: Plane | None) -> HostTime:
+    """What the host did, from its `telling_events`."""
     if plane is None:
         return HostTime()
-    if not plane.decoded:
-        (plane,) = space.filtered(EventFilter(plane, event=is_recognised, stats=("correlation_id",)))
+    kind = _activities(plane)
+    # The main thread runs the program: it has the step markers, else the launches, else Python frames, else any events.
+    main = _main_line(plane, (_names_that(is_marker, plane), kind == Activity.LAUNCH))
+    if main is None:
+        plane = host_plane(space) or plane
+        kind = _activities(plane)
+        main = _main_line(plane, (_names_that(lambda name: name.startswith("$"), plane), np.ones(len(kind), np.bool_)))
     events = plane.events
     if not len(events):
         return HostTime()
-    kind = np.array([activity(name) for name in plane.event_metadata.names], np.uint8)
-    main = _main_line(plane, kind)
+    main = main or 0
     rows = np.flatnonzero((kind != Activity.OTHER)[events.metadata])
     what, on_main = kind[events.metadata[rows]], _line_of(plane, rows) == main
     begin = events.begin_ps[rows]
@@ -189,15 +207,8 @@ def levels(begin: I64, end: I64, name: I64) -> Levels:
     return Levels(*(tuple(column[since:until] for since, until in cuts) for column in columns))
 
 
-def _main_line(plane: Plane, kind: U8) -> int:
-    """The thread that runs the program: with most step markers, else launches, else Python frames, else events."""
-    names = plane.event_metadata.names
-    tests = (
-        np.array([is_marker(name) for name in names], np.bool_),
-        kind == Activity.LAUNCH,
-        np.array([name.startswith("$") for name in names], np.bool_),
-        np.ones(len(names), np.bool_),
-    )
+def _main_line(plane: Plane, tests: Sequence[Bools]) -> int | None:
+    """The thread with most time in the events that the first test selects, else those of the next; None without any."""
     recorded = recorded_lines(plane)
     for test in tests:
         rows = np.flatnonzero(test[plane.events.metadata])
@@ -206,7 +217,17 @@ def _main_line(plane: Plane, kind: U8) -> int:
         weight = np.bincount(line, weights=time, minlength=len(recorded))
         if weight.max(initial=0) > 0:
             return int(weight.argmax())
-    return 0
+    return None
+
+
+def _activities(plane: Plane) -> U8:
+    """What events tell, per row of the event metadata."""
+    return np.array([activity(name) for name in plane.event_metadata.names], np.uint8)
+
+
+def _names_that(test: Callable[[str], bool], plane: Plane) -> Bools:
+    """Whether the names pass a test, per row of the event metadata."""
+    return np.array([test(name) for name in plane.event_metadata.names], np.bool_)
 
 
 def _line_of(plane: Plane, rows: I64) -> I64:
@@ -216,7 +237,7 @@ def _line_of(plane: Plane, rows: I64) -> I64:
 
 def _marked(space: XSpace, plane: Plane) -> Bools:
     """Events that mark steps, by their name or a stat."""
-    marks: Bools = np.array([is_marker(name) for name in plane.event_metadata.names], np.bool_)[plane.events.metadata]
+    marks: Bools = _names_that(is_marker, plane)[plane.events.metadata]
     for stat in _MARKER_STATS:
         if plane.stat_metadata.row(stat) is not None:
             marks = marks | read.ints(space, plane, plane.events.stats, stat)[1]

@@ -22,6 +22,7 @@ from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.budget.budget import HostBudget
+    from tpu_profile_plugin.analysis.budget.host_reader import HostReader
     from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
     from tpu_profile_plugin.analysis.communication.host import HostCommunication
     from tpu_profile_plugin.analysis.devices.model import Device
@@ -42,6 +43,7 @@ class HostView:
       hlo: its HLO programs.
       summary, budget, communication: as other tools have them.
       devices: its devices (see `devices.model`); empty without any.
+      reader: reads what the host did.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class HostView:
         hlo: HloOps,
         shared: tuple[HostSummary, HostBudget, HostCommunication],
         devices: Callable[[], tuple[Device, ...]],
+        reader: HostReader,
     ) -> None:
         self.name = name
         self.space = space
@@ -59,6 +62,7 @@ class HostView:
         self.hlo = hlo
         self.summary, self.budget, self.communication = shared
         self._devices = devices
+        self.reader = reader
         self._layouts: dict[int, MemoryLayout | None] = {}
 
     @cached_property

@@ -38,8 +38,6 @@ _ALIASES = {
     "v7": "7x",
     "v7x": "7x",
 }
-_READ = ("index_on_host", "device_ordinal", "allocator_name", "bytes_reserved", "bytes_allocated", "bytes_available")
-"""What is read of allocator events: who, and how many bytes."""
 _MEGACORE = ("v4", "v5")
 """Models whose two cores are one device, unless the profile says otherwise."""
 
@@ -92,7 +90,7 @@ def device_allocators(space: XSpace, hardware: Hardware) -> dict[str, Allocation
     plane = host_plane(space)
     if plane is None or ALLOCATION not in plane.declared.event_metadata.names:
         return {}
-    (host,) = space.filtered(EventFilter(plane, event=(ALLOCATION, DEALLOCATION).__contains__, stats=_READ))
+    (host,) = space.filtered(EventFilter(plane, event=(ALLOCATION, DEALLOCATION).__contains__))
     recorded = allocations(space, host, since_recording=True)
     # TPU runtimes name an allocator by its device's number, those of GPUs by kind and number, such as GPU_0_bfc.
     of_device = re.compile(r"\d+" if hardware is Hardware.TPU else r"\d+|GPU_\d+.*", re.IGNORECASE)

@@ -9,7 +9,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.toolkit.host import PerHost
 from tpu_profile_plugin.tools.common.communications import COMMUNICATION, run_communication
-from tpu_profile_plugin.tools.common.devices import host_devices
+from tpu_profile_plugin.tools.common.devices import host_devices, reader_of
 from tpu_profile_plugin.tools.common.host_summaries import SUMMARY, groups_if_any, run_summary, summary_of
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 from tpu_profile_plugin.tools.common.time_budgets import BUDGET, run_budget
@@ -23,7 +23,10 @@ def make_gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
     hlo = hlo_ops_of(host)
     shared = summary_of(host), host.compute(BUDGET), host.compute(COMMUNICATION)
-    return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, lambda: host_devices(host)))
+    view = HostView(
+        host.name, host.lazy, groups_if_any(host), hlo, shared, lambda: host_devices(host), reader_of(host)
+    )
+    return gather(view)
 
 
 GATHERED = PerHost(make_gathered, prefetch=(BUDGET, COMMUNICATION, SUMMARY))
