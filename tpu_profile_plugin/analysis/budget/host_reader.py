@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread, host_time, main_thread, telling_events
+from tpu_profile_plugin.analysis.common.planes import host_plane
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.steps.inferred import Evidence
@@ -27,8 +28,11 @@ class HostReader:
     @property
     def events(self) -> Plane | None:
         """The host plane with at least the events that tell what the host does, and all that launch work."""
-        plane: Plane | None = self._keep(EVENTS, lambda: telling_events(self._space))
-        return plane
+        plane = host_plane(self._space)
+        if plane is None or plane.decoded:
+            return plane
+        read: Plane | None = self._keep(EVENTS, lambda: telling_events(self._space))
+        return read
 
     @property
     def time(self) -> HostTime:

@@ -203,7 +203,7 @@ def levels(begin: I64, end: I64, name: I64) -> Levels:
     """The events of one thread, none of them without length, by depth: by how many others they are enclosed."""
     order, start = _native.thread_levels(np.ascontiguousarray(begin), np.ascontiguousarray(end), MOST_LEVELS)
     cuts = list(pairwise(start.tolist()))
-    columns = (column[order] for column in (begin, end, name))
+    columns = (column.take(order) for column in (begin, end, name))  # quicker than an index in brackets
     return Levels(*(tuple(column[since:until] for since, until in cuts) for column in columns))
 
 
