@@ -25,7 +25,7 @@ from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
-from tpu_profile_plugin.columns.arrays import I64, U8, Bools
+from tpu_profile_plugin.columns.arrays import I64, U8, U32, Bools
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
@@ -192,18 +192,19 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     keep = usable[metadata] & (end > begin) & ~((begin <= since) & (end >= until))
     keep &= ~_marked(space, plane)[rows]
     return MainThread(
-        levels(begin[keep], end[keep], metadata[keep].astype(np.int64)),
+        levels(begin[keep], end[keep], metadata[keep]),
         tuple(names),
         user,
         bool(frame.any()),
     )
 
 
-def levels(begin: I64, end: I64, name: I64) -> Levels:
+def levels(begin: I64, end: I64, name: I64 | U32) -> Levels:
     """The events of one thread, none of them without length, by depth: by how many others they are enclosed."""
     order, start = _native.thread_levels(np.ascontiguousarray(begin), np.ascontiguousarray(end), MOST_LEVELS)
     cuts = list(pairwise(start.tolist()))
-    columns = (column.take(order) for column in (begin, end, name))  # quicker than an index in brackets
+    # `take` is quicker than an index in brackets; names are widened last, so that less memory is touched.
+    columns = begin.take(order), end.take(order), name.take(order).astype(np.int64, copy=False)
     return Levels(*(tuple(column[since:until] for since, until in cuts) for column in columns))
 
 

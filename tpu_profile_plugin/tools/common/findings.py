@@ -11,6 +11,7 @@ from tpu_profile_plugin.analysis.findings.find import Report, find, gather
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
+from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.columns.parallel import available_cores, map_planes
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.toolkit.host import PerHost
@@ -41,18 +42,18 @@ def _gathered(host: HostProfile) -> dict[str, Any] | None:
 
 
 def _read_ahead(host: HostProfile) -> None:
-    """Reads what the host of TPUs did while their planes are analysed, on another core if there is one.
+    """Reads what the host of TPUs without steps did while their planes are analysed, on another core if there is one.
 
-    Steps of other devices may need all events of the host, after which there is nothing left to read. The planes of
-    devices are decoded first, on all cores: the overview waits for them.
+    Steps, and those of other devices in general, may need all events of the host, so that nothing is left to read. The
+    planes of devices are decoded first, on all cores: the overview waits for them.
     """
     planes = device_planes(host.lazy)
-    if available_cores() > 1 and planes and is_tpu(planes[0]):
-        keep = keeper_of(host)
-        with suppress(ProfileError):  # raised again where what cannot be read is needed
-            host.lazy.decode(planes)
-            _ = HostReader(host.lazy, keep).time
-            keep(ALLOCATORS, lambda: device_allocators(host.lazy))
+    if available_cores() < 2 or not planes or not is_tpu(planes[0]) or may_have_groups(host.lazy):
+        return
+    keep = keeper_of(host)
+    with suppress(ProfileError):  # raised again where what cannot be read is needed
+        _ = HostReader(host.lazy, keep).time
+        keep(ALLOCATORS, lambda: device_allocators(host.lazy))
 
 
 GATHERED = PerHost(make_gathered, prefetch=(BUDGET, COMMUNICATION, SUMMARY))
