@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 def make_gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
+    summary_of(host)  # the overview waits for it as well: nothing else may delay it
     gathered, _ = map_planes(lambda part: part(host), (_gathered, _read_ahead))
     host.forget(EVENTS, TIME, MAIN, ALLOCATORS)
     assert gathered is not None
@@ -42,10 +43,9 @@ def _gathered(host: HostProfile) -> dict[str, Any] | None:
 
 
 def _read_ahead(host: HostProfile) -> None:
-    """Reads what the host of TPUs without steps did while their planes are analysed, on another core if there is one.
+    """Reads what the host of TPUs without steps did while devices are built, on another core if there is one.
 
-    Steps, and those of other devices in general, may need all events of the host, so that nothing is left to read. The
-    planes of devices are decoded first, on all cores: the overview waits for them.
+    Steps, and those of other devices in general, may need all events of the host, so that nothing is left to read.
     """
     planes = device_planes(host.lazy)
     if available_cores() < 2 or not planes or not is_tpu(planes[0]) or may_have_groups(host.lazy):
