@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.host_time import MainThread, host_time, main_thread
+from tpu_profile_plugin.analysis.budget.host_time import MainThread
 from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def calling_function(host: HostView, at: I64) -> str:
     if steps is None or not len(at) or not any(name.startswith("$") for name in _names(host)):
         return ""
     since, until = int(steps.begin_ps.min()), int(steps.end_ps.max())
-    main = main_thread(host.space, host_time(host.space), since, until, steps.evidence)
+    main = host.reader.main(since, until, steps.evidence)
     name = _outermost(main, at)
     found, count = np.unique(name[name >= 0], return_counts=True)
     if not len(found) or 2 * int(count.max()) < len(at):

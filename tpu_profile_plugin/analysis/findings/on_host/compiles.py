@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.host_names import is_recognised
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, lines_named
 from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
@@ -76,7 +77,9 @@ def compiles(host: HostView) -> Compiles:
     assert host.plane is not None
     plane: Plane = host.plane
     if not plane.decoded:
-        (plane,) = host.space.filtered(EventFilter(plane, event=lambda name: _COMPILED.search(name) is not None))
+        wanted = [name for name in plane.declared.event_metadata.names if _COMPILED.search(name)]
+        read = host.reader.events if all(map(is_recognised, wanted)) else None
+        plane = read or host.space.filtered(EventFilter(plane, event=set(wanted).__contains__))[0]
     names = plane.event_metadata.names
     at = np.array([_COMPILED.search(name) is not None for name in names], np.bool_)[plane.events.metadata]
     counts = np.bincount(plane.events.metadata, minlength=len(names))

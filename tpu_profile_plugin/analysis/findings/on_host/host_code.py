@@ -15,7 +15,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import device_work
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
-from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread, host_time, main_thread
+from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
 from tpu_profile_plugin.analysis.budget.idle import IdleTime, split_idle
 from tpu_profile_plugin.analysis.common.spans import (
     Times,
@@ -69,8 +69,8 @@ def host_code(host: HostView) -> HostCode | None:
 def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     since, until = int(steps.begin_ps.min()), int(steps.end_ps.max())
     gaps = [subtract((np.array([since]), np.array([until])), device_work(one, OpSpans()).any) for one in host.devices]
-    known = host_time(host.space)
-    main = main_thread(host.space, known, since, until, steps.evidence)
+    known = host.reader.time
+    main = host.reader.main(since, until, steps.evidence)
     known = replace(known, compile_=join(known.compile_, traced_calls(host)[0]))
     events = events_of(main.levels)
     kind = np.array([activity(name) for name in main.names], np.uint8)
@@ -79,7 +79,7 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     ends = until_next(steps.begin_ps, steps.end_ps)
     windows = [union(steps.begin_ps[:, i], ends[:, i]) for i in range(len(gaps))]
     runtime = events.where((kind < Activity.OTHER)[events.name] & (kind != Activity.INPUT)[events.name])
-    seen = Seen(main.levels, events, named_functions(main), profiler(main), np.unique(runtime.begin_ps))
+    seen = Seen(main.levels, events, named_functions(main), profiler(main), np.sort(runtime.begin_ps))
     sharing = join(*map(busy, host.devices)) if host.devices[0].kind == "cpu" and len(gaps) > 1 else None
     found: list[tuple[IdleSpans, IdleSpans, IdleSpans]] = []
     compile_ps = 0

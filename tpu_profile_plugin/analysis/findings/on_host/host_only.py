@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
-from tpu_profile_plugin.analysis.budget.host_time import host_time, main_thread
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.common.spans import join, subtract, times_of, union
 from tpu_profile_plugin.analysis.devices.model import busy
@@ -37,8 +36,8 @@ def code_on_host(host: HostView) -> HostCode | None:
     begin, end = host.windows
     if TENSORFLOW not in host.summary.frameworks or not len(begin):
         return None
-    known = host_time(host.space)
-    main = main_thread(host.space, known, int(begin.min()), int(end.max()))
+    known = host.reader.time
+    main = host.reader.main(int(begin.min()), int(end.max()))
     events = events_of(main.levels)
     kind = np.array([activity(name) for name in main.names], np.uint8)
     runtime = events.where((kind < Activity.OTHER)[events.name])
