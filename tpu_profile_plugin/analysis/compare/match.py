@@ -169,11 +169,13 @@ def _by_content(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[Match
 
 
 def _structure(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> Relation:
+    """Of ops that are made of the same framework ops; more programs count before more ops."""
     if not base or not run:
         return "removed" if base else "added"
-    if len(base) == len(run):
+    old, new = ((len({op.program for op in side}), len(side)) for side in (base, run))
+    if old == new:
         return "changed"
-    return "split" if len(base) < len(run) else "merged"
+    return "split" if old < new else "merged"
 
 
 def _alike(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> float:
