@@ -63,8 +63,9 @@ INPUT_SHARE_HIGH = 0.20
 BOTTLENECK_SHARE = 0.30
 """Share of a slow call of a pipeline that its slowest transformation must take itself to be named as the cause."""
 
-PROGRAMS_PER_STEP = 100
-"""Not compiled: program runs per step and device from which on launching them is the work of the host."""
+PROGRAMS_PER_STEP = 30
+"""Not compiled: program runs per step and device from which on launching them is the work of the host. Two layers that
+are trained without compilation run about as many; compiled loops run fewer than ten."""
 EAGER_CALLS_PER_STEP = 50
 """Not compiled: eager ops per step; compiled Keras loops make fewer than 20, and each costs tens of microseconds."""
 DISTINCT_PROGRAMS = 8
@@ -74,7 +75,11 @@ TINY_OP_PS = 20_000_000
 MOSTLY_BUSY = 0.50
 """Not compiled: devices that compute for more than half of the step are fed fast enough."""
 SHORT_GAP_PS = 2_000_000_000
-"""Not compiled: idle time between two runs that is longer (2 ms) has another cause than the call of the next one."""
+"""Not compiled: idle time between two runs that is longer (2 ms) has another cause than the next call, ..."""
+GAP_SHARE = 0.05
+"""... if it is also longer than this share of the step: a library may do much in Python for each of its operations."""
+LAUNCHES_OF_FUNCTION = 2
+"""Not compiled: operations from which on a function launches them; one may belong to the code before it."""
 
 UPLOAD_SHARE = 0.10
 """Uploads: share of the step from which on they matter; the input of a step takes less than that."""
