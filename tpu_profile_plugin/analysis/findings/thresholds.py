@@ -90,7 +90,10 @@ UPLOADS_SEEN = 3
 SLOWEST_UPLOAD = 200_000_000
 """Uploads: bytes per second; copies are faster, so that fewer bytes cannot be what took so long."""
 UPLOAD_EVEN = 0.50
-"""Uploads: the largest deviation of a step's upload time from the median that still counts as the same upload."""
+"""Uploads: interquartile range over median of a step's upload time up to which it counts as the same upload; single
+steps take much longer where the processors have other work."""
+SAME_SIZE = 0.01
+"""Uploads: the largest deviation from the median number of bytes that still counts as the same, where it is known."""
 
 LAUNCH_SHARE = 0.15
 """Launches: steps of a few milliseconds always lose about a tenth to them."""
