@@ -167,8 +167,8 @@ _FUNCTIONS = {
     "training.py": """
         compute_loss compute_metrics evaluate fit make_predict_function make_test_function make_train_function
         one_step_on_data one_step_on_iterator multi_step_on_iterator predict predict_function predict_on_batch
-        predict_step run_step test_function test_on_batch test_step train_function train_on_batch train_step
-        _get_compile_args _get_optimizer _set_training_mode _should_eval reset_metrics
+        predict_step run_step step_function test_function test_on_batch test_step train_function train_on_batch
+        train_step _get_compile_args _get_optimizer _set_training_mode _should_eval reset_metrics
     """,
     "trainer.py": """
         compute_loss compute_metrics evaluate fit make_predict_function make_test_function make_train_function

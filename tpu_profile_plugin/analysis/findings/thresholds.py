@@ -66,6 +66,8 @@ BOTTLENECK_SHARE = 0.30
 PROGRAMS_PER_STEP = 30
 """Not compiled: program runs per step and device from which on launching them is the work of the host. Two layers that
 are trained without compilation run about as many; compiled loops run fewer than ten."""
+STEPS_OF_RECORDING = 10
+"""Not compiled: steps that a recording without any is taken for; people record about as many."""
 EAGER_CALLS_PER_STEP = 50
 """Not compiled: eager ops per step; compiled Keras loops make fewer than 20, and each costs tens of microseconds."""
 DISTINCT_PROGRAMS = 8

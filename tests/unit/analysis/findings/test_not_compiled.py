@@ -139,3 +139,14 @@ def test_slow_code_of_another_function_is_its_own_finding():
 def test_what_the_function_does_that_launches_the_ops_is_the_price_of_launching_them():
     profile = slow_between("0 59000 $train.py:5 update", 600)
     assert [one["id"] for one in findings(profile)["findings"] if one["share"]] == ["not_compiled"]
+
+
+@pytest.mark.parametrize(("count", "fires"), [(299, False), (300, True)])
+def test_a_recording_without_steps_has_as_many_as_ten_steps(count, fires):
+    # A single call, so that no event repeats from which steps could be inferred.
+    lines = ['plane 9 "/host:CPU"', "line 1 main", "line 2 worker"]
+    for i in range(count):
+        stats = f'hlo_op="f{i % 8}", device_ordinal=0, program_id={i % 8}, run_id={i}'
+        lines.append(f"{30 * i + i * i // 30}us +10us f{i % 8} {{{stats}}}")
+    assert findings("\n".join(lines))["base"] == "recording"
+    assert (finding("not_compiled", "\n".join(lines)) is not None) == fires

@@ -28,6 +28,7 @@ class Launched:
 
     Attributes:
       eager: they are eager ops of TensorFlow; else runs of programs.
+      whole: the only step is the whole recording.
       per_step: number per step; distinct: kinds of them.
       median_ps: median duration of an op.
       short_ps: idle time between two runs of less than `longest_gap_ps`, idle_ps: all, summed over steps and
@@ -37,6 +38,7 @@ class Launched:
     """
 
     eager: bool = False
+    whole: bool = False
     per_step: float = 0.0
     distinct: int = 0
     median_ps: int = 0
@@ -66,6 +68,7 @@ def launched(host: HostView, steps: StepWindows) -> Launched:
     idle = [_idle(device, steps, i) for i, device in enumerate(devices)]
     return Launched(
         eager,
+        steps.source == "recording",
         len(at) / max(len(steps), 1),
         len(np.unique(kind)),
         int(np.median(length)) if len(length) else 0,

@@ -28,6 +28,7 @@ from tpu_profile_plugin.analysis.findings.thresholds import (
     LEAST_SHARE,
     MOSTLY_BUSY,
     PROGRAMS_PER_STEP,
+    STEPS_OF_RECORDING,
     TINY_OP_PS,
 )
 from tpu_profile_plugin.units import PS_PER_US
@@ -92,11 +93,13 @@ def ops_of(host: HostView) -> Launched | None:
 
 def _many(found: Launched) -> bool:
     least = EAGER_CALLS_PER_STEP if found.eager else PROGRAMS_PER_STEP
+    if found.whole:
+        least *= STEPS_OF_RECORDING
     return found.per_step >= least and found.distinct >= DISTINCT_PROGRAMS and found.median_ps < TINY_OP_PS
 
 
 def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
-    """Speaks if hundreds of tiny programs run per step while the devices are idle for most of it."""
+    """Speaks if dozens of tiny programs run per step while the devices are idle for most of it."""
     if not run.budget.devices:
         return Silence("The profile has no device whose programs could be counted.", looked=False)
     busy = run.share(sum(run.part_ps(part) for part in _BUSY))
