@@ -10,11 +10,18 @@ import threading
 from collections.abc import Sequence
 
 from tpu_profile_plugin import __version__
-from tpu_profile_plugin.commands import capture, completion, doctor, explain, runs, tools
+from tpu_profile_plugin.commands import capture, compare, completion, doctor, explain, runs, tools
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.fleet.choice import HELP as EXECUTOR
 
-_COMMANDS = {"capture": capture, "runs": runs, "explain": explain, "tools": tools, "doctor": doctor}
+_COMMANDS = {
+    "capture": capture,
+    "runs": runs,
+    "explain": explain,
+    "tools": tools,
+    "compare": compare,
+    "doctor": doctor,
+}
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -34,3 +34,8 @@ class Query:
     def names(self, name: str) -> tuple[str, ...]:
         """A comma-separated list without its empty items."""
         return tuple(part for part in (self.optional(name) or "").split(",") if part)
+
+    def of_run(self, name: str) -> Query:
+        """The same query about another run of the logdir."""
+        kept = {key: value for key, value in self._values.items() if key not in ("session_path", "host", "hosts")}
+        return Query({**kept, "run": name}, self.client_has)

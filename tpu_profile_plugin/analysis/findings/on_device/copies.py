@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp
+from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp, named_op
 from tpu_profile_plugin.analysis.findings.on_device.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
@@ -43,16 +43,7 @@ def costly_copies(table: OpTable, hlo: HloOps) -> Copies | None:
     rows = None if program is None else ProgramRows(program)
     at = None if rows is None else rows.row(table.name[row])
     place, size, host = ("", 0, False) if rows is None or at is None else _what(rows, at)
-    named = NamedOp(
-        table.name[row],
-        hlo.programs.names.get(table.module[row], ""),
-        table.module[row],
-        table.category[row],
-        int(table.self_ps[row]),
-        int(table.occurrences[row]),
-        table.provenance[row].partition(":")[0],
-        place,
-    )
+    named = named_op(table, hlo, row, table.category[row], table.provenance[row].partition(":")[0], place)
     return Copies(int(table.self_ps[found].sum()), named, size, host)
 
 

@@ -14,14 +14,13 @@ _SEPARATORS = re.compile(r"[\\,;~]")
 """What the address of a page escapes with a backslash in filters."""
 
 
-def of_op(host: str, one: NamedOp, all_ps: int, longest: Place | None) -> list[Evidence]:
-    """Name, time and source of an op of a host, of whose ops all take `all_ps`, and its longest run."""
+def of_op(host: str, one: NamedOp, longest: Place | None) -> list[Evidence]:
+    """Name, time and source of an op of a host, and its longest run."""
     row = {"host": host, "filter": f"{_only('hlo_op_name', one.name)};{_only('program_id', str(one.program_id))}"}
-    share = 100 * one.self_ps / all_ps if all_ps else 0.0
     found = [
         Evidence("Most of it in", one.name, "", "hlo_stats", row),
         Evidence(f"Self time of {one.name}, all runs", one.self_ps / PS_PER_US, "us", "hlo_stats", row),
-        Evidence(f"Share of {one.name} in the time of all ops", share, "%", "hlo_stats", row),
+        Evidence(f"Self time of {one.name}, of the observed time of all cores", one.percent, "%", "hlo_stats", row),
     ]
     if one.framework:
         found.append(Evidence("Its framework op", one.framework, "", "hlo_stats", row))

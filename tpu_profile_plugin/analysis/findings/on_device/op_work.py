@@ -27,7 +27,7 @@ class NamedOp:
       name, program: of the HLO instruction and, `module(id)`, of its program; program "" if unknown.
       program_id: its id; 0 if unknown.
       does: the opcode that decides what it does, such as `gather`; of ops without a program the category.
-      self_ps, runs: over all runs on all cores.
+      self_ps, runs: over all runs on all cores; percent: of the observed time of all cores, as HLO statistics have it.
       framework: name of the framework op; "" if unknown.
       place: `file:line`; "" if unknown.
     """
@@ -38,6 +38,7 @@ class NamedOp:
     does: str
     self_ps: int
     runs: int
+    percent: float
     framework: str
     place: str
 
@@ -96,17 +97,22 @@ class OpWork:
         if one.rows is not None and one.at is not None:
             place = one.rows.place(one.at)
             framework = framework or one.rows.op_name(one.at)
-        program = self.hlo.programs.names.get(table.module[row], "")
-        return NamedOp(
-            table.name[row],
-            program,
-            table.module[row],
-            one.does,
-            int(table.self_ps[row]),
-            int(table.occurrences[row]),
-            framework,
-            place,
-        )
+        return named_op(table, self.hlo, row, one.does, framework, place)
+
+
+def named_op(table: OpTable, hlo: HloOps, row: int, does: str, framework: str, place: str) -> NamedOp:
+    """A row of an op table as findings name it."""
+    return NamedOp(
+        table.name[row],
+        hlo.programs.names.get(table.module[row], ""),
+        table.module[row],
+        does,
+        int(table.self_ps[row]),
+        int(table.occurrences[row]),
+        100.0 * int(table.self_ps[row]) / table.total_ps if table.total_ps else 0.0,
+        framework,
+        place,
+    )
 
 
 def op_work(table: OpTable, hlo: HloOps) -> OpWork:

@@ -51,7 +51,7 @@ def judge(run: RunView, gathered: Sequence[frozenset[str] | None]) -> Finding | 
             return Silence(f"{evidence.event} marks {run.steps} steps.")
         found = (
             Evidence("Event that steps are inferred from", evidence.event, "", "time_budget"),
-            Evidence("How often it repeats", evidence.occurrences, "", "time_budget"),
+            Evidence("How often it repeats", evidence.occurrences, "", "overview_page"),
         )
         return _found(f"Steps are not marked; they are inferred from {evidence.event}", found)
     if "recording" in sources:
