@@ -70,6 +70,8 @@ class HostBudget:
       causes: host code by idle time, most first.
       runs: runs of collectives, for matching with other hosts.
       traced: Python functions were recorded; None if the main thread was not searched.
+      shared_ps: exposed communication of CPU devices, summed over steps and devices, while others compute on the cores
+        that they share.
     """
 
     hostname: str
@@ -81,6 +83,7 @@ class HostBudget:
     causes: tuple[HostCause, ...] = ()
     runs: HostRuns | None = None
     traced: bool | None = None
+    shared_ps: int = 0
 
 
 def host_budget(
@@ -135,7 +138,16 @@ def _budget(
         between,
         _causes(named, steps, main),
         traced=main.traced if unnamed else None,
+        shared_ps=0 if others is None else _shared_ps(work, steps),
     )
+
+
+def _shared_ps(work: Sequence[DeviceWork], steps: StepWindows) -> int:
+    """Exposed communication in steps while any device computes."""
+    compute = join(*(one.compute for one in work))
+    spans = [intersect(one.communication, compute) for one in work]
+    windows = [(steps.begin_ps[:, i], steps.end_ps[:, i]) for i in range(len(work))]
+    return sum(int(covered_within(*own, *window).sum()) for own, window in zip(spans, windows, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -40,7 +40,7 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]]) -> Report:
       gathered: what `gather` returned for each of its hosts.
     """
     said = {rule.id: rule.judge(run, [host.get(rule.id) for host in gathered]) for rule in RULES}
-    spoken = {name for name, one in said.items() if isinstance(one, Finding)}
+    spoken = {name for name, one in said.items() if isinstance(one, Finding) and one.saving_ps}
     findings: list[tuple[Rule, Finding]] = []
     silent: list[tuple[Rule, Silence]] = []
     for rule in RULES:

@@ -67,6 +67,11 @@ class RunView:
         cells = self.budget.duration_ps.size
         return round(int(self.budget.time_ps[:, :, category].sum()) / cells) if cells else 0
 
+    def between_part_ps(self, category: int) -> int:
+        """The same of the time between successive steps, per step and device."""
+        cells = self.budget.duration_ps.size
+        return round(int(self.budget.between_time_ps[:, category].sum()) / cells) if cells else 0
+
     def share(self, ps: float) -> float:
         """Of the average step; 0 without steps."""
         return ps / self.step_ps if self.step_ps else 0.0

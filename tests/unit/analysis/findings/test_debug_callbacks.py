@@ -23,7 +23,7 @@ def test_names_the_op_and_its_line():
     assert found["title"] == "Calls into Python take 39.9% of the step: debug_print at train.py:31, 1 per step"
     assert found["saving_ps_per_step"] == 399 * 10**6
     assert evidence(found) == {
-        "In callbacks, of the step": 39.91,
+        "In callbacks, of the step": 39.94,
         "In callbacks per step": 0.399,
         "Callbacks per step and device": 1.0,
         "Op": "debug_print.2",

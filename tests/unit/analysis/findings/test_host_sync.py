@@ -23,7 +23,7 @@ def test_names_the_call_the_function_and_what_it_costs():
     assert found["saving_ps_per_step"] == 200 * 10**6
     assert evidence(found) == {
         "Devices idle after such calls, of the step": pytest.approx(20.0, abs=0.02),
-        "Host waits for results, of the step": pytest.approx(40.0, abs=0.02),
+        "Host waits for results, of the time from step to step": pytest.approx(40.0, abs=0.02),
         "Calls per step": 1.0,
         "Kind of call": ".item()",
         "Function": "train.py:10 epoch",
@@ -144,3 +144,31 @@ def test_gpus():
 
 def test_no_device():
     assert "no device" in reason("host_sync", 'plane 1 "/host:CPU"\nline 1 main\n0us +5us a')
+
+
+def test_a_wait_that_no_work_follows_costs_nothing():
+    """One wait, at the end of all: the only step with a gap is the last one."""
+    lines = ['plane 9 "/host:CPU"', "line 1 main"]
+    for step in range(2):
+        lines += [f"{1000 * step}us +999us train {{_r=1, step_num={step}}}", f"{1000 * step}us +5us PjitFunction(f)"]
+    lines += ['1010us +980us "$api.py:2479 block_until_ready"', "line 2 worker"]
+    lines += ['10us +980us dot.1 {hlo_op="dot.1", device_ordinal=0, program_id=7, run_id=1}']
+    lines += ['1010us +500us dot.1 {hlo_op="dot.1", device_ordinal=0, program_id=7, run_id=2}']
+    assert finding("host_sync", "\n".join(lines)) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "fires"), [("$api.py:2479 block_until_ready", False), ("np.asarray(jax.Array)", True)]
+)
+def test_devices_that_share_cores_wait_for_each_other(call, fires):
+    """Device 0 has finished after 300 us, device 1 after 900: the cores work for 1 meanwhile."""
+    lines = ['plane 9 "/host:CPU"', "line 1 main"]
+    for step in range(4):
+        at = 1000 * step
+        lines += [f"{at}us +999us train {{_r=1, step_num={step}}}", f"{at}us +5us PjitFunction(f)"]
+        lines += [f'{at + 10}us +895us "{call}"']
+    for device, length in enumerate((300, 900)):
+        lines.append(f"line {device + 2} worker")
+        run = f'dot.1 {{hlo_op="dot.1", device_ordinal={device}, program_id=7, run_id='
+        lines += [f"{1000 * step + 5}us +{length - 5}us {run}{step}}}" for step in range(4)]
+    assert (finding("host_sync", "\n".join(lines)) is not None) == fires

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.findings.on_host.slow_code import lies_between
 from tpu_profile_plugin.analysis.findings.places import shown
 from tpu_profile_plugin.analysis.findings.thresholds import AFTER_CALLS_SHARE, BLOCKED_SHARE
 
@@ -40,6 +41,7 @@ class Fetches:
       after_ps: idle time after them, summed over cells.
       call, place: the kind of call with most idle time after it, and the frame of the program's code around it, or "".
       window: the call with the longest idle time after it, and that idle time.
+      between: some of the idle time lies between the end of a step and the begin of the next.
     """
 
     cells: int
@@ -52,6 +54,7 @@ class Fetches:
     call: str
     place: str
     window: tuple[int, int]
+    between: bool = False
 
     @property
     def blocked(self) -> float:
@@ -92,6 +95,7 @@ def gather(host: HostView) -> Fetches | None:
         _call_name(name),
         place,
         (int(code.calls.begin_ps[at]), int(spans.end_ps[row])),
+        lies_between(host, spans),
     )
 
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
 
 _CAUSES = (part.IDLE_COMPILE, part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_LAUNCH, part.IDLE_OTHER)
+_ONLY_WAITS = re.compile(r"[Bb]lock_?[Uu]ntil_?[Rr]eady")
 _MAYBE_FETCH = re.compile(r"\$numpy (?:asarray|array)\Z")
 """Waits for an array of a device, or converts what is on the host; which of them, the device tells."""
 
@@ -81,12 +82,13 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     runtime = events.where((kind < Activity.OTHER)[events.name] & (kind != Activity.INPUT)[events.name])
     seen = Seen(main.levels, events, named_functions(main), profiler(main), np.sort(runtime.begin_ps))
     sharing = join(*map(busy, host.devices)) if host.devices[0].kind == "cpu" and len(gaps) > 1 else None
+    others = None if sharing is None else intersect(sharing, _waits_for_all(calls, main.names))
     found: list[tuple[IdleSpans, IdleSpans, IdleSpans]] = []
     compile_ps = 0
     for device, idle, window in zip(host.devices, gaps, windows, strict=True):
         parts = split_idle(idle, device, known, sharing)
         compile_ps += int(covered_within(*intersect(idle, known.compile_), *window).sum())
-        found.append(_of_device(_Gaps(idle, device, known, parts, calls), seen, window))
+        found.append(_of_device(_Gaps(idle, device, known, parts, calls, others), seen, window))
     in_steps = covered_within(*union(calls.begin_ps, calls.end_ps), *windows[0])
     inside = contains(windows[0], calls.begin_ps)
     return HostCode(
@@ -131,6 +133,13 @@ def _fetching_calls(main: MainThread, events: Events, kind: np.ndarray, stops: I
     return found.where(found.begin_ps >= before)
 
 
+def _waits_for_all(calls: Events, names: tuple[str, ...]) -> Times:
+    """Calls that only wait: until all devices have finished. Fetching a value is another matter."""
+    waits = np.array([_ONLY_WAITS.search(name) is not None for name in names], np.bool_)
+    own = calls.where(waits[calls.name]) if len(calls) else calls
+    return union(own.begin_ps, own.end_ps)
+
+
 @dataclass(frozen=True, eq=False)
 class _Gaps:
     """Idle time of a device, with what the names of host events tell about it."""
@@ -140,12 +149,14 @@ class _Gaps:
     host: HostTime
     parts: IdleTime
     calls: Events
+    others: Times | None
 
     def of_calls(self, glue: Times) -> Times:
         """Idle time that calls are the cause of: in them, and in gaps that begin in one until the next work begins.
 
         Of the code that follows a call only `glue` counts. Nothing does where the next work was launched before, or if
-        the CPU's runs of programs are unknown: then each call of a program waits for its end.
+        the CPU's runs of programs are unknown: then each call of a program waits for its end. A wait after which no
+        work follows costs nothing, nor does one for other devices that use the same cores (`others`).
         """
         if not len(self.calls) or (self.device.kind == "cpu" and not len(self.device.starts)):
             return no_time()
@@ -155,7 +166,10 @@ class _Gaps:
         inside &= ~((self.launched != NO_LAUNCH) & (self.launched <= begin))
         following = intersect((begin[inside], end[inside]), join(self.parts.launch, glue))
         blocked = intersect(self.parts.transfer, times_of(self.calls.begin_ps, self.calls.end_ps))
-        return subtract(join(following, blocked, self._after(inside)), self.long_launched())
+        found = subtract(join(following, blocked, self._after(inside)), self.long_launched())
+        last = len(end) and int(end[-1]) > self.device.runs.end_ps.max(initial=0)
+        found = subtract(found, (begin[-1:], end[-1:])) if last else found
+        return found if self.others is None else subtract(found, self.others)
 
     def _after(self, gaps: Bools) -> Times:
         """What the time budget takes for waits in the selected gaps."""

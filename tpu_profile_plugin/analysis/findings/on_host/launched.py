@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.spans import contains, covered_within, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, busy
-from tpu_profile_plugin.analysis.findings.thresholds import SHORT_GAP_PS
+from tpu_profile_plugin.analysis.findings.thresholds import GAP_SHARE, SHORT_GAP_PS
 from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
@@ -28,18 +28,22 @@ class Launched:
 
     Attributes:
       eager: they are eager ops of TensorFlow; else runs of programs.
+      whole: the only step is the whole recording.
       per_step: number per step; distinct: kinds of them.
       median_ps: median duration of an op.
-      short_ps: idle time between two runs of less than `SHORT_GAP_PS`, summed over steps and devices.
+      short_ps: idle time between two runs of less than `longest_gap_ps`, idle_ps: all, summed over steps and
+        devices.
       window: the step with most of them.
       at_ps: when some of them were launched or began.
     """
 
     eager: bool = False
+    whole: bool = False
     per_step: float = 0.0
     distinct: int = 0
     median_ps: int = 0
     short_ps: int = 0
+    idle_ps: int = 0
     window: tuple[int, int] = (0, 0)
     at_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -61,12 +65,15 @@ def launched(host: HostView, steps: StepWindows) -> Launched:
     number = np.sort(at)
     per = np.searchsorted(number, window[1]) - np.searchsorted(number, window[0])
     most = int(per.argmax()) if len(per) else 0
+    idle = [_idle(device, steps, i) for i, device in enumerate(devices)]
     return Launched(
         eager,
+        steps.source == "recording",
         len(at) / max(len(steps), 1),
         len(np.unique(kind)),
         int(np.median(length)) if len(length) else 0,
-        sum(_short(device, steps, i) for i, device in enumerate(devices)),
+        sum(short for short, _ in idle),
+        sum(whole for _, whole in idle),
         (int(window[0][most]), int(window[1][most])),
         at[:: max(1, len(at) // MOST_POINTS)],
     )
@@ -102,10 +109,17 @@ def _eager_calls(plane: Plane) -> tuple[I64, I64]:
     return plane.events.begin_ps[rows], plane.events.metadata[rows].astype(np.int64)
 
 
-def _short(device: Device, steps: StepWindows, number: int) -> int:
-    """Idle time within the steps, in gaps between two runs that are short."""
+def longest_gap_ps(steps: StepWindows) -> int:
+    """Idle time between two runs that the call of the next one may take, in steps like these."""
+    return max(SHORT_GAP_PS, int(GAP_SHARE * float((steps.end_ps - steps.begin_ps).mean())))
+
+
+def _idle(device: Device, steps: StepWindows, number: int) -> tuple[int, int]:
+    """Idle time within the steps between two runs: in short gaps, and in all."""
     window = steps.begin_ps[:, number], steps.end_ps[:, number]
     whole = np.array([window[0].min()]), np.array([window[1].max()])
     begin, end = subtract(whole, busy(device))
-    short = end - begin < SHORT_GAP_PS
-    return int(covered_within(begin[short], end[short], *times_of(*window)).sum())
+    inside = times_of(*window)
+    short = end - begin < longest_gap_ps(steps)
+    short_ps = int(covered_within(begin[short], end[short], *inside).sum())
+    return short_ps, int(covered_within(begin, end, *inside).sum())

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
+from tpu_profile_plugin.analysis.findings.periods import share_of_all
 from tpu_profile_plugin.analysis.findings.thresholds import INPUT_SHARE
 from tpu_profile_plugin.analysis.tf_data.pipelines import Pipeline, data_calls, summarize_tf_data
-from tpu_profile_plugin.analysis.tf_data.settings import Stage
+from tpu_profile_plugin.analysis.tf_data.settings import Stage, bottleneck_facts
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
+    from tpu_profile_plugin.columns import Plane
 
 _PARALLEL = re.compile(r"Parallel|MapAndBatch")
 """Transformations with a parallelism; one at a time is a choice of the program."""
 _ONE_AT_A_TIME = re.compile(r"(?:Map|Interleave)(?:V\d+)?\Z")
 """Those that have a parallel form, which the program did not ask for."""
+_BUFFER = re.compile(r"Prefetch|Root\Z")
+"""Those that only hold or hand on elements: waiting in them is waiting for what is behind."""
+SEEN_ITERATORS = 400
+"""Iterators of a pipeline's longest calls that are looked at, altogether."""
 _AHEAD = re.compile(r"Prefetch|Parallel|MapAndBatch")
 
 
@@ -53,13 +59,35 @@ class Slowest:
 def slowest_stage(host: HostView) -> Slowest | None:
     """None unless devices wait for input and the host has a pipeline of tf.data with a bottleneck."""
     time, plane = host.budget.time_ps, host.plane
-    if plane is None or int(time[:, :, IDLE_INPUT].sum()) < INPUT_SHARE * max(int(time.sum()), 1):
+    if plane is None or share_of_all(host.budget, IDLE_INPUT) < INPUT_SHARE > (
+        int(time[:, :, IDLE_INPUT].sum()) / max(int(time.sum()), 1)
+    ):
         return None
     if not any(name.startswith("Iterator::") for name in plane.declared.event_metadata.names):
         return None
-    found = summarize_tf_data(host.space, data_calls(host.space), 0).pipelines
+    calls = data_calls(host.space)
+    found = summarize_tf_data(host.space, calls, SEEN_ITERATORS).pipelines
     known = [one for one in found if not one.is_device and one.facts is not None]
-    return _slowest(max(known, key=lambda one: one.calls * one.mean_ps)) if known else None
+    if not known or calls is None:
+        return None
+    most = max(known, key=lambda one: one.calls * one.mean_ps)
+    return _slowest(_told(host, calls.plane, most))
+
+
+def _told(host: HostView, plane: Plane, pipeline: Pipeline) -> Pipeline:
+    """The pipeline with the longest call first whose bottleneck is more than a buffer.
+
+    The elements of the first calls were prepared before the recording began: then all that shows is the wait for them.
+    """
+    assert pipeline.facts is not None
+    if not _BUFFER.match(pipeline.facts.own.name):
+        return pipeline
+    for at, run in enumerate(pipeline.runs):
+        if run.bottleneck is not None and not _BUFFER.match(run.iterators[run.bottleneck].iterator.name):
+            other = replace(pipeline, runs=(run, *pipeline.runs[:at], *pipeline.runs[at + 1 :]))
+            facts = bottleneck_facts(host.space, plane, [other])[0]
+            return pipeline if facts is None else replace(other, facts=facts)
+    return pipeline
 
 
 def _slowest(pipeline: Pipeline) -> Slowest:

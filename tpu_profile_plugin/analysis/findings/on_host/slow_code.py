@@ -9,7 +9,9 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
-from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.on_host.launched import Launched, longest_gap_ps
+from tpu_profile_plugin.analysis.findings.thresholds import LAUNCHES_OF_FUNCTION, LEAST_SHARE
+from tpu_profile_plugin.columns.arrays import I64, Bools
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -38,13 +40,19 @@ class SlowCode:
     window: tuple[int, int]
 
 
-def slow_code(host: HostView, shortest_ps: int) -> SlowCode | None:
-    """The code that costs most on a host; None if there is none. Shorter spans than `shortest_ps` do not count."""
+def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
+    """The code that costs most on a host; None if there is none.
+
+    `ops`: what steps launch that are not compiled. Then short spans do not count, nor long ones in functions that
+    launch ops as well: what Python does between two operations is the price of launching them one by one.
+    """
     code = host.code
     if code is None:
         return None
     spans = code.slow if len(code.slow.ps) or code.traced else code.unknown
-    spans = spans.where(spans.end_ps - spans.begin_ps >= shortest_ps)
+    if ops is not None and host.steps is not None:
+        spans = spans.where(spans.end_ps - spans.begin_ps >= longest_gap_ps(host.steps))
+        spans = spans.where(~_launches(code, spans, np.sort(ops.at_ps)))
     if not len(spans.ps):
         return None
     own, inner, ps, rows = _most(code, spans)
@@ -53,12 +61,22 @@ def slow_code(host: HostView, shortest_ps: int) -> SlowCode | None:
         code.cells,
         code.length_ps // code.cells,
         spans.total(),
-        _within(host, spans) < (1 - LEAST_SHARE) * spans.total(),
+        lies_between(host, spans),
         code.names[own] if own >= 0 else "",
         code.names[inner] if inner >= 0 else "",
         ps,
         (int(spans.begin_ps[longest]), int(spans.end_ps[longest])),
     )
+
+
+def _launches(code: HostCode, spans: IdleSpans, at: I64) -> Bools:
+    """Per span, whether the function around it launches ops."""
+    own = np.where(spans.user >= 0, spans.user, spans.event)
+    known = own >= 0
+    begin, end = code.events.begin_ps[own[known]], code.events.end_ps[own[known]]
+    found: Bools = np.zeros(len(own), np.bool_)
+    found[known] = np.searchsorted(at, end) - np.searchsorted(at, begin) >= LAUNCHES_OF_FUNCTION
+    return found
 
 
 def _most(code: HostCode, spans: IdleSpans) -> tuple[int, int, int, np.ndarray]:
@@ -80,6 +98,7 @@ def _largest(key: np.ndarray, ps: np.ndarray, rows: np.ndarray) -> tuple[int, np
     return int(key[rows][first[best]]), rows[number == best], int(sums[best])
 
 
-def _within(host: HostView, spans: IdleSpans) -> int:
-    """The part of the spans that is in steps, between their begin and their end."""
-    return int(covered_within(*union(*host.marks), spans.begin_ps, spans.end_ps).sum())
+def lies_between(host: HostView, spans: IdleSpans) -> bool:
+    """Whether some of the spans (`LEAST_SHARE` of them) is between the end of a step and the begin of the next."""
+    within = int(covered_within(*union(*host.marks), spans.begin_ps, spans.end_ps).sum())
+    return within < (1 - LEAST_SHARE) * spans.total()

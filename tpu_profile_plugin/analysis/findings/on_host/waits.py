@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.spans import covered_within, times_of
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.findings.on_host.pipelines import Slowest, slowest_stage
+from tpu_profile_plugin.analysis.findings.periods import share_of_all
 from tpu_profile_plugin.analysis.findings.thresholds import INPUT_SHARE
 from tpu_profile_plugin.columns.arrays import I64
 
@@ -30,9 +31,10 @@ class InputWait:
 
     Attributes:
       seen: the profile can show it: an event of an input pipeline, a wait for one or an upload was recorded.
-      lost_ps: idle time, summed over steps and devices.
+      lost_ps: idle time in steps and between them, summed over both and devices.
       name: the event in which most of it passes, "" if unknown; ps: its time within the steps, averaged over devices.
-      window: the step that waits longest, first begin and last end over the devices.
+      window: the step that waits longest, first begin and last end over the devices; until the next step begins if
+        most of the wait is between steps.
       slowest: of the pipeline of tf.data, None without one.
     """
 
@@ -47,10 +49,15 @@ class InputWait:
 def input_wait(host: HostView) -> InputWait:
     """What a host waits for; events are only read if devices wait for input for `INPUT_SHARE` of the steps."""
     steps, time = host.steps, host.budget.time_ps
-    lost = int(time[:, :, IDLE_INPUT].sum()) if steps is not None else 0
-    if steps is None or lost < INPUT_SHARE * int(time.sum()):
+    inside = int(time[:, :, IDLE_INPUT].sum()) if steps is not None else 0
+    between = int(host.budget.between_time_ps[:, IDLE_INPUT].sum()) if steps is not None else 0
+    lost = inside + between
+    if steps is None or share_of_all(host.budget, IDLE_INPUT) < INPUT_SHARE > inside / max(int(time.sum()), 1):
         return InputWait(host.summary.input_events or lost > 0, lost)
     worst = int(time[:, :, IDLE_INPUT].sum(axis=1).argmax())
+    if between > inside:
+        steps = replace(steps, end_ps=np.maximum(steps.end_ps, np.roll(steps.begin_ps, -1, axis=0)))
+        worst = int((steps.end_ps - steps.begin_ps).max(axis=1).argmax())
     name, ps = _longest(host, steps)
     window = int(steps.begin_ps[worst].min()), int(steps.end_ps[worst].max())
     return InputWait(True, lost, name, ps, window, slowest_stage(host))

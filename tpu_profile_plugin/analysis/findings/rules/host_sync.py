@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.on_host.fetches import Fetches, gather
+from tpu_profile_plugin.analysis.findings.periods import share_of_saving
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
@@ -37,24 +38,27 @@ def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence
             f"{worst.after:.1%}."
         )
     place = f" in {shown(worst.place)}" if worst.place else ""
+    lost = sum(one.after_ps for one, _ in found) // run.budget.duration_ps.size
+    share, base = share_of_saving(run, lost, between=worst.between)
     return Finding(
-        f"Waiting for results leaves devices idle for {worst.after:.1%} of the {run.base}: {worst.call}{place}, "
+        f"Waiting for results leaves devices idle for {share:.1%} of the {base}: {worst.call}{place}, "
         f"{round(worst.calls / worst.steps, 1):g} per {run.base}",
-        sum(one.after_ps for one, _ in found) // run.budget.duration_ps.size,
+        lost,
         "idle time from the end of a device's work, for which the host waits, to the next launch, without code that is "
         "known to run meanwhile; per step and device",
         "high" if worst.place else "medium",
-        _evidence(run, worst, host),
+        _evidence(run, worst, host, 100 * share, base),
         ADVICE,
         (host,),
+        worst.between,
     )
 
 
-def _evidence(run: RunView, worst: Fetches, host: str) -> tuple[Evidence, ...]:
+def _evidence(run: RunView, worst: Fetches, host: str, percent: float, base: str) -> tuple[Evidence, ...]:
     where = timeline(host, *worst.window)
     found = [
-        Evidence(f"Devices idle after such calls, of the {run.base}", 100 * worst.after, "%", TIMELINE, where),
-        Evidence(f"Host waits for results, of the {run.base}", 100 * worst.blocked, "%"),
+        Evidence(f"Devices idle after such calls, of the {base}", percent, "%", TIMELINE, where),
+        Evidence("Host waits for results, of the time from step to step", 100 * worst.blocked, "%"),
         Evidence(f"Calls per {run.base}", round(worst.calls / worst.steps, 1)),
         Evidence("Kind of call", worst.call),
     ]

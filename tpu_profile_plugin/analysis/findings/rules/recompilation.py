@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tpu_profile_plugin.analysis.budget.categories import IDLE_COMPILE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.on_host.compiled_steps import Compilation, gather
+from tpu_profile_plugin.analysis.findings.periods import share_of_saving
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import COMPILE_LEAST, COMPILE_SHARE, COMPILE_STEPS
@@ -55,14 +56,18 @@ def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Sil
     cells = sum(one.cells for one, _ in found)
     cells = max(cells, run.budget.duration_ps.size)
     lost = sum(one.lost_ps for one, _ in found) // cells
+    between, base = lost > run.step_ps, run.base
+    if again:
+        share, base = share_of_saving(run, lost, between=between)
     return Finding(
-        _title(run, worst, share),
+        _title(run, worst, share, base),
         lost if again else 0,
         "idle time during compilation and tracing, per step and device; without devices, the time of both",
         "high",
-        _evidence(run, worst, host, share),
+        _evidence(run, worst, host, share, base),
         _advice(worst) if again else ONCE,
         (host,),
+        again and between,
     )
 
 
@@ -72,30 +77,31 @@ def _advice(one: Compilation) -> Advice:
     return NEW_SHAPES if one.changes else SAME_SHAPES
 
 
-def _title(run: RunView, one: Compilation, share: float) -> str:
+def _title(run: RunView, one: Compilation, share: float, base: str) -> str:
     if one.in_steps < COMPILE_STEPS and not run.whole_recording:
         return f"Compilation in one of {one.steps} steps takes {share:.1%} of the time of all"
-    title = f"Compilation takes {share:.1%} of the {run.base}"
+    title = f"Compilation takes {share:.1%} of the {base}"
     if one.modules:
         name, count = one.modules[0]
         return f"{title}: {name} was compiled {count} times" + (f" ({one.changes[0]})" if one.changes else "")
     if one.traced:
         name, count = one.traced[0]
-        return f"Tracing takes {share:.1%} of the {run.base}: {name} was traced {count} times"
+        return f"Tracing takes {share:.1%} of the {base}: {name} was traced {count} times"
     return f"{title}, in {one.in_steps} of {one.steps} steps"
 
 
 _SAME = 5e-5
 
 
-def _evidence(run: RunView, one: Compilation, host: str, share: float) -> tuple[Evidence, ...]:
+def _evidence(run: RunView, one: Compilation, host: str, share: float, base: str) -> tuple[Evidence, ...]:
     where = timeline(host, *one.window)
     lost = one.lost_ps / one.cells / PS_PER_MS
     length = (one.window[1] - one.window[0]) / PS_PER_MS
     same = abs(run.share(run.part_ps(IDLE_COMPILE)) - share) < _SAME
-    what = "Idle during compilation" if run.budget.devices else "Compilation and tracing"
+    what = "Idle during compilation" if same else "Idle in calls that compile or trace"
+    what = what if run.budget.devices else "Compilation and tracing"
     found = [
-        Evidence(f"{what}, of the {run.base}", 100 * share, "%", "time_budget" if same else ""),
+        Evidence(f"{what}, of the {base}", 100 * share, "%", "time_budget" if same else ""),
         Evidence(f"{what} per step", lost, "ms", "time_budget" if same else ""),
         Evidence(f"Steps with compilation, of {one.steps}", one.in_steps),
         Evidence("Longest compilation", length, "ms", TIMELINE, where),

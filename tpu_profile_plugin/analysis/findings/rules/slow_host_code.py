@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.findings.on_host.slow_code import SlowCode, slo
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules import not_compiled
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE, SHORT_GAP_PS
+from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
 from tpu_profile_plugin.units import PS_PER_MS
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _UNKNOWN = "; Python functions were not recorded"
 
 def gather(host: HostView) -> SlowCode | None:
     """The code that costs most on a host; what Python does between operations that are not compiled is not meant."""
-    return slow_code(host, SHORT_GAP_PS if not_compiled.fires(host) else 0)
+    return slow_code(host, not_compiled.ops_of(host))
 
 
 def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silence:

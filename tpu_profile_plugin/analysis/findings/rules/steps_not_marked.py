@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
+from tpu_profile_plugin.columns import stats as read
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.findings.host_view import HostView
 
 _KERAS = "Profiled batch"
 """Keras encloses each batch of a profile in this event."""
@@ -22,14 +29,25 @@ ADVICE = Advice(
 )
 
 
-def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
-    """Speaks if the steps of a host are inferred from a repeating event, or there are none."""
+def gather(host: HostView) -> frozenset[str]:
+    """Names of events with a step number, if the steps of a host are inferred: its groups may leave such marks out."""
+    steps, plane = host.steps, host.plane
+    if steps is None or steps.source != "inferred" or plane is None:
+        return frozenset()
+    _, known = read.ints(host.space, plane, plane.events.stats, "step_num")
+    names = plane.event_metadata.names
+    return frozenset(names[row] for row in np.unique(plane.events.metadata[known]).tolist())
+
+
+def judge(run: RunView, gathered: Sequence[frozenset[str] | None]) -> Finding | Silence:
+    """Speaks if the steps of a host are inferred from a repeating event without step numbers, or there are none."""
     sources, evidence = run.budget.sources, run.budget.evidence
     marked = len(run.summary.merged_steps) or any(one is not None for one in run.summary.recordings)
     if not run.budget.devices:
         return Silence("Steps are marked.") if marked else _found("The profile has no steps", ())
     if "inferred" in sources and evidence is not None:
-        if evidence.event == _KERAS or is_explicit_marker(evidence.event):
+        numbered = any(evidence.event in names for names in gathered if names)
+        if numbered or evidence.event == _KERAS or is_explicit_marker(evidence.event):
             return Silence(f"{evidence.event} marks {run.steps} steps.")
         found = (
             Evidence("Event that steps are inferred from", evidence.event, "", "time_budget"),
@@ -46,4 +64,4 @@ def _found(title: str, evidence: tuple[Evidence, ...]) -> Finding:
     return Finding(title, 0, "about the recording, not about time", "high", evidence, ADVICE)
 
 
-RULE = Rule("steps_not_marked", "Missing step markers", judge)
+RULE = Rule("steps_not_marked", "Missing step markers", judge, gather)
