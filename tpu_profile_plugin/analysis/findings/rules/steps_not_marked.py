@@ -10,6 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
+from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
 
 if TYPE_CHECKING:
@@ -29,25 +30,27 @@ ADVICE = Advice(
 )
 
 
-def gather(host: HostView) -> frozenset[str]:
-    """Names of events with a step number, if the steps of a host are inferred: its groups may leave such marks out."""
+def gather(host: HostView) -> bool:
+    """Whether the event that steps were inferred from has step numbers: groups may leave such marks out."""
     steps, plane = host.steps, host.plane
-    if steps is None or steps.source != "inferred" or plane is None:
-        return frozenset()
+    if steps is None or steps.evidence is None or plane is None or plane.declared.stat_metadata.row("step_num") is None:
+        return False
+    name = steps.evidence.event
+    if not plane.decoded:
+        (plane,) = host.space.filtered(EventFilter(plane, event=name.__eq__))
     _, known = read.ints(host.space, plane, plane.events.stats, "step_num")
-    names = plane.event_metadata.names
-    return frozenset(names[row] for row in np.unique(plane.events.metadata[known]).tolist())
+    named = np.array([one == name for one in plane.event_metadata.names], np.bool_)
+    return bool(named[plane.events.metadata[known]].any())
 
 
-def judge(run: RunView, gathered: Sequence[frozenset[str] | None]) -> Finding | Silence:
+def judge(run: RunView, gathered: Sequence[bool]) -> Finding | Silence:
     """Speaks if the steps of a host are inferred from a repeating event without step numbers, or there are none."""
     sources, evidence = run.budget.sources, run.budget.evidence
     marked = len(run.summary.merged_steps) or any(one is not None for one in run.summary.recordings)
     if not run.budget.devices:
         return Silence("Steps are marked.") if marked else _found("The profile has no steps", ())
     if "inferred" in sources and evidence is not None:
-        numbered = any(evidence.event in names for names in gathered if names)
-        if numbered or evidence.event == _KERAS or is_explicit_marker(evidence.event):
+        if any(gathered) or evidence.event == _KERAS or is_explicit_marker(evidence.event):
             return Silence(f"{evidence.event} marks {run.steps} steps.")
         found = (
             Evidence("Event that steps are inferred from", evidence.event, "", "time_budget"),
