@@ -95,6 +95,7 @@ class Server:
         write_routes: dict[str, Callable[[Request], Answer]] = {
             "/capture_profile": capture.capture,
             "/capture_cancel": capture.cancel,
+            "/capture_continuous": capture.continuous,
             "/capture_probe": capture.probe,
             "/generate_cache": lambda request: routes.not_built(_query(request)),
         }

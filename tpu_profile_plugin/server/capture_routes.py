@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.capture.options import CaptureOptions
 
 _MAX_BODY_BYTES = 1 << 20
+_MAX_AT_ONCE = 64
+"""Addresses that one request may name, where it waits for all of them."""
 # Parameters of the original plugin -> option names.
 _RENAMED = {"duration": "duration_ms", "num_retry": "retries", "delay": "delay_ms"}
 
@@ -100,9 +102,31 @@ class CaptureRoutes:
         from tpu_profile_plugin.capture.probe import probe
 
         addresses, _ = _addresses(_body(request))
-        if len(addresses) > 64:
-            raise BadRequest("At most 64 addresses can be probed at once.", parameter="addresses")
+        if len(addresses) > _MAX_AT_ONCE:
+            raise BadRequest(f"At most {_MAX_AT_ONCE} addresses can be probed at once.", parameter="addresses")
         return _uncached(json_answer(probe(addresses, self.jobs.allowed)))
+
+    def continuous(self, request: Request) -> Answer:
+        """Continuous profiling: `action` is start or stop (a result per address) or snapshot (a job)."""
+        self._check_allowed(request)
+        body = _body(request)
+        from tpu_profile_plugin.capture import continuous
+        from tpu_profile_plugin.capture.jobs import check_allowed
+
+        addresses, _ = _addresses(body)
+        if len(addresses) > _MAX_AT_ONCE:
+            raise BadRequest(f"At most {_MAX_AT_ONCE} addresses are accepted at once.", parameter="addresses")
+        check_allowed(addresses, self.jobs.allowed)
+        action = body.get("action")
+        if action == "start":
+            options = continuous.continuous_options(body)
+            return _uncached(json_answer(continuous.start_on(addresses, options, self.jobs.allowed)))
+        if action == "stop":
+            return _uncached(json_answer(continuous.stop_on(addresses, self.jobs.allowed)))
+        if action == "snapshot":
+            options = continuous.snapshot_options(_text(body.get("session_id")) or None)
+            return _job_answer(self.jobs.start(addresses, options, snapshot=True), 202)
+        raise BadRequest("'action' must be start, snapshot or stop.", parameter="action")
 
     def _start(self, values: Mapping[str, Any]) -> Job:
         options = _capture_options(values)
