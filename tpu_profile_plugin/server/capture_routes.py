@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from werkzeug.wrappers import Request
 
-from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError
-from tpu_profile_plugin.server.answer import NEVER, Answer, json_answer
+from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError, WrongMethod
+from tpu_profile_plugin.server.answer import NEVER, Answer, json_answer, text_answer
 from tpu_profile_plugin.server.guard import Guard
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
@@ -32,6 +32,12 @@ HINT = (
     "A capture accepts only POST, not {method}: send JSON such as "
     '{{"addresses": "localhost:9012", "duration_ms": 1000}} and poll capture_status for progress, or send the '
     "query parameters of the original and wait."
+)
+
+BY_GET = (
+    "This server does not capture by GET, which this frontend uses: any web page could then start a capture. Use the "
+    "Profile tab's own page (index.html) or `tpu-profile capture`, or let the operator of TensorBoard start it with "
+    "--profile_capture_by_get."
 )
 
 
@@ -57,6 +63,8 @@ class CaptureRoutes:
 
     def capture(self, request: Request) -> Answer:
         """Starts a capture: 202 with the job; with the original's query parameters, waits and returns its response."""
+        if request.method != "POST":
+            return self._by_get(request)
         self._check_allowed(request)
         body = _body(request)
         if body or not request.args:
@@ -64,6 +72,22 @@ class CaptureRoutes:
             if body.get("wait") is True:
                 job.wait()
             return _job_answer(job, 202 if body.get("wait") is not True else 200)
+        return self._waited(request)
+
+    def _by_get(self, request: Request) -> Answer:
+        """The request of the original's frontend, which shows an answer of plain text but no other refusal."""
+        if not request.args.get("service_addr"):
+            raise WrongMethod(HINT.format(method=request.method), allow="POST")
+        if not self._options.capture_by_get:
+            return _uncached(text_answer(BY_GET, 405, (("Allow", "POST"),)))
+        try:
+            self._guard.check_changing_get(request)
+            self._check_enabled()
+        except Forbidden as error:
+            return _uncached(text_answer(error.message, error.status))
+        return self._waited(request)
+
+    def _waited(self, request: Request) -> Answer:
         try:
             job = self._start({_RENAMED.get(name, name): value for name, value in request.args.items()})
         except ProfileError as error:
@@ -135,6 +159,9 @@ class CaptureRoutes:
 
     def _check_allowed(self, request: Request) -> None:
         self._guard.check_write(request)
+        self._check_enabled()
+
+    def _check_enabled(self) -> None:
         if self._options.capture_hosts.lower() == "off":
             raise Forbidden("Capturing is disabled on this server (--profile_capture_hosts=off).")
 
