@@ -62,9 +62,8 @@ pub fn next_chunk(data: &[u8], failed: usize) -> Option<usize> {
     None
 }
 
-/// `count` bytes of the chunk that begins at `begin`, without block headers, and the position behind them; None if the
-/// file is too short. Nothing is allocated for bytes that are not there.
-fn without_headers(data: &[u8], begin: usize, skip: usize, count: usize) -> Option<(Cow<'_, [u8]>, usize)> {
+/// `count` bytes of the chunk that begins at `begin`, without block headers; None if the file is too short. Nothing is allocated for bytes that are not there.
+fn without_headers(data: &[u8], begin: usize, skip: usize, count: usize) -> Option<Cow<'_, [u8]>> {
     if count > data.len() {
         return None;
     }
@@ -75,7 +74,7 @@ fn without_headers(data: &[u8], begin: usize, skip: usize, count: usize) -> Opti
     if let Some(part) = data.get(at..at.checked_add(count)?)
         && at / BLOCK == (at + count.max(1) - 1) / BLOCK
     {
-        return Some((Cow::Borrowed(part), at + count));
+        return Some(Cow::Borrowed(part));
     }
     let end = advance(begin, skip.checked_add(count)?)?;
     if end > data.len() {
@@ -90,7 +89,7 @@ fn without_headers(data: &[u8], begin: usize, skip: usize, count: usize) -> Opti
         bytes.extend_from_slice(data.get(at..stop)?);
         at = stop;
     }
-    Some((Cow::Owned(bytes), at))
+    Some(Cow::Owned(bytes))
 }
 
 /// The position `length` bytes of a chunk behind its begin, counting the block headers in between.
@@ -117,7 +116,7 @@ pub struct Header {
 impl Header {
     /// The header of the chunk that begins at `at`; None if it is damaged or beyond the end.
     pub fn read(data: &[u8], at: usize) -> Option<Header> {
-        let (bytes, _) = without_headers(data, at, 0, CHUNK_HEADER)?;
+        let bytes = without_headers(data, at, 0, CHUNK_HEADER)?;
         let kind = word(&bytes, 3)?;
         (word(&bytes, 0)? == hash(&bytes[8..])).then_some(Header {
             data_size: word(&bytes, 1)?,
@@ -128,14 +127,18 @@ impl Header {
         })
     }
 
-    /// The data of the chunk at `at` and where the next chunk begins; None if the file ends before.
-    pub fn data<'d>(&self, data: &'d [u8], at: usize) -> Option<(Cow<'d, [u8]>, usize)> {
+    /// Where the chunk after the one at `at` begins; None if the file ends before the data do.
+    pub fn end(&self, data: &[u8], at: usize) -> Option<usize> {
         let size = usize::try_from(self.data_size).ok()?;
-        let (bytes, _) = without_headers(data, at, CHUNK_HEADER, size)?;
+        let end = advance(at, size.checked_add(CHUNK_HEADER)?).filter(|&end| end <= data.len())?;
         // A chunk is padded to at least as many bytes as it has records.
         let padded = at.checked_add(usize::try_from(self.records).ok()?).map(possible_boundary)?;
-        let end = advance(at, CHUNK_HEADER + size)?.max(padded);
-        Some((bytes, end.min(data.len())))
+        Some(end.max(padded).min(data.len()))
+    }
+
+    /// The data of the chunk at `at`; None if the file ends before they do.
+    pub fn data<'d>(&self, data: &'d [u8], at: usize) -> Option<Cow<'d, [u8]>> {
+        without_headers(data, at, CHUNK_HEADER, usize::try_from(self.data_size).ok()?)
     }
 }
 
@@ -156,8 +159,7 @@ mod tests {
         let header = Header::read(&SIGNATURE, 0).unwrap();
         let wanted = Header { data_size: 0, data_hash: hash(&[]), chunk_type: b's', records: 0, decoded_size: 0 };
         assert_eq!(header, wanted);
-        let (data, end) = header.data(&SIGNATURE, 0).unwrap();
-        assert_eq!((data.len(), end), (0, 64));
+        assert_eq!((header.data(&SIGNATURE, 0).unwrap().len(), header.end(&SIGNATURE, 0)), (0, Some(64)));
     }
 
     #[test]
@@ -194,8 +196,8 @@ mod tests {
     #[test]
     fn sizes_that_are_not_there_are_not_believed() {
         let header = Header { data_size: u64::MAX, data_hash: 0, chunk_type: b'r', records: 1, decoded_size: 1 };
-        assert_eq!(header.data(&SIGNATURE, 0), None);
+        assert_eq!((header.data(&SIGNATURE, 0), header.end(&SIGNATURE, 0)), (None, None));
         let header = Header { data_size: 0, records: (1 << 56) - 1, ..header };
-        assert_eq!(header.data(&SIGNATURE, 0).unwrap().1, 64);
+        assert_eq!(header.end(&SIGNATURE, 0), Some(64));
     }
 }

@@ -16,13 +16,17 @@ pub struct Chunk<'a> {
     pub data: &'a [u8],
 }
 
+/// Whether a chunk may hold records; the data of others are not read.
+pub fn may_hold_records(header: &Header) -> bool {
+    !matches!(header.chunk_type, SIGNATURE | METADATA | PADDING) && header.records > 0
+}
+
 impl Chunk<'_> {
     /// Appends the records to `values` and returns their sizes. An error may leave some bytes behind.
     pub fn records(&self, values: &mut Vec<u8>, limit: &mut Limit) -> Result<Vec<usize>, Reason> {
         match self.header.chunk_type {
-            SIGNATURE | METADATA | PADDING => Ok(Vec::new()),
+            _ if !may_hold_records(self.header) => Ok(Vec::new()),
             SIMPLE => self.simple(values, limit),
-            _ if self.header.records == 0 => Ok(Vec::new()),
             TRANSPOSED => Err(Reason::Transposed),
             unknown => Err(Reason::Type(unknown)),
         }
@@ -87,7 +91,7 @@ mod tests {
     #[test]
     fn an_uncompressed_chunk() {
         assert_eq!(read(b'r', 2, 3, b"\0\x02\x01\x02abc"), Ok((vec![1, 2], b"abc".to_vec())));
-        assert_eq!(read(b'r', 0, 0, b"\0\0"), Ok((vec![], vec![])));
+        assert_eq!(read(b'r', 2, 0, b"\0\x02\0\0"), Ok((vec![0, 0], vec![])));
     }
 
     #[test]

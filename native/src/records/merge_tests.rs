@@ -48,8 +48,11 @@ fn space(lines: &[Vec<u8>], events: &[(i64, &str)], stats: &[(i64, &str)]) -> Ve
     out
 }
 
-/// Every event as (line, begin in ps, name, [(stat, text)]), and the number of planes.
-fn read(space: &[u8]) -> (usize, Vec<(i64, i64, String, Vec<(String, String)>)>) {
+/// Line, begin in ps, name, [(stat, text)].
+type Row = (i64, i64, String, Vec<(String, String)>);
+
+/// The number of planes, and every event.
+fn read(space: &[u8]) -> (usize, Vec<Row>) {
     let columns = decode(space, 0, Options { threads: 1, keep: None, events: true, filters: &[] }).unwrap();
     let text = |value: u64| String::from_utf8(crate::wire::text::slice(space, value).unwrap().to_vec()).unwrap();
     let mut rows = Vec::new();

@@ -125,11 +125,15 @@ struct Found {
 impl Found {
     /// Reads the chunk at `at` and returns where the next one begins.
     fn chunk(&mut self, data: &[u8], at: usize, header: &Header, limit: &mut Limit) -> usize {
-        let Some((bytes, end)) = header.data(data, at) else {
+        let Some(end) = header.end(data, at) else {
             let next = blocks::next_chunk(data, at).unwrap_or(data.len());
             self.skip(at, next, Reason::Truncated);
             return next;
         };
+        if !chunks::may_hold_records(header) {
+            return end;
+        }
+        let bytes = header.data(data, at).unwrap_or_default();
         if blocks::hash(&bytes) != header.data_hash {
             self.skip(at, end, Reason::Data);
             return end;
