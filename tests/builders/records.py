@@ -90,7 +90,7 @@ def brotli(data: bytes) -> bytes:
     for at in range(0, len(data), 1 << 16):
         part = data[at : at + (1 << 16)]
         # Not the last one; length - 1 in four nibbles; stored. One bit before the first means a window of 64 KiB.
-        bits = (len(part) - 1) << 3 | 1 << 19
+        bits = (len(part) - 1) * 8 | 1 << 19
         out += (bits << 1 if at == 0 else bits).to_bytes(3, "little") + part
     return out + b"\x03" if out else b"\x06"
 
@@ -100,7 +100,7 @@ def zstd(data: bytes) -> bytes:
     out = struct.pack("<IBQ", 0xFD2FB528, 0xE0, len(data))
     parts = [data[at : at + (1 << 17)] for at in range(0, len(data), 1 << 17)] or [b""]
     for i, part in enumerate(parts):
-        out += (len(part) << 3 | (i == len(parts) - 1)).to_bytes(3, "little") + part
+        out += (len(part) * 8 | (i == len(parts) - 1)).to_bytes(3, "little") + part
     return out
 
 

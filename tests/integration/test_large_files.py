@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders.board import Board
-from builders.damage.wire import varint
+from builders.damage.wire import text, varint
 from builders.logdirs import SMALL, settle
 from builders.records import BLOCK, BLOCK_HEADER, CHUNK_HEADER, RecordFile, appended, header
 from builders.xspace_text import build
@@ -44,7 +44,7 @@ def write(path: Path, parts: list[bytes | int]) -> Path:
 
 def gap(size: int = GAP) -> list[bytes | int]:
     """An unknown field of zeros."""
-    return [varint(_UNKNOWN << 3 | 2) + varint(size), size]
+    return [text(_UNKNOWN, b"")[:1] + varint(size), size]
 
 
 def moved(space: bytes) -> list[bytes | int]:

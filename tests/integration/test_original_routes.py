@@ -22,7 +22,8 @@ PARAMETERS = (
     "module_name", "program_id", "memory_space", "view_memory_allocation_timeline", "node_name", "graph_width",
     "show_metadata", "merge_fusion", "format", "type", "resolution", "start_time_ms", "end_time_ms", "event_name",
     "duration_ms", "unique_id", "search_prefix", "search_metadata", "full_dma", "enable_legacy_dcn",
-    "refresh_suggestion", "perfetto", "names_only", "device_type", "service_addr", "duration", "is_tpu_name", "worker_list", "num_retry",
+    "refresh_suggestion", "perfetto",
+    "names_only", "device_type", "service_addr", "duration", "is_tpu_name", "worker_list", "num_retry",
     "host_tracer_level", "device_tracer_level", "python_tracer_level", "delay", "tools",
 )  # fmt: skip
 
