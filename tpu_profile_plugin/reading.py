@@ -348,7 +348,7 @@ class OpenLogdir:
 
 def open_path(path: str, executor: str = "") -> OpenLogdir | OpenRun:
     """Opens a file or a logdir; raises NotFound if the file does not exist."""
-    if path.endswith(".pb") or ("://" not in path and Path(path).is_file()):
+    if path.endswith((".pb", ".riegeli")) or ("://" not in path and Path(path).is_file()):
         return open_file(path)
     return open_logdir(path, executor)
 
@@ -359,7 +359,7 @@ def open_logdir(path: str | Path, executor: str = "") -> OpenLogdir:
 
 
 def open_file(path: str | Path) -> OpenRun:
-    """Opens a `.xplane.pb` file as a run of one host; raises NotFound."""
+    """Opens a `.xplane.pb` or `.xplane.riegeli` file as a run of one host; raises NotFound."""
     from tpu_profile_plugin.logdir.files import LocalFiles
 
     file = Path(path)
@@ -367,7 +367,7 @@ def open_file(path: str | Path) -> OpenRun:
         status = file.stat()
     except OSError:
         raise NotFound(f"There is no file {file.name}.") from None
-    host = file.name.removesuffix(".pb").removesuffix(".xplane") or "host"
+    host = file.name.removesuffix(".pb").removesuffix(".riegeli").removesuffix(".xplane") or "host"
     entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, _SINGLE, file.name)
     run = Run(file.parent.name or file.name, file.parent.name, "", (entry,))
     files = LocalFiles()

@@ -26,6 +26,10 @@ class Query:
             raise BadRequest(f"Parameter {name!r} is missing.", parameter=name)
         return value
 
+    def having(self, **values: str) -> Query:
+        """A copy with other values."""
+        return Query({**self._values, **values}, self.client_has)
+
     def flag(self, name: str, default: bool) -> bool:
         """A boolean: true only for the text "true" in any case; absent is the default."""
         value = self.optional(name)

@@ -8,7 +8,7 @@ from typing import Any
 
 import tpu_profile_plugin
 from tpu_profile_plugin.cache.bodies import Body
-from tpu_profile_plugin.errors import FileChanged, NotAvailable
+from tpu_profile_plugin.errors import FileChanged
 from tpu_profile_plugin.logdir import Problem, Run
 from tpu_profile_plugin.server.answer import JSON, NEVER, Answer, json_answer, text_answer
 from tpu_profile_plugin.server.assets import Assets
@@ -169,10 +169,6 @@ class Routes:
         counts = self._results().progress.of(self._request(query, csv=False).key)
         done, total = (None, None) if counts is None else counts
         return Answer(json_answer({"done": done, "total": total}).body, etag="", cache=NEVER)
-
-    def not_built(self, _: Query) -> Answer:
-        """A route of the original that is not implemented."""
-        raise NotAvailable("This server does not implement this route.")
 
     def _data(self, query: Query, csv: bool) -> Answer:
         if not csv and query.optional("run") is None and (answer := _without_run(query)) is not None:
