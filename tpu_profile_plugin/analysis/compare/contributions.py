@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_OTHER
 from tpu_profile_plugin.analysis.compare.match import Match
 from tpu_profile_plugin.analysis.compare.noise import Sample, welch
 from tpu_profile_plugin.analysis.compare.run import RunWork, WorkedOp
@@ -50,7 +50,7 @@ class Contribution:
 
 
 def contributions(base: RunWork, run: RunWork, matches: Iterable[Match], floor_ps: float) -> list[Contribution]:
-    """All changes, the largest first and the rest last.
+    """All changes, the largest first; then idle time that nothing explains, which names no change, and the rest.
 
     Args:
       base, run: the two runs.
@@ -59,7 +59,7 @@ def contributions(base: RunWork, run: RunWork, matches: Iterable[Match], floor_p
     """
     changes = (*_of_ops(base, run, matches, floor_ps), *_of_parts(base, run, floor_ps))
     found = [one for one in changes if one.delta_ps]
-    found.sort(key=lambda one: -abs(one.delta_ps))
+    found.sort(key=lambda one: (one.category == CATEGORIES[IDLE_OTHER], -abs(one.delta_ps)))
     rest = round(run.step.mean) - round(base.step.mean) - sum(one.delta_ps for one in found)
     return [*found, Contribution("Rest", "rest", rest, 0.0, 0.0, "", certain=False)]
 

@@ -129,19 +129,19 @@ def slower_input(profiled: Any) -> None:
 
 
 def _sharded(profiled: Any, weight: P, rows: P) -> None:
-    """Trains on eight devices with weights and batches laid out as given."""
+    """Evaluates on eight devices with weights and batches laid out as given."""
     mesh = Mesh(np.array(jax.devices()), ("d",))
-    gradient = jax.jit(jax.grad(loss))
+    evaluate = jax.jit(loss)
     weights = [
         jax.device_put(one, NamedSharding(mesh, weight)) for one in [*parameters(jnp.float32), jnp.ones((8, WIDTH))]
     ]
-    x = jax.device_put(jnp.ones((256, WIDTH)) * 0.1, NamedSharding(mesh, rows))
+    x = jax.device_put(jnp.ones((2048, WIDTH)) * 0.1, NamedSharding(mesh, rows))
     for _ in range(2):
-        jax.block_until_ready(gradient(weights, x))
+        evaluate(weights, x).block_until_ready()
     with profiled():
         for number in range(STEPS):
             with jax.profiler.StepTraceAnnotation("train", step_num=number):
-                jax.block_until_ready(gradient(weights, x))
+                evaluate(weights, x).block_until_ready()
 
 
 def by_rows(profiled: Any) -> None:
