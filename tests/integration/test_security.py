@@ -11,7 +11,18 @@ from builders.board import Board
 from builders.logdirs import SMALL, write
 from werkzeug.test import EnvironBuilder
 
-ROUTES = ("index.html", "index.js", "config", "version", "status", "runs", "runs_info", "capture_jobs", "nope")
+ROUTES = (
+    "index.html",
+    "index.js",
+    "config",
+    "version",
+    "status",
+    "runs",
+    "runs_info",
+    "capture_jobs",
+    "generate_cache_status",
+    "nope",
+)
 NAMES = ["evil.example", "evil.example:6006", "board.lab.example.evil.example", "[::1", "", "localhost.evil.example"]
 
 

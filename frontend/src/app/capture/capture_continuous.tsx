@@ -31,7 +31,7 @@ export function CaptureContinuous({ disabled, done, onAction }: Props) {
           {done.results.map((result) => (
             <li key={result.address} data-ok={result.ok}>
               <strong>{result.address}</strong>{" "}
-              {result.error ? <span class="capture-error">{result.error.message} {result.error.todo}</span> : <span class="capture-yes">✓ {done.action === "start" ? "recording" : "stopped"}</span>}
+              {result.error ? <div class="capture-error">{result.error.message} {result.error.todo}</div> : <span class="capture-yes">✓ {done.action === "start" ? "recording" : "stopped"}</span>}
             </li>
           ))}
         </ul>
