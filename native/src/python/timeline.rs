@@ -1,5 +1,7 @@
 //! The timeline of a host for Python: built once, then queried for single events, selections and levels.
 
+use std::cmp::Reverse;
+
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -11,7 +13,7 @@ use crate::timeline::model::names::Names;
 use crate::timeline::model::order::decode_flow;
 use crate::timeline::model::table::{Segment, Table};
 use crate::timeline::model::timeline::Timeline;
-use crate::timeline::model::trace::TrackId;
+use crate::timeline::model::trace::{Sample, TrackId};
 use crate::timeline::query::select::{self, Query, Selection};
 use crate::timeline::query::sums::{self, Area};
 
@@ -108,6 +110,8 @@ pub(super) fn optional<'a, T: numpy::Element>(array: &'a Option<Read<'_, T>>) ->
 }
 
 /// Builds a trace; `segments` are (table, first, last, track) columns sorted by track.
+///
+/// `samples` are (begin, duration, process, name id) columns of the samples of counters.
 #[pyfunction]
 fn build_trace(
     py: Python<'_>,
@@ -115,6 +119,7 @@ fn build_trace(
     segments: (Read<'_, u32>, Read<'_, i64>, Read<'_, i64>, Read<'_, u32>),
     tracks: (Read<'_, u32>, Read<'_, u32>),
     names: Vec<String>,
+    samples: (Read<'_, i64>, Read<'_, i64>, Read<'_, u32>, Read<'_, u32>),
     threads: usize,
 ) -> PyResult<Trace> {
     let views = tables.iter().map(TableIn::view).collect::<PyResult<Vec<_>>>()?;
@@ -132,7 +137,18 @@ fn build_trace(
         })
         .collect();
     let ids = tracks.0.as_slice()?.iter().zip(tracks.1.as_slice()?).map(|(&pid, &tid)| TrackId { pid, tid }).collect();
-    let trace = without_gil(py, || Ok(build(&views, &segments, ids, names.iter().map(String::as_str), threads)))?;
+    let mut samples: Vec<Sample> = {
+        let (begin, duration) = (samples.0.as_slice()?, samples.1.as_slice()?);
+        let (pid, name) = (samples.2.as_slice()?, samples.3.as_slice()?);
+        let columns = begin.iter().zip(duration).zip(pid.iter().zip(name));
+        columns.map(|((&begin, &duration), (&pid, &name))| (begin, Reverse(duration), pid, name)).collect()
+    };
+    let trace = without_gil(py, || {
+        let mut trace = build(&views, &segments, ids, names.iter().map(String::as_str), threads);
+        samples.sort_unstable();
+        trace.samples = samples;
+        Ok(trace)
+    })?;
     Ok(Trace { timeline: trace.into() })
 }
 
