@@ -6,6 +6,7 @@ from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools import (
     communication,
+    events,
     framework_op_stats,
     graph_viewer,
     hlo_stats,
@@ -72,6 +73,7 @@ TOOLS: tuple[Tool, ...] = (
     time_budget.TOOL,
     communication.TOOL,
     profile_contents.TOOL,
+    events.TOOL,
 )
 
 _RENAMED = {"tensorflow_stats": "framework_op_stats"}

@@ -149,7 +149,8 @@ def host_trace(space: XSpace, extras: Preprocessed, *, older: bool = False) -> H
         np.array([number[lines[i].pid, lines[i].tid] for i in order], np.uint32),
     )
     numbers = (np.array([t.pid for t in tracks], np.uint32), np.array([t.tid for t in tracks], np.uint32))
-    native = _native.build_trace(tables, ranges, numbers, names, _sample_columns(samples), THREADS)
+    tpus = [section.pid for section in visible if section.is_tpu]
+    native = _native.build_trace(tables, ranges, numbers, names, tpus, _sample_columns(samples), THREADS)
     return HostTrace(
         native=native,
         sections=visible,

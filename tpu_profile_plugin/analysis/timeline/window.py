@@ -69,7 +69,7 @@ def visible(trace: HostTrace, window: Window, resolution: float, pid_offset: int
 
     Args:
       resolution: units across the window; 0 leaves nothing out.
-      full_dma: asynchronous transfers as well.
+      full_dma: events in the middle of flows on TPUs as well, which most transfers are.
     """
     begin, end = clip(window, whole([trace]))
     step = resolution_ps((begin, end), resolution, trace.native.on_tracks(THREADS) + len(trace.sample_ps))
@@ -95,9 +95,9 @@ def resolution_ps(window: Window, units: float, events: int) -> int:
     return math.floor(max(window[1] - window[0], 0) / units + 0.5)
 
 
-def named(trace: HostTrace, wanted: Callable[[str], object], pid_offset: int) -> Selection:
+def named(trace: HostTrace, wanted: Callable[[str], object], pid_offset: int, *, full_dma: bool) -> Selection:
     """All events and samples whose name is wanted."""
-    events = trace.native.select_named(name_flags(trace, wanted), THREADS)
+    events = trace.native.select_named(name_flags(trace, wanted), full_dma, THREADS)
     counters = tuple(counter for counter in trace.counters if counter.is_first and wanted(counter.name))
     return Selection(trace, events, pid_offset, counters, sum(len(counter.begin_ps) for counter in counters))
 

@@ -54,7 +54,7 @@ PARAMS = (
     Param("start_time_ms", "float", None, "Begin of the window in ms; absent: begin of the trace."),
     Param("end_time_ms", "float", None, "End of the window in ms; absent or 0: end of the trace."),
     Param("resolution", "float", None, "Number of units across the window; 0: every event.", minimum=0),
-    Param("full_dma", "bool", False, "Show asynchronous transfers of a TPU as begin and end pairs."),
+    Param("full_dma", "bool", False, "Also events in the middle of flows on TPUs, such as transfers."),
     Param("full_args", "string", "0", "Whether events have all their arguments.", choices=_SWITCH),
     Param("event_name", "string", None, "Name of one event to answer with all its arguments."),
     Param("duration_ms", "float", 0.0, "Duration of that event in ms."),
@@ -96,13 +96,13 @@ def _streaming(inputs: Inputs) -> Raw:
     full = whole(traces)
     prefix = inputs.text("search_prefix")
     if inputs.text("format") == "pb" and not inputs.text("event_name"):
-        selections = _named(traces, prefix) if prefix else _in_window(inputs, traces, full)
+        selections = _named(inputs, traces, prefix) if prefix else _in_window(inputs, traces, full)
         return _binary([(f"{name} ", trace) for name, trace in hosts], selections, full_dma=inputs.flag("full_dma"))
     fixed = _fixed_head(inputs, hosts)
     _relieve(inputs)
     if inputs.text("event_name"):
         return _details(inputs, hosts, fixed, full)
-    selections = _named(traces, prefix) if prefix else _in_window(inputs, traces, full)
+    selections = _named(inputs, traces, prefix) if prefix else _in_window(inputs, traces, full)
     if _is_on(inputs, "full_args") or (prefix and inputs.flag("search_metadata")):
         args = [_args(host, folded=True) for host in inputs.hosts]
         events = [typed_events(part, of_host) for part, of_host in zip(selections, args, strict=True)]
@@ -121,11 +121,12 @@ def _start_levels(trace: HostTrace) -> None:
         threading.Thread(target=trace.native.compute_levels, args=(1,), name="timeline-levels", daemon=True).start()
 
 
-def _named(traces: Sequence[HostTrace], prefix: str) -> list[Selection]:
+def _named(inputs: Inputs, traces: Sequence[HostTrace], prefix: str) -> list[Selection]:
     def wanted(name: str) -> bool:
         return name.startswith(prefix)
 
-    return [named(trace, wanted, trace_json.offset(i)) for i, trace in enumerate(traces)]
+    full_dma = inputs.flag("full_dma")
+    return [named(trace, wanted, trace_json.offset(i), full_dma=full_dma) for i, trace in enumerate(traces)]
 
 
 def _in_window(inputs: Inputs, traces: Sequence[HostTrace], full: Window) -> list[Selection]:

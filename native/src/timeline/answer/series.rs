@@ -182,7 +182,7 @@ mod tests {
 
     fn written(trace: Trace, counters: &[Samples]) -> Vec<u8> {
         let timeline = &trace.into();
-        let query = Query { begin: i64::MIN, end: i64::MAX, resolution: 0, asynchronous: true, threads: 1 };
+        let query = Query { begin: i64::MIN, end: i64::MAX, resolution: 0, middles: true, threads: 1 };
         let selection = &select(timeline, &query);
         fields(&[Source { timeline, selection, pid_offset: 1000 }], counters, 1)
     }

@@ -56,6 +56,8 @@ pub struct Trace {
     /// Samples of counters by begin, longer first, process and name; they are numbered among the events that begin
     /// together.
     pub samples: Vec<Sample>,
+    /// Processes of TPUs, ascending: middle events of flows are hidden there unless asked for.
+    pub tpus: Vec<u32>,
 }
 
 /// One sample of a counter: begin, duration, process, name id.

@@ -48,7 +48,7 @@ def native_of(events: list[Event], threads: int = 2) -> _native.Trace:
     last = np.r_[first[1:], len(events)].astype(np.int64) if tracks else first
     pieces = np.zeros(tracks, np.uint32), first, last, np.arange(tracks, dtype=np.uint32)
     numbers = np.arange(1, tracks + 1, dtype=np.uint32), np.ones(tracks, np.uint32)
-    return _native.build_trace([table], pieces, numbers, NAMES, NO_SAMPLES, threads)
+    return _native.build_trace([table], pieces, numbers, NAMES, [], NO_SAMPLES, threads)
 
 
 def ordered(events: list[Event]) -> list[Event]:
@@ -187,4 +187,4 @@ def test_tables_must_fit():
     )
     empty = np.empty(0, np.int64)
     with pytest.raises(ValueError, match="columns of a table"):
-        _native.build_trace([bad], (u32([]), empty, empty, u32([])), (u32([]), u32([])), [], NO_SAMPLES, 1)
+        _native.build_trace([bad], (u32([]), empty, empty, u32([])), (u32([]), u32([])), [], [], NO_SAMPLES, 1)
