@@ -121,3 +121,26 @@ def test_unsigned_integers_are_told_from_other_numbers() -> None:
         ("c", False),
         ("d", False),
     ]
+
+
+def test_nothing_is_measured_between_samples_that_have_an_end() -> None:
+    text = """
+    plane 0 "/device:GPU:0"
+    line 1 "_counters_"
+    1us +2us a {v=7d}
+    3us +1us a {v=8d}
+    8us +1us a {v=9d}
+    20us +0us a {v=4d}
+    1us +0us b {v=7d}
+    9us +0us b {v=8d}
+    """
+    space = profile(text)
+    a, b = counters(space, sections(space))
+    assert b.drawn is None
+    assert a.value.tolist() == [7, 8, 9, 4]
+    shown = sampled(a, 0, 30 * US, 30)
+    assert (shown.begin_ps // US).tolist() == [1, 3, 4, 8, 9, 20]
+    assert [None if np.isnan(value) else value for value in shown.value.tolist()] == [7, 8, None, 9, None, 4]
+    # Where some of a column is measured, that is shown.
+    whole = sampled(a, 0, 30 * US, 1)
+    assert (whole.value.tolist(), whole.low.tolist()) == ([9], [4])
