@@ -231,6 +231,14 @@ class TestDoctor:
         assert "devices: TPU v6 Lite" in out
         assert "no kernel_stats:" in out
 
+    def test_programs_are_listed(self, tmp_path, capsys):
+        entries = "".join(f'metadata "jit_f{n}({n})" id={n} {{"Hlo Proto"=0x0a00}}\n' for n in range(1, 23))
+        write(tmp_path, {"plugins/profile/one/h.xplane.pb": f'plane 0 "/host:metadata"\n{entries}'})
+        main(["doctor", str(tmp_path)])
+        out = capsys.readouterr().out
+        assert "HLO modules: 22\n    jit_f1(1)\n" in out
+        assert "and 2 more" in out
+
     def test_what_is_wrong_is_named(self, tmp_path, capsys):
         files = {
             "plugins/profile/cut/h.xplane.pb": build(SMALL)[:-7],

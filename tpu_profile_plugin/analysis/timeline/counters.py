@@ -98,9 +98,9 @@ def counters(space: XSpace, sections: tuple[Section, ...]) -> tuple[Counter, ...
             order = np.argsort(begin, kind="stable")
             value = np.concatenate([part.value for part in parts])[order]
             drawn = _with_gaps(begin[order], np.concatenate([part.duration_ps for part in parts])[order], value)
-            facts = first_of[key[0]][1] == key[1], all(part.whole for part in parts), drawn
+            is_first, whole = first_of[key[0]][1] == key[1], all(part.whole for part in parts)
             tid = _FIRST_TID + len(in_section) + number
-            collected.append(Counter(section.pid, tid, *key, begin[order], value, *facts))
+            collected.append(Counter(section.pid, tid, *key, begin[order], value, is_first, whole, drawn))
     return tuple(collected)
 
 
