@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 
 from tpu_profile_plugin import __version__
-from tpu_profile_plugin.commands import capture, completion, doctor, events, explain, runs, tools
+from tpu_profile_plugin.commands import capture, compare, completion, doctor, events, explain, runs, tools
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.fleet.choice import HELP as EXECUTOR
 
@@ -20,6 +20,7 @@ _COMMANDS = {
     "explain": explain,
     "tools": tools,
     "events": events,
+    "compare": compare,
     "doctor": doctor,
 }
 

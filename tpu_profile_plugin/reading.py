@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.columns import XSpace
     from tpu_profile_plugin.fleet.executor import Executor
+    from tpu_profile_plugin.toolkit.inputs import Inputs
     from tpu_profile_plugin.toolkit.payload import Payload
     from tpu_profile_plugin.toolkit.run_facts import RunFacts
 
@@ -201,6 +203,19 @@ class OpenRun:
             return gzip.decompress(raw.body), raw.content_type
         return raw.body, raw.content_type
 
+    def compare(self, base: OpenRun) -> dict[str, Any]:
+        """What changed against another run, of any logdir: the answer of the tool `compare`.
+
+        Raises NoData, CorruptProfile.
+        """
+        from tpu_profile_plugin.toolkit.payload import encode
+        from tpu_profile_plugin.tools import compare
+
+        parsed = {param.name: param.default for param in compare.TOOL.params}
+        inputs = replace(self._inputs(self._choose(None), parsed), base=base._inputs(base._choose(None), parsed))
+        found: dict[str, Any] = json.loads(encode(compare.TOOL.build(inputs)).body)
+        return found
+
     def table(self, tool: str, host: str | None = None, index: int = 0, **params: str | float | bool) -> ToolTable:
         """One table of a tool's answer, by default the first; raises NoData if there is no such table."""
         tables = self.tables(tool, host, **params)
@@ -215,7 +230,6 @@ class OpenRun:
         return [ToolTable(part) for part in parts if isinstance(part, dict) and "cols" in part]
 
     def _build(self, tag: str, host: str | None, params: Mapping[str, str | float | bool]) -> Payload:
-        from tpu_profile_plugin.toolkit.inputs import Inputs
         from tpu_profile_plugin.toolkit.left_out import with_left_out
         from tpu_profile_plugin.tools import registry
 
@@ -234,12 +248,17 @@ class OpenRun:
             raise BadRequest(
                 f"{tag!r} shows one host at a time: select one of {', '.join(self.hosts)}.", parameter="host"
             )
-        profiles = tuple(self._profile(i, file) for i, file in enumerate(files))
-        inputs = Inputs(self.name, profiles, parsed, executor=self._shared.executor.choose)
+        inputs = self._inputs(files, parsed)
         payload = tool.build(inputs)
         missing = [inputs.left_out[at] for at in sorted(inputs.left_out)]
         self._left_out = [host.describe() for host in missing]
         return with_left_out(payload, missing) if missing else payload
+
+    def _inputs(self, files: Sequence[HostFile], params: Mapping[str, Any]) -> Inputs:
+        from tpu_profile_plugin.toolkit.inputs import Inputs
+
+        profiles = tuple(self._profile(i, file) for i, file in enumerate(files))
+        return Inputs(self.name, profiles, params, executor=self._shared.executor.choose)
 
     def _choose(self, host: str | None) -> tuple[HostFile, ...]:
         if not self._run.hosts:
@@ -329,7 +348,7 @@ class OpenLogdir:
 
 def open_path(path: str, executor: str = "") -> OpenLogdir | OpenRun:
     """Opens a file or a logdir; raises NotFound if the file does not exist."""
-    if path.endswith(".pb") or ("://" not in path and Path(path).is_file()):
+    if path.endswith((".pb", ".riegeli")) or ("://" not in path and Path(path).is_file()):
         return open_file(path)
     return open_logdir(path, executor)
 
@@ -340,7 +359,7 @@ def open_logdir(path: str | Path, executor: str = "") -> OpenLogdir:
 
 
 def open_file(path: str | Path) -> OpenRun:
-    """Opens a `.xplane.pb` file as a run of one host; raises NotFound."""
+    """Opens a `.xplane.pb` or `.xplane.riegeli` file as a run of one host; raises NotFound."""
     from tpu_profile_plugin.logdir.files import LocalFiles
 
     file = Path(path)
@@ -348,7 +367,7 @@ def open_file(path: str | Path) -> OpenRun:
         status = file.stat()
     except OSError:
         raise NotFound(f"There is no file {file.name}.") from None
-    host = file.name.removesuffix(".pb").removesuffix(".xplane") or "host"
+    host = file.name.removesuffix(".pb").removesuffix(".riegeli").removesuffix(".xplane") or "host"
     entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, _SINGLE, file.name)
     run = Run(file.parent.name or file.name, file.parent.name, "", (entry,))
     files = LocalFiles()

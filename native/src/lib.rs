@@ -13,6 +13,7 @@ pub mod hlo;
 pub mod kernels;
 #[cfg(feature = "python")]
 mod python;
+pub mod records;
 pub mod system;
 pub mod timeline;
 pub mod wire;

@@ -8,6 +8,8 @@ mod hlo;
 mod kernels;
 #[path = "../fuzz/checks/peek.rs"]
 mod peek;
+#[path = "../fuzz/checks/records.rs"]
+mod records;
 #[path = "../fuzz/checks/timeline.rs"]
 mod timeline;
 #[path = "../fuzz/checks/trace_events.rs"]
@@ -81,4 +83,12 @@ fn timelines_are_built_cut_and_written() {
 #[test]
 fn kernels_take_any_intervals() {
     each(&[], kernels::check);
+}
+
+#[test]
+fn record_files_are_read_as_far_as_they_are_intact() {
+    let plane = profile();
+    let parts = [&[0, 0, 5, 0, 0, 1, plane.len() as u8][..], &plane].concat();
+    each(&parts, records::check);
+    each(&plane, records::check);
 }

@@ -33,6 +33,9 @@ const DEMOS = {
   tf_data_bottleneck_analysis: "tf_input",
 };
 
+// Pages with a base.
+const PAIRS = { compare: "What changed", hlo_stats: "Compared with", op_profile: "Compared with", "trace_viewer@": "Aligned at" };
+
 let built;
 let server;
 let demos;
@@ -40,6 +43,7 @@ before(async () => {
   built = h.temporaryDirectory();
   h.build("step_profiles", built.directory);
   h.build("device_profiles", built.directory);
+  h.build("compared", built.directory);
   [server, demos] = await Promise.all([h.startTensorBoard(built.directory), h.startTensorBoard(h.DEMO)]);
 });
 after(async () => {
@@ -58,8 +62,8 @@ async function findings(tab) {
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.all[0]?.message ?? ""})`));
 }
 
-async function open(browser, at, run, tool) {
-  const query = `run=${encodeURIComponent(run)}&tool=${encodeURIComponent(tool)}`;
+async function open(browser, at, run, tool, base) {
+  const query = new URLSearchParams({ run, tool, ...(base ? { base } : {}) }).toString();
   const tab = await h.openProfile(browser, at, { query });
   await h.until(`${tool} to be drawn`, () => tab.frame().evaluate(() => document.querySelector("main") !== null && document.querySelector(".loading") === null));
   return tab;
@@ -68,6 +72,7 @@ async function open(browser, at, run, tool) {
 const pages = [
   ...Object.entries(BUILT).map(([tool, [run, wanted]]) => [tool, () => server, `${run}/${SESSION}`, wanted]),
   ...Object.entries(DEMOS).map(([tool, run]) => [tool, () => demos, demo(run), null]),
+  ...Object.entries(PAIRS).map(([tool, wanted]) => [tool, () => server, "tpu/2026_11_20_11_00_00", wanted, `tpu/${SESSION}`]),
 ];
 const [chromium] = h.BROWSERS; // axe-core reads a page alike in every browser
 
@@ -78,9 +83,9 @@ describe("accessibility", { skip: chromium.skip }, () => {
   });
   after(() => browser?.close());
 
-  for (const [tool, at, run, wanted] of pages) {
-    test(`${tool} has no serious finding, light or dark, and none at 200 %`, async () => {
-      const tab = await open(browser, at(), run, tool);
+  for (const [tool, at, run, wanted, base] of pages) {
+    test(`${tool}${base ? " with a base" : ""} has no serious finding, light or dark, and none at 200 %`, async () => {
+      const tab = await open(browser, at(), run, tool, base);
       if (wanted) await h.shows(tab, wanted);
       await h.pause(300);
       const found = {};
@@ -99,9 +104,9 @@ describe("accessibility", { skip: chromium.skip }, () => {
     });
   }
 
-  for (const [tool, at, run, wanted] of pages) {
-    test(`${tool} is reached and left by Tab alone`, async () => {
-      const tab = await open(browser, at(), run, tool);
+  for (const [tool, at, run, wanted, base] of pages) {
+    test(`${tool}${base ? " with a base" : ""} is reached and left by Tab alone`, async () => {
+      const tab = await open(browser, at(), run, tool, base);
       if (wanted) await h.shows(tab, wanted);
       await h.pause(300);
       await tab.frame().evaluate(() => document.querySelector("button.capture").focus());

@@ -149,6 +149,28 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
     await tab.page.close();
   });
 
+  test("continuous profiling: start, a snapshot that opens, stop", async () => {
+    const tab = await openDialog(browser());
+    await fill(tab, "service", one.address);
+    const open = () => tab.frame().evaluate(() => [...document.querySelectorAll(".capture-advanced")].find((part) => part.textContent.startsWith("Continuous")).setAttribute("open", ""));
+    await open();
+    await press(tab, "Start recording");
+    await h.shows(tab, "✓ recording");
+    await h.screenshot(tab, `capture-continuous-${name}`);
+    await press(tab, "Start recording");
+    await h.shows(tab, "Take a snapshot, or stop it first.");
+    const before = h.query(tab).get("run");
+    await press(tab, "Take a snapshot");
+    await h.until("the snapshot in the address", () => h.query(tab).get("run") !== before && h.query(tab).get("run"), 20_000);
+    await h.click(tab, "button.capture");
+    await fill(tab, "service", one.address);
+    await open();
+    await press(tab, "Stop recording");
+    await h.shows(tab, "✓ stopped");
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
   test("an address elsewhere is refused with the way to allow it", async () => {
     const tab = await openDialog(browser());
     await fill(tab, "service", "10.1.2.3:9012");

@@ -9,6 +9,7 @@ const first = (...parts) => readdirSync(path.join(...parts, "plugins", "profile"
 const demo = (run) => ["demo", `${run}/${first(h.DEMO, run)}`];
 const steps = (run) => ["steps", `${run}/${BUILT}`];
 const devices = (run) => ["devices", `${run}/${BUILT}`];
+const pairs = (run) => ["pairs", `${run}/2026_11_20_11_00_00`];
 const ops = (run) => ["ops", `${run}/1`];
 
 /** The timeline with one step found and selected. */
@@ -21,6 +22,16 @@ async function findStep(tab) {
   await h.until("a selection", () => tab.frame().evaluate(() => window.__timeline.selection[0]?.name?.startsWith("train")));
 }
 
+/** The drawing alone, coloured by self time, with an open fusion. */
+async function drawnByTime(tab) {
+  await h.until("times", () => tab.frame().$(".graph-controls button:not(:disabled):nth-of-type(2)"));
+  await tab.frame().evaluate(() => {
+    for (const text of ["Graph", "Self time"]) [...document.querySelectorAll("button")].find((one) => one.textContent === text)?.click();
+  });
+  await h.until("a scale", () => tab.frame().$(".graph-scale"));
+  await tab.frame().$eval(".graph-toggle", (one) => one.dispatchEvent(new MouseEvent("click", { bubbles: true })));
+  await h.until("an open fusion", () => tab.frame().$(".graph-box"));
+}
 const opened = (text) => (tab) => h.shows(tab, text);
 
 // name -> [which logdir, run], tool, what to wait for or do.
@@ -29,6 +40,7 @@ const WANTED = {
   input_pipeline_analyzer: [steps("pod"), "input_pipeline_analyzer", opened("Device step time")],
   time_budget: [devices("tpu_collectives"), "time_budget", opened("Average step")],
   communication: [devices("tpu_collectives"), "communication", opened("Collectives")],
+  compare: [pairs("tpu"), "compare", opened("What changed"), { base: `tpu/${BUILT}` }],
   pod_viewer: [steps("pod"), "pod_viewer", opened("Selected step")],
   inference_profile: [steps("serving"), "inference_profile", opened("Request level analysis")],
   framework_op_stats: [steps("gpu"), "framework_op_stats", opened("Include IDLE")],
@@ -39,14 +51,14 @@ const WANTED = {
   trace_viewer: [demo("jax_mlp"), "trace_viewer@", findStep],
   memory_profile: [demo("tf_input"), "memory_profile", opened("Peak")],
   memory_viewer: [demo("jax_mlp"), "memory_viewer", opened("Peak")],
-  graph_viewer: [demo("jax_mlp"), "graph_viewer", opened("DOT")],
+  graph_viewer: [demo("jax_mlp"), "graph_viewer", drawnByTime],
   tf_data_bottleneck_analysis: [["tf_data", null], "tf_data_bottleneck_analysis", opened(/[Bb]ottleneck/)],
 };
 
 /** The logdirs of the screenshots; those of tests/builders are built anew. */
 async function servers(work) {
   const places = { demo: h.DEMO, tf_data: path.join(h.ROOT, "tests", "profiles", "tf_data_221") };
-  for (const [name, builder] of [["steps", "step_profiles"], ["ops", "op_profiles"], ["devices", "device_profiles"]]) {
+  for (const [name, builder] of [["steps", "step_profiles"], ["ops", "op_profiles"], ["devices", "device_profiles"], ["pairs", "compared"]]) {
     places[name] = path.join(work.directory, name);
     h.build(builder, places[name]);
   }
@@ -61,10 +73,10 @@ const running = await servers(work);
 const browser = await h.launch(h.BROWSERS[0]);
 mkdirSync(PICTURES, { recursive: true });
 try {
-  for (const [name, [[where, known], tool, ready]] of Object.entries(WANTED)) {
+  for (const [name, [[where, known], tool, ready, more = {}]] of Object.entries(WANTED)) {
     if (only.length > 0 && !only.includes(name)) continue;
     const run = known ?? (await (await fetch(`${running[where].url}data/plugin/profile/runs`)).json())[0];
-    const query = `run=${encodeURIComponent(run)}&tool=${encodeURIComponent(tool)}`;
+    const query = new URLSearchParams({ run, tool, ...more }).toString();
     const tab = await h.openProfile(browser, running[where], { query });
     await ready(tab);
     await h.pause(2000); // what glides, fades or loads later

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +20,26 @@ from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.toolkit.payload import encode
 from tpu_profile_plugin.toolkit.tool import Tool
 
+Profile = str | bytes | Path
 
-def answer(tool: Tool, *profiles: str | bytes | Path, **params: str) -> Any:
-    """The tool's answer; profiles are texts of `xspace_text`, bytes of an XSpace, or files."""
+
+def answer(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **params: str) -> Any:
+    """The tool's answer; profiles are texts of `xspace_text`, bytes of an XSpace, or files. `base`: another run's."""
+    parsed = {param.name: param.parse(params.get(param.name)) for param in tool.params}
     cache = ProfileCache(1 << 28)
+    inputs = Inputs("run", _hosts("run", profiles, cache), parsed)
+    if base:
+        inputs = replace(inputs, base=Inputs("base", _hosts("base", base, cache), parsed))
+    return json.loads(encode(tool.build(inputs)).body)
 
-    def host(index: int, profile: str | bytes | Path) -> HostProfile:
+
+def _hosts(run: str, profiles: Sequence[Profile], cache: ProfileCache) -> tuple[HostProfile, ...]:
+    def host(index: int, profile: Profile) -> HostProfile:
         data = _bytes(profile)
         name = profile.name.removesuffix(".xplane.pb") if isinstance(profile, Path) else f"h{index}"
-        return HostProfile(name, index, f"{name}.xplane.pb", index, lambda: data, cache, empty=not len(data))
+        return HostProfile(name, index, f"{name}.xplane.pb", (run, index), lambda: data, cache, empty=not len(data))
 
-    parsed = {param.name: param.parse(params.get(param.name)) for param in tool.params}
-    inputs = Inputs("run", tuple(host(i, profile) for i, profile in enumerate(profiles)), parsed)
-    return json.loads(encode(tool.build(inputs)).body)
+    return tuple(host(i, profile) for i, profile in enumerate(profiles))
 
 
 def summary(profile: str | bytes | Path) -> HostSummary:

@@ -42,8 +42,11 @@ class Fake:
 
     Attributes:
       behaviours: one per Profile call, the last one repeated: ok, empty, busy, hang, garbage, old, lost, large, refuse,
-        crash, no_events, bad_xspace, internal, gated, absent (no such method), or bytes to answer.
+        crash, no_events, bad_xspace, internal, gated, absent (no such method), no_continuous (only captures), or bytes
+        to answer.
       requests, terminated: the received requests.
+      continuous: the request with which continuous profiling runs, None while it does not.
+      snapshots: the number of snapshots taken; each is answered with the next behaviour (bytes or ok).
     """
 
     def __init__(self, *behaviours: str | bytes) -> None:
@@ -54,6 +57,8 @@ class Fake:
         self.terminated: list[str] = []
         self.running = 0
         self.cancelled = 0
+        self.continuous: Any = None
+        self.snapshots = 0
         self.address = ""
         self._ended: set[str] = set()
         self._lock = threading.Lock()
@@ -151,6 +156,29 @@ class Fake:
         self._ended.add(session)
         return b""
 
+    def start_continuous(self, data: bytes, context: Any) -> bytes:
+        if self.continuous is not None:
+            context.abort(grpc.StatusCode.ALREADY_EXISTS, "A profiling session is already running.")
+        self.continuous = message("tensorflow.ProfileRequest").FromString(data)
+        return b""
+
+    def snapshot(self, data: bytes, context: Any) -> bytes:
+        self._check_continuous(context)
+        behaviour = self.behaviours[min(self.snapshots, len(self.behaviours) - 1)]
+        self.snapshots += 1
+        if isinstance(behaviour, bytes):
+            return behaviour
+        return {"ok": response(XSPACE), "empty": response(None, empty_trace=True), "nothing": b""}[behaviour]
+
+    def stop_continuous(self, data: bytes, context: Any) -> bytes:
+        self._check_continuous(context)
+        self.continuous = None
+        return b""
+
+    def _check_continuous(self, context: Any) -> None:
+        if self.continuous is None:
+            context.abort(grpc.StatusCode.NOT_FOUND, "No continuous profiling session found.")
+
     def new_session(self, data: bytes, context: Any) -> bytes:
         whole = message("tensorflow.NewProfileSessionRequest").FromString(data)
         self.sessions.append(whole)
@@ -178,6 +206,12 @@ def methods_of(fake: Fake, *, workers: bool = False) -> dict[str, Any]:
         method("tensorflow.ProfilerService.Profile").path: fake.profile,
         method("tensorflow.ProfilerService.Terminate").path: fake.terminate,
     }
+    if "no_continuous" not in fake.behaviours:
+        methods |= {
+            method("tensorflow.ProfilerService.StartContinuousProfiling").path: fake.start_continuous,
+            method("tensorflow.ProfilerService.GetSnapshot").path: fake.snapshot,
+            method("tensorflow.ProfilerService.StopContinuousProfiling").path: fake.stop_continuous,
+        }
     if workers:
         methods[method("tensorflow.ProfileAnalysis.NewSession").path] = fake.new_session
     return methods

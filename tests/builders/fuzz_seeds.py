@@ -7,6 +7,7 @@ from pathlib import Path
 
 from builders import buffers, hlo
 from builders.logdirs import SMALL
+from builders.records import simple
 from builders.xspace_text import build
 
 TRACE_EVENTS = (
@@ -31,6 +32,7 @@ def seeds() -> dict[str, list[bytes]]:
         "peek": [b"\x05" + profile],
         "hlo": [hlo.relu_program(), hlo.relu_program() + assignment],
         "trace_events": list(TRACE_EVENTS),
+        "records": [bytes([0, 1, len(profile) & 255, 0]) + simple([profile[:250]], kind) for kind in (0, *b"bzs")],
         "timeline": [ramp, ramp[::-1], bytes(200)],
         "kernels": [ramp, ramp[::-1]],
     }

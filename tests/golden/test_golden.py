@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import op_profiles, step_profiles
+from builders import counter_profiles, megascale_profiles, op_profiles, step_profiles
 from builders.board import Board
 from builders.logdirs import write
 
@@ -34,6 +34,8 @@ TYPED_IN = {
         step_profiles.gpu(),
         ("input_pipeline_analyzer", "pod_viewer", "trace_viewer@", "time_budget", "communication", "smart_suggestion"),
     ),
+    "counters": (counter_profiles.ODD, ("perf_counters", "utilization_viewer", "kernel_utilization")),
+    "megascale": (megascale_profiles.two_steps(), ("megascale_stats",)),
     "serving": (step_profiles.serving(), ("inference_profile", "overview_page")),
 }
 """Profiles, and the tools that have more to show for them than for the demo."""
@@ -49,6 +51,8 @@ GRAPHS = {
     "jax_scan": {"module_name": "jit_true_divide(6)"},
 }
 """What graph viewer draws: the whole entry computation of the demo's programs would be too much to read."""
+BASES = dict(zip(DEMO_RUNS, [*DEMO_RUNS[1:], *DEMO_RUNS[:1]], strict=True))
+"""What runs of the demo are compared with; others with themselves."""
 UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
 
 
@@ -58,7 +62,9 @@ def answers(board: Board, order: list[tuple[str, str]]) -> dict[tuple[str, str],
 
 
 def params(run: str, tool: str) -> dict[str, str]:
-    """What else the request names; graph viewer answers only if it does, findings are more than the original's."""
+    """What else the request names; graph viewer and compare answer only if it does."""
+    if tool == "compare":
+        return {"base": BASES.get(run, run)}
     if tool == "smart_suggestion":
         return {"all_rules": "true"}
     if tool != "graph_viewer":

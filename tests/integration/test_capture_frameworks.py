@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from builders.fake_profiler import XSPACE, serving
 import tpu_profile_plugin
 from tpu_profile_plugin.capture import CaptureFailed
 from tpu_profile_plugin.cli import main
+from tpu_profile_plugin.tools.common.host_facts import count_events
 
 pytestmark = pytest.mark.timeout(180)
 SERVERS = {"jax": frameworks.JAX_SERVER, "tf": frameworks.TF_SERVER, "tf215": frameworks.TF_SERVER}
@@ -111,23 +113,31 @@ def test_nothing_recorded(servers, tmp_path):
     assert tpu_profile_plugin.open(tmp_path).runs() == []
 
 
-def test_continuous_profiling(servers):
+def test_continuous_profiling(servers, tmp_path):
+    from tpu_profile_plugin.capture import continuous
     from tpu_profile_plugin.capture.addresses import parse_address
     from tpu_profile_plugin.capture.allow import AllowList
-    from tpu_profile_plugin.capture.client import ProfilerClient, profile_request
+    from tpu_profile_plugin.capture.client import ProfilerClient
     from tpu_profile_plugin.capture.dial import connect
     from tpu_profile_plugin.capture.failures import WorkerFailure
-    from tpu_profile_plugin.capture.options import CaptureOptions
 
-    with ProfilerClient(connect(parse_address(servers("jax")), AllowList())) as client:
-        with pytest.raises(WorkerFailure):
-            client.snapshot()
-        client.start_continuous(profile_request(CaptureOptions(), "", "", "", 0))
-        snapshot = client.snapshot()
-        client.stop_continuous()
-        with pytest.raises(WorkerFailure) as refused:
-            client.monitor(100)
-    assert snapshot.xspace is not None
+    address = servers("jax")
+    with pytest.raises(CaptureFailed, match="is not running"):
+        continuous.snapshot(address, str(tmp_path))
+    # On a CPU only the host has events.
+    assert continuous.start(address, host_tracer_level=2)[0]["ok"]
+    assert continuous.start(address)[0]["error"]["code"] == "already_started"
+    results = []
+    for _ in range(2):
+        time.sleep(0.5)
+        results.append(continuous.snapshot(address, str(tmp_path), inspect=count_events))
+    assert continuous.stop(address)[0]["ok"]
+    assert continuous.stop(address)[0]["error"]["code"] == "not_started"
+    assert all(result["workers"][0]["events"] > 10 for result in results)
+    assert len(tpu_profile_plugin.open(tmp_path).runs()) == 2
+    client = ProfilerClient(connect(parse_address(address), AllowList()))
+    with client, pytest.raises(WorkerFailure) as refused:
+        client.monitor(100)
     assert refused.value.grpc_code == "UNIMPLEMENTED"
 
 

@@ -128,7 +128,7 @@ def test_an_unknown_job(board):
 
 
 def test_get_explains_the_request(board):
-    answer = board.get("capture_profile", service_addr="localhost:1")
+    answer = board.get("capture_profile")
     assert code(answer) == (405, "method_not_allowed")
     assert "POST" in answer.json["error"]["message"]
     assert "capture_status" in answer.json["error"]["message"]
@@ -150,7 +150,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
-@pytest.mark.parametrize("route", ["capture_profile", "capture_cancel", "capture_probe"])
+@pytest.mark.parametrize("route", ["capture_profile", "capture_cancel", "capture_probe", "capture_continuous"])
 def test_pages_of_other_origins_are_rejected(board, route, headers):
     with serving() as fake:
         for query, body in (({"service_addr": fake.address}, None), ({}, {"addresses": fake.address})):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from builders.compared import core
 from builders.fake_profiler import XSPACE, serving
 from builders.logdirs import SMALL, write
 from builders.xspace_text import build
@@ -169,6 +170,81 @@ class TestEvents:
         assert main(["events", file]) == 0
 
 
+class TestCompare:
+    @pytest.fixture
+    def runs(self, tmp_path):
+        files = {"old": core(100, 101, 99), "new": core(300, 301, 299), "same": core(101, 100, 99)}
+        files = {f"plugins/profile/{name}/h.xplane.pb": text for name, text in files.items()}
+        return write(tmp_path / "logs", {**files, "plugins/profile/host/h.xplane.pb": 'plane 1 "/host:CPU"'})
+
+    def compare(self, runs, base, run, *more):
+        return main(["compare", str(runs), str(runs), "--base-run", base, "--run", run, *more])
+
+    def test_says_what_changed(self, runs, capsys):
+        assert self.compare(runs, "old", "new") == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == "new against old"
+        assert [line.split()[-5:] for line in lines if line.startswith("fusion.1")] == [
+            ["slower", "+0.200", "0.100", "0.300", "yes"]
+        ]
+        assert [line.split()[2:5] for line in lines if line.startswith("Idle")] == [["less", "time", "-0.200"]]
+
+    def test_contributions_add_up_with_the_rest(self, runs, capsys):
+        assert self.compare(runs, "old", "new", "--format", "json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["base"], found["run"]) == ("old", "new")
+        ids = [column["id"] for column in found["contributions"]["cols"]]
+        at = ids.index("delta_ps_per_step")
+        total = sum(row["c"][at]["v"] for row in found["contributions"]["rows"])
+        assert total == found["summary"]["step_time_ps"]["delta"]
+
+    def test_markdown_is_escaped(self, tmp_path, capsys):
+        files = {f"plugins/profile/{name}/h.xplane.pb": core(100, 100) for name in ("a_b|c", "d*e")}
+        logdir = write(tmp_path / "logs", files)
+        assert self.compare(logdir, "a_b|c", "d*e", "--format", "markdown") == 0
+        out = capsys.readouterr().out
+        assert "**d\\*e** against **a\\_b\\|c**: " in out
+        assert "| --- | --- | ---: | ---: | ---: | --- |" in out
+
+    def test_a_gate_fails_only_if_the_step_is_slower_beyond_noise(self, tmp_path, capsys):
+        steps = {"old": 900, "new": 990, "near": 903}
+        files = {}
+        for name, length in steps.items():
+            text = core(100, 100, 100).replace("+900us", f"+{length}us")
+            files[f"plugins/profile/{name}/h.xplane.pb"] = text
+        logdir = write(tmp_path / "logs", files)
+        for base, run, allowed, status in (
+            ("old", "new", "5%", 3),
+            ("old", "new", "5", 3),
+            ("old", "new", "0", 3),
+            ("old", "new", "10.5%", 0),
+            ("new", "old", "0%", 0),
+            ("old", "near", "0%", 0),
+            ("old", "old", "0%", 0),
+        ):
+            assert self.compare(logdir, base, run, "--fail-above", allowed) == status, (base, run, allowed)
+        assert self.compare(logdir, "old", "new") == 0
+
+    def test_wrong_arguments(self, runs, capsys):
+        file = str(runs / "plugins/profile/old/h.xplane.pb")
+        assert main(["compare", file, str(runs), "--run", "new"]) == 0
+        assert "new against old" in capsys.readouterr().out
+        assert main(["compare", file, file, "--run", "x"]) == 2
+        assert self.compare(runs, "old", "nope") == 1
+        for percent in ("x", "-1", "nan", "inf", ""):
+            assert self.compare(runs, "old", "new", f"--fail-above={percent}") == 2, percent
+        assert main(["tools", str(runs), "new", "--tool", "compare"]) == 2
+        assert "'base' is missing" in capsys.readouterr().err
+
+    def test_runs_that_cannot_be_compared_have_no_contributions(self, runs, capsys):
+        assert self.compare(runs, "host", "new") == 0
+        out = capsys.readouterr().out
+        assert "The base has no device with steps" in out
+        assert "What changed" not in out
+        assert self.compare(runs, "host", "new", "--fail-above", "1%") == 4
+        assert "cannot be compared" in capsys.readouterr().err
+
+
 class TestRuns:
     def test_lists_runs_newest_first(self, place, capsys):
         assert main(["runs", str(place)]) == 0
@@ -201,11 +277,13 @@ class TestShell:
         ("words", "found"),
         [
             (["ru"], {"runs"}),
-            (["tools", "x", "--tool", "kernel_"], {"kernel_stats"}),
+            (["tools", "x", "--tool", "kernel_"], {"kernel_stats", "kernel_utilization"}),
             (["tools", "x", "--fo"], {"--format"}),
             (["explain", "x", "--format", ""], {"text", "json", "markdown"}),
             (["tools", "x", "--format", ""], {"json", "csv"}),
             (["completion", ""], {"bash", "zsh", "fish", "--help"}),
+            (["compare", "x", "y", "--f"], {"--format", "--fail-above"}),
+            (["compare", "x", "y", "--format", ""], {"text", "json", "markdown"}),
         ],
     )
     def test_completion_in_bash(self, words, found, capsys, tmp_path):

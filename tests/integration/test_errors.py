@@ -164,16 +164,13 @@ def test_reading_routes_take_get_and_head_only(board, method, route):
     assert answer.headers["Allow"] == "GET, HEAD"
 
 
-@pytest.mark.parametrize("route", ["capture_profile", "capture_cancel", "capture_probe", "generate_cache"])
+@pytest.mark.parametrize(
+    "route", ["capture_profile", "capture_cancel", "capture_probe", "capture_continuous", "generate_cache"]
+)
 def test_routes_that_write_accept_only_post(board, route):
     for method in ("GET", "HEAD", "DELETE"):
         answer = board.get(route, method=method)
         assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
-
-
-def test_routes_that_are_not_implemented(board):
-    answer = board.get("generate_cache", method="POST")
-    assert (answer.status_code, answer.json["error"]["code"]) == (501, "not_available")
 
 
 @pytest.mark.parametrize(

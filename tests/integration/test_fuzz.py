@@ -17,10 +17,24 @@ ROUTES = (
     "config",
     "x",
 )
-NAMES = ("run", "tag", "host", "hosts", "session_path", "run_path", "use_saved_result", "format", "resolution")
+NAMES = ("run", "tag", "host", "hosts", "session_path", "run_path", "use_saved_result", "format", "resolution", "base")
 VALUES = st.one_of(
     st.sampled_from(
-        ["", "s", "profile_contents", "trace_viewer@", "h", "ALL_HOSTS", "h,h", ",", "true", "nan", "1e999", "-1"]
+        [
+            "",
+            "s",
+            "profile_contents",
+            "compare",
+            "trace_viewer@",
+            "h",
+            "ALL_HOSTS",
+            "h,h",
+            ",",
+            "true",
+            "nan",
+            "1e999",
+            "-1",
+        ]
     ),
     st.text(max_size=30),
 )

@@ -49,7 +49,9 @@ INJECTED = "x\r\nSet-Cookie: a=b\r\n\r\n<script>"
 
 
 @pytest.mark.parametrize("route", ["runs", "hosts", "run_info", "data", "data_csv", "module_list", "capture_status"])
-@pytest.mark.parametrize("parameter", ["run", "tag", "host", "hosts", "module_name", "session_path", "id", "job"])
+@pytest.mark.parametrize(
+    "parameter", ["run", "tag", "host", "hosts", "module_name", "session_path", "id", "job", "base"]
+)
 def test_line_breaks_in_parameters_reach_no_header_and_no_log(board, caplog, route, parameter):
     caplog.set_level(logging.DEBUG, logger="tpu_profile_plugin")
     query = {"run": "train/multi", "tag": "profile_contents", parameter: INJECTED}
@@ -60,6 +62,15 @@ def test_line_breaks_in_parameters_reach_no_header_and_no_log(board, caplog, rou
         assert "\r" not in value
         assert "\n" not in value
     assert "<script>" not in answer.text or answer.content_type.startswith(("application/json", "text/plain"))
+    assert not [record for record in caplog.records if "\n" in record.getMessage()]
+
+
+@pytest.mark.parametrize("route", ["data", "data_csv", "progress"])
+def test_line_breaks_in_the_base_reach_no_header_and_no_log(board, caplog, route):
+    caplog.set_level(logging.DEBUG, logger="tpu_profile_plugin")
+    answer = board.get(route, run="train/multi", tag="compare", base=INJECTED)
+    assert (answer.status_code, answer.json["error"]["code"]) == (404, "run_not_found")
+    assert "Set-Cookie" not in answer.headers
     assert not [record for record in caplog.records if "\n" in record.getMessage()]
 
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.cache.sizes import sizes_of
+from tpu_profile_plugin.cache.sizes import size_of, sizes_of
 from tpu_profile_plugin.errors import in_file
 
 if TYPE_CHECKING:
@@ -82,10 +82,19 @@ class ProfileCache:
         space: XSpace = self.derived(identity, _METADATA, lambda: _decode_named(file, lambda: load_metadata(read())))
         return space
 
-    def derived(self, identity: Hashable, key: Hashable, make: Callable[[], Any], size: int | None = None) -> Any:
+    def derived(
+        self,
+        identity: Hashable,
+        key: Hashable,
+        make: Callable[[], Any],
+        size: int | None = None,
+        *,
+        alone: bool = False,
+    ) -> Any:
         """The value cached under `key` for a file, computed by `make` once even if several threads request it.
 
-        `size` is its size in bytes where known: for small values, measuring it costs more than it is worth.
+        `size` is its size in bytes where known: for small values, measuring it costs more than it is worth. With
+        `alone` only this value is measured: one that shares little with the others of the file.
         """
         entry = self._entry(identity)
         if key in entry.values:
@@ -98,6 +107,8 @@ class ProfileCache:
                 return entry.values[key]  # `make` has stored it itself
             with self._lock:
                 entry.values[key] = value
+                if size is None and alone:
+                    size = size_of(value)
                 self._resize(identity, entry, {key: size} if size is not None else sizes_of(entry.values))
                 evicted = self._evict(keep=identity)
             self._release_memory(evicted)
@@ -132,6 +143,17 @@ class ProfileCache:
                 entry.values.pop(key, None)
             self._resize(identity, entry, sizes_of(entry.values))
         self._release_memory(True)
+
+    def forget(self, identity: Hashable, *names: str) -> None:
+        """Drops the values of a file under these keys, and under tuples that begin with one of them."""
+        with self._lock:
+            entry = self._entries.get(identity)
+            if entry is None:
+                return
+            for key in list(entry.values):
+                if (key[0] if isinstance(key, tuple) else key) in names:
+                    del entry.values[key]
+            self._resize(identity, entry, sizes_of(entry.values))
 
     def bytes(self) -> int:
         """The current size, in bytes."""

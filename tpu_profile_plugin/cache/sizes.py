@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 _PLAIN = (int, float, bool, str, bytes, type(None))
+_PLAIN_VALUE, _COLUMNS, _MAPPING, _SEQUENCE, _OBJECT = range(5)
+"""How the size of a value is found."""
+_KINDS: dict[type, int | tuple[str, ...]] = {}
+"""By type: that, or the names of a dataclass's fields."""
 
 
 def size_of(value: Any) -> int:
@@ -26,23 +30,43 @@ def sizes_of(values: Mapping[Any, Any]) -> dict[Any, int]:
 
 
 def _size(value: Any, seen: set[int]) -> int:
-    if isinstance(value, _PLAIN):
+    kind = _KINDS.get(type(value))
+    if kind is None:
+        kind = _KINDS[type(value)] = _kind(type(value))
+    if kind == _PLAIN_VALUE:
         return sys.getsizeof(value)
     if id(value) in seen:
         return 0
     seen.add(id(value))
-    if hasattr(value, "nbytes"):
+    if isinstance(kind, tuple):
+        return sys.getsizeof(value, 64) + sum([_size(getattr(value, name, None), seen) for name in kind])
+    if kind == _COLUMNS:
         if hasattr(value, "dtype"):
             return _array_size(value, seen)
         # Columns report their own size; the bytes they were decoded from are added unless they are a file mapping.
         seen.update(id(_owner(array)) for array in getattr(value, "arrays", tuple)())
         return int(value.nbytes) + _size(getattr(value, "data", None), seen)
-    if isinstance(value, Mapping):
+    if kind == _MAPPING:
         return sys.getsizeof(value) + _members([*value.keys(), *value.values()], seen)
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if kind == _SEQUENCE:
         return sys.getsizeof(value) + _members(list(value), seen)
-    fields = _field_values(value)
-    return sys.getsizeof(value, 64) + sum(_size(member, seen) for member in fields)
+    fields = list(getattr(value, "__dict__", {}).values())
+    return sys.getsizeof(value, 64) + sum([_size(member, seen) for member in fields])
+
+
+def _kind(of: type) -> int | tuple[str, ...]:
+    """How the size of a type's values is found; the names of its fields for a dataclass without own `nbytes`."""
+    if issubclass(of, _PLAIN):
+        return _PLAIN_VALUE
+    if hasattr(of, "nbytes"):
+        return _COLUMNS
+    if issubclass(of, Mapping):
+        return _MAPPING
+    if issubclass(of, (list, tuple, set, frozenset)):
+        return _SEQUENCE
+    if dataclasses.is_dataclass(of):
+        return tuple(field.name for field in dataclasses.fields(of))
+    return _OBJECT
 
 
 def _array_size(array: Any, seen: set[int]) -> int:
@@ -73,11 +97,5 @@ def _is_mapping(owner: Any) -> bool:
 
 def _members(members: list[Any], seen: set[int]) -> int:
     sample = members[:1000]
-    size = sum(_size(member, seen) for member in sample)
+    size = sum([_size(member, seen) for member in sample])
     return size * len(members) // len(sample) if sample else 0
-
-
-def _field_values(value: Any) -> list[Any]:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [getattr(value, field.name, None) for field in dataclasses.fields(value)]
-    return list(getattr(value, "__dict__", {}).values())

@@ -46,7 +46,12 @@ def capture(
       CaptureFailed: no worker returned a profile.
       BadRequest, NotAvailable: invalid arguments, or a logdir that cannot be written to.
     """
-    job = prepare(addresses, logdir, worker_list=worker_list, inspect=inspect, **options).start()
+    return finished(prepare(addresses, logdir, worker_list=worker_list, inspect=inspect, **options), progress)
+
+
+def finished(job: Job, progress: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
+    """Runs a prepared capture and returns its result; raises CaptureFailed. See `capture`."""
+    job.start()
     try:
         while not job.wait(0.2):
             if progress is not None:

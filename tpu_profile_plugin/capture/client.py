@@ -90,17 +90,20 @@ class ProfilerClient:
 
     def start_continuous(self, request: Any) -> None:
         """Starts recording until `stop_continuous` (JAX 0.10 and TensorFlow 2.21 or newer)."""
-        self._call(_profiler("StartContinuousProfiling"), request, SHORT_S)
+        with failures.of_continuous():
+            self._call(_profiler("StartContinuousProfiling"), request, SHORT_S)
 
-    def snapshot(self, deadline_s: float = 60.0) -> Response:
-        """The profile since the start or the last snapshot."""
+    def snapshot(self, deadline_s: float = 60.0, on_call: Callable[[Any], None] = lambda _: None) -> Response:
+        """The profile since the start or the last snapshot; recording starts anew."""
         snapshot = _profiler("GetSnapshot")
-        return self._response(self._call(snapshot, snapshot.request(), deadline_s))
+        with failures.of_continuous():
+            return self._response(self._call(snapshot, snapshot.request(), deadline_s, on_call))
 
     def stop_continuous(self) -> None:
         """Stops continuous recording."""
         stop = _profiler("StopContinuousProfiling")
-        self._call(stop, stop.request(), SHORT_S)
+        with failures.of_continuous():
+            self._call(stop, stop.request(), SHORT_S)
 
     def new_session(
         self, request: Any, hosts: list[str], deadline_s: float, on_call: Callable[[Any], None] = lambda _: None

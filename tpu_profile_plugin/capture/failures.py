@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +48,11 @@ STORED_ELSEWHERE = FailureKind(
 NOT_STORED = FailureKind("not_stored", "Check that the log directory is writable and has free space.")
 REFUSED_ARGUMENT = FailureKind("refused", "The profiler server rejected an option; the reason is above.")
 WORKER_FAILED = FailureKind("worker_failed", "Check the output of the program on the worker.")
+NOT_STARTED = FailureKind(
+    "not_started", "Start continuous profiling first; a program that is restarted records nothing."
+)
+NO_CONTINUOUS = FailureKind("no_continuous", "Use a capture, or update the framework: JAX 0.10, TensorFlow 2.21.")
+ALREADY_STARTED = FailureKind("already_started", "Take a snapshot, or stop it first.")
 CANCELLED = FailureKind("cancelled", "")
 FORBIDDEN = FailureKind("forbidden", "")
 INTERNAL = FailureKind("internal", "See the log of this server.")
@@ -117,3 +124,19 @@ def from_status(code: str, details: str, deadline_s: float, limit_bytes: int) ->
             REFUSED_ARGUMENT, f"The server requires credentials, which a profiler server does not: {text or code}."
         )
     return failure(WORKER_FAILED, f"The profiler server failed: {text or code}.")
+
+
+@contextmanager
+def of_continuous() -> Iterator[None]:
+    """Statuses that mean something else for the calls of continuous profiling than for a capture."""
+    try:
+        yield
+    except WorkerFailure as failure:
+        known = {
+            "NOT_FOUND": (NOT_STARTED, "Continuous profiling is not running in this program."),
+            "UNIMPLEMENTED": (NO_CONTINUOUS, "This profiler server has no continuous profiling."),
+            "ALREADY_EXISTS": (ALREADY_STARTED, "This program records already, continuously or for a capture."),
+        }.get(failure.grpc_code)
+        if known is None:
+            raise
+        raise WorkerFailure(*known, failure.grpc_code, failure.details) from failure

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from tpu_profile_plugin.capture import failures
@@ -41,6 +42,7 @@ class Job:
         *,
         inspect: Inspect | None = None,
         worker_list: bool = False,
+        snapshot: bool = False,
         back_off_s: float = 1.0,
     ) -> None:
         """Chooses the session's name and checks the logdir; raises NotAvailable.
@@ -52,6 +54,7 @@ class Job:
           allowed: which addresses may be dialled.
           inspect: counts the events of a received profile, which also validates it.
           worker_list: see `addresses`.
+          snapshot: take what continuous profiling has recorded, instead of recording now.
           back_off_s: wait before the second attempt, in seconds; doubled for each further one, at most 10 s.
         """
         names = unique_names(addresses)
@@ -64,6 +67,7 @@ class Job:
         self._allowed = allowed
         self._inspect = inspect
         self._worker_list = worker_list
+        self._snapshot = snapshot
         self._back_off_s = back_off_s
         self._cancelled = threading.Event()
         self._ended = threading.Event()
@@ -120,6 +124,7 @@ class Job:
         stored = [worker for worker in self.workers if worker.state == "done"]
         return {
             "job": self.id,
+            "kind": "snapshot" if self._snapshot else "capture",
             "state": self.state,
             "phase": "ended" if ended else self._phase(),
             "run": self.session.name if stored else None,
@@ -216,10 +221,7 @@ class Job:
     def _profile(self, worker: Worker, start_ns: int) -> None:
         worker.state = "recording"
         try:
-            request = profile_request(self.options, self.session.root, self.session.name, worker.host, start_ns)
-            deadline_s = self.options.attempt_seconds(len(self.workers))
-            assert worker.client is not None
-            response = worker.client.profile(request, deadline_s, lambda call: self._register_call(worker, call))
+            response = self._receive(worker, start_ns)
             worker.call = None
             worker.state = "receiving"
             self._store(worker, response)
@@ -227,6 +229,16 @@ class Job:
             self._fail(worker, failure)
         finally:
             worker.call = None
+
+    def _receive(self, worker: Worker, start_ns: int) -> Response:
+        """The worker's answer, which it gives when it has recorded; raises WorkerFailure."""
+        assert worker.client is not None
+        deadline_s = self.options.attempt_seconds(len(self.workers))
+        if self._snapshot:
+            response = worker.client.snapshot(deadline_s, lambda call: self._register_call(worker, call))
+            return replace(response, empty_trace=response.empty_trace or response.xspace is None)
+        request = profile_request(self.options, self.session.root, self.session.name, worker.host, start_ns)
+        return worker.client.profile(request, deadline_s, lambda call: self._register_call(worker, call))
 
     def _register_call(self, worker: Worker, call: Any) -> None:
         worker.call = call

@@ -32,13 +32,28 @@ class Jobs:
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
 
-    def start(self, addresses: Sequence[Address], options: CaptureOptions, worker_list: bool = False) -> Job:
-        """Starts a capture; raises BadRequest, Forbidden (an address that is not allowed) or NotAvailable."""
+    def start(
+        self,
+        addresses: Sequence[Address],
+        options: CaptureOptions,
+        worker_list: bool = False,
+        *,
+        snapshot: bool = False,
+    ) -> Job:
+        """Starts a capture or snapshot; raises BadRequest, Forbidden (an address not allowed) or NotAvailable."""
         check_allowed(addresses, self.allowed)
         with self._lock:
             if sum(job.state == "running" for job in self._jobs.values()) >= MAX_RUNNING:
                 raise BadRequest(f"{MAX_RUNNING} captures are already running; wait for one to finish, or cancel one.")
-        job = Job(self._logdir, addresses, options, self.allowed, inspect=self._inspect, worker_list=worker_list)
+        job = Job(
+            self._logdir,
+            addresses,
+            options,
+            self.allowed,
+            inspect=self._inspect,
+            worker_list=worker_list,
+            snapshot=snapshot,
+        )
         with self._lock:
             self._jobs[job.id] = job
             for old in [other for other in self._jobs.values() if other.state != "running"]:

@@ -14,7 +14,9 @@ from tpu_profile_plugin.columns.load import (
     load_lazily,
     load_metadata,
     peek,
+    unpack,
 )
+from tpu_profile_plugin.columns.records import Skipped
 from tpu_profile_plugin.columns.space import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns.tables import NO_TEXT, EventMetadata, Events, Kind, Lines, StatMetadata, Stats
 
@@ -29,6 +31,7 @@ __all__ = [
     "Lines",
     "Plane",
     "PlaneSummary",
+    "Skipped",
     "SpaceSummary",
     "StatMetadata",
     "Stats",
@@ -39,4 +42,5 @@ __all__ = [
     "load_lazily",
     "load_metadata",
     "peek",
+    "unpack",
 ]

@@ -14,6 +14,7 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.hlo import HloModule, broken_modules, hlo_modules, is_metadata_plane
 from tpu_profile_plugin.columns.lazy import DecodeHooks, LazyDecoder, decoding
 from tpu_profile_plugin.columns.parallel import available_cores
+from tpu_profile_plugin.columns.records import Skipped, is_records, space_of_records
 from tpu_profile_plugin.columns.space import Plane, XSpace
 from tpu_profile_plugin.columns.tables import EventMetadata, Events, Lines, PlaneTables, StatMetadata, Stats, Texts
 from tpu_profile_plugin.columns.trace_events import GZIP, space_bytes
@@ -54,7 +55,7 @@ class SpaceSummary:
 
 
 def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: bool = True) -> XSpace:
-    """Decodes the bytes of an XSpace, or of a gzip file of trace-event JSON.
+    """Decodes the bytes of an XSpace, of a Riegeli record file of them, or of a gzip file of trace-event JSON.
 
     Args:
       data: the bytes; the result refers to them, so they must not change during its lifetime.
@@ -123,14 +124,28 @@ def peek(data: Bytes) -> SpaceSummary:
         return SpaceSummary(summaries, space.errors, space.warnings, space.hostnames, modules, broken, excess)
 
 
-def _as_array(data: Bytes) -> NDArray[np.uint8]:
+def unpack(data: Bytes) -> tuple[NDArray[np.uint8], tuple[Skipped, ...]]:
+    """The bytes of an XSpace, converted from trace-event JSON or a record file, and what a record file lost.
+
+    The other functions accept the result as well; unpacking once saves the time of doing it for each of them.
+
+    Raises:
+      CorruptProfile: the file cannot be unpacked.
+    """
     if isinstance(data, np.ndarray):
         array = np.ascontiguousarray(data, np.uint8).reshape(-1).view()
     else:
         array = np.frombuffer(data, np.uint8)
+    skipped: tuple[Skipped, ...] = ()
     if array[:2].tobytes() == GZIP:
         array = np.frombuffer(space_bytes(array.data), np.uint8)
-    return _read_only(array)
+    elif is_records(array):
+        array, skipped = space_of_records(array)
+    return _read_only(array), skipped
+
+
+def _as_array(data: Bytes) -> NDArray[np.uint8]:
+    return unpack(data)[0]
 
 
 def _excess(outline: _Outline) -> Iterator[str]:

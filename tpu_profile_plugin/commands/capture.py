@@ -29,9 +29,18 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "addresses", metavar="ADDR[,ADDR...]", help="host:port of profiler servers, e.g. localhost:9012"
     )
-    parser.add_argument("--logdir", required=True, help="store in DIR/plugins/profile/<session>/")
+    parser.add_argument("--logdir", help="store in DIR/plugins/profile/<session>/; needed unless nothing is stored")
+    parser.add_argument(
+        "--continuous",
+        choices=("start", "snapshot", "stop"),
+        help="continuous profiling: start recording, store what was recorded since then or the last snapshot, stop",
+    )
     parser.add_argument("--duration-ms", type=int, default=1000, help="length of the recording (default: 1000)")
-    parser.add_argument("--host-tracer", type=int, default=2, help="0 off, 1 critical, 2 info, 3 verbose (default: 2)")
+    parser.add_argument(
+        "--host-tracer",
+        type=int,
+        help="0 off, 1 critical, 2 info, 3 verbose (default: 2; with --continuous start: 0)",
+    )
     parser.add_argument("--device-tracer", type=int, default=1, help="0 off, 1 on (default: 1)")
     parser.add_argument("--python-tracer", type=int, default=0, help="0 off, 1 on (default: 0)")
     parser.add_argument("--retries", type=int, default=3, help="further attempts when busy or empty (default: 3)")
@@ -49,6 +58,10 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Captures; returns the exit status."""
+    if options.continuous in ("start", "stop"):
+        return _switch(options)
+    if not options.logdir:
+        raise BadRequest("--logdir is missing: where to store the profile.")
     job = _job(options).start()
     try:
         _watch(job, sys.stderr)
@@ -63,16 +76,50 @@ def run(options: argparse.Namespace) -> int:
     return 0 if done == len(job.workers) else 3 if done else 1
 
 
-def _job(options: argparse.Namespace) -> Job:
-    from tpu_profile_plugin.capture import prepare
-    from tpu_profile_plugin.tools.common.host_facts import count_events
+def _switch(options: argparse.Namespace) -> int:
+    """Starts or stops continuous profiling; prints a line per program."""
+    from tpu_profile_plugin.capture import continuous
 
+    if options.continuous == "start":
+        results = continuous.start(
+            options.addresses,
+            host_tracer_level=options.host_tracer,
+            device_tracer_level=options.device_tracer,
+            python_tracer_level=options.python_tracer,
+            advanced=_advanced(options),
+        )
+    else:
+        results = continuous.stop(options.addresses)
+    if options.json:
+        print(json.dumps(results, indent=2))
+    else:
+        done = "recording" if options.continuous == "start" else "stopped"
+        for result in results:
+            error = result["error"]
+            words = done if error is None else f"{error['message']} {error['todo']}".rstrip()
+            print(f"{result['address']}: {words}")
+    count = sum(result["ok"] for result in results)
+    return 0 if count == len(results) else 3 if count else 1
+
+
+def _advanced(options: argparse.Namespace) -> dict[str, str]:
     advanced = {}
     for text in options.option:
         name, equals, value = text.partition("=")
         if not name or not equals:
             raise BadRequest(f"--option must be NAME=VALUE, not {text!r}.")
         advanced[name] = value
+    return advanced
+
+
+def _job(options: argparse.Namespace) -> Job:
+    from tpu_profile_plugin.capture import prepare
+    from tpu_profile_plugin.tools.common.host_facts import count_events
+
+    if options.continuous == "snapshot":
+        from tpu_profile_plugin.capture.continuous import prepare_snapshot
+
+        return prepare_snapshot(options.addresses, options.logdir, session_id=options.session, inspect=count_events)
     addresses, together = options.addresses, options.worker_list
     if options.tpu_name:
         from tpu_profile_plugin.capture.tpu_names import resolve_tpu
@@ -84,13 +131,13 @@ def _job(options: argparse.Namespace) -> Job:
         worker_list=together,
         inspect=count_events,
         duration_ms=options.duration_ms,
-        host_tracer_level=options.host_tracer,
+        host_tracer_level=2 if options.host_tracer is None else options.host_tracer,
         device_tracer_level=options.device_tracer,
         python_tracer_level=options.python_tracer,
         retries=options.retries,
         delay_ms=options.delay_ms,
         session_id=options.session,
-        advanced=advanced,
+        advanced=_advanced(options),
     )
 
 

@@ -8,6 +8,8 @@ from tpu_profile_plugin.logdir.model import FileKind
 
 XPLANE = ".xplane.pb"
 RIEGELI = ".xplane.riegeli"
+"""The ending of record files, in which profilers save a long capture part by part; each record is an XSpace."""
+
 TRACE_JSON = ".trace.json.gz"
 PYTORCH_TRACES = (".pt.trace.json", ".pt.trace.json.gz")
 """Endings of the Chrome traces that PyTorch's own profiler writes; the timeline reads the compressed ones."""
@@ -37,21 +39,22 @@ def host_and_kind(file_name: str) -> tuple[str, FileKind] | None:
     """The host and the kind of a profile file; None for any other file."""
     if file_name in ("xplane.pb", XPLANE):
         return NAMELESS_HOST, "xplane"
-    if file_name.endswith(XPLANE):
-        return file_name[: -len(XPLANE)], "xplane"
+    for ending in (XPLANE, RIEGELI):
+        if file_name.endswith(ending):
+            return file_name[: -len(ending)] or NAMELESS_HOST, "xplane"
     if file_name.endswith(TRACE_JSON) and file_name != TRACE_JSON:
         return file_name[: -len(TRACE_JSON)].removesuffix(".pt"), "trace.json.gz"
     return None
 
 
 def is_xplane(file_name: str) -> bool:
-    """Whether the file is an XSpace, which makes its directory a run."""
-    return file_name.endswith(XPLANE) or file_name == "xplane.pb"
+    """Whether the file holds XSpaces, which makes its directory a run."""
+    return file_name.endswith((XPLANE, RIEGELI)) or file_name == "xplane.pb"
 
 
 def is_relevant(file_name: str) -> bool:
     """Whether a file is a profile or explains why there is none; listings skip all other files."""
-    return host_and_kind(file_name) is not None or file_name.endswith((RIEGELI, *PYTORCH_TRACES, *OLD_RESULTS))
+    return host_and_kind(file_name) is not None or file_name.endswith((*PYTORCH_TRACES, *OLD_RESULTS))
 
 
 def printable(text: str) -> str:

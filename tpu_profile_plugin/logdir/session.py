@@ -19,14 +19,27 @@ def open_run(files: Files, path: str, name: str, directory: str) -> Run:
         return Run(name, session, directory, (), (), (problem,))
     hosts: list[HostFile] = []
     others: list[HostFile] = []
+    replaced = _replaced(found)
     for file_name in sorted(found):
         file = _host_file(files, path, file_name, found[file_name], [h.host for h in hosts])
         if file is not None:
-            (hosts if file.kind == "xplane" else others).append(file)
+            (hosts if file.kind == "xplane" and file_name not in replaced else others).append(file)
     problems = [file.problem for file in hosts if file.problem is not None]
+    problems += [_not_read(left, read) for left, read in replaced.items()]
     hosts, others = _substitute_trace_json(hosts, others)
     problems += _run_problems(found, any(file.kind == "xplane" for file in hosts), bool(hosts or others))
     return Run(name, session, directory, tuple(hosts), tuple(others), tuple(problems))
+
+
+def _replaced(found: Mapping[str, FileStat]) -> dict[str, str]:
+    """Profiles that are not read -> the file of the same host that is: the record file, as in XProf, unless empty."""
+    replaced: dict[str, str] = {}
+    for name in found:
+        plain = name.removesuffix(names.RIEGELI) + names.XPLANE
+        if name.endswith(names.RIEGELI) and plain in found:
+            usable = found[name].fault is None and found[name].size > 0
+            replaced |= {plain: name} if usable else {name: plain}
+    return replaced
 
 
 def _substitute_trace_json(hosts: list[HostFile], others: list[HostFile]) -> tuple[list[HostFile], list[HostFile]]:
@@ -65,17 +78,8 @@ def _file_problem(name: str, status: FileStat) -> Problem | None:
 
 
 def _run_problems(found: Mapping[str, FileStat], hosts: bool, others: bool) -> list[Problem]:
-    riegeli = [name for name in sorted(found) if name.endswith(names.RIEGELI)]
-    problems = [
-        Problem(
-            "unsupported_format",
-            f"{names.printable(name)} is in the unsupported Riegeli record format; capture again as .xplane.pb.",
-            names.printable(name),
-        )
-        for name in riegeli
-    ]
-    if hosts or riegeli:
-        return problems
+    if hosts:
+        return []
     pytorch = [name for name in sorted(found) if name.endswith(names.PYTORCH_TRACES)]
     if pytorch:
         return [_pytorch_traces(pytorch)]
@@ -101,6 +105,11 @@ def _run_problems(found: Mapping[str, FileStat], hosts: bool, others: bool) -> l
             "This run is empty: its directory has no <host>.xplane.pb file. The capture failed, or is still running.",
         )
     ]
+
+
+def _not_read(left: str, read: str) -> Problem:
+    left, read = names.printable(left), names.printable(read)
+    return Problem("second_file", f"{left} is not read: {read} is of the same host and is shown.", left)
 
 
 def _pytorch_traces(found: list[str]) -> Problem:

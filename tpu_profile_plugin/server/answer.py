@@ -61,9 +61,9 @@ def json_answer(value: Any, status: int = 200) -> Answer:
     )
 
 
-def text_answer(text: str) -> Answer:
+def text_answer(text: str, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
     """A plain text answer."""
-    return Answer(Body(text.encode("utf-8", "replace"), TEXT))
+    return Answer(Body(text.encode("utf-8", "replace"), TEXT), status, headers=headers)
 
 
 def error_answer(error: ProfileError) -> Answer:

@@ -18,6 +18,7 @@ from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir, Run
 from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.server.answer import Answer, StartResponse, content_policy, error_answer, send
 from tpu_profile_plugin.server.assets import Assets
+from tpu_profile_plugin.server.cache_routes import CacheRoutes
 from tpu_profile_plugin.server.capture_routes import HINT, CaptureRoutes
 from tpu_profile_plugin.server.catalog import Catalog
 from tpu_profile_plugin.server.guard import Guard
@@ -49,6 +50,7 @@ class Server:
         self._guard = Guard(options.server_names, closed=options.server_names_only)
         self._policy = content_policy(options.framing)
         self._tools_requested = False
+        self._caches = CacheRoutes(Guard(options.server_names), self._catalog, self._routes.data)
         self._warmer = Warmer(options.warm_bytes, self._newest, self._routes.data)
 
     def results(self) -> Results:
@@ -95,16 +97,22 @@ class Server:
         write_routes: dict[str, Callable[[Request], Answer]] = {
             "/capture_profile": capture.capture,
             "/capture_cancel": capture.cancel,
+            "/capture_continuous": capture.continuous,
             "/capture_probe": capture.probe,
-            "/generate_cache": lambda request: routes.not_built(_query(request)),
+            "/generate_cache": self._caches.start,
         }
-        capture_routes = {"/capture_status": capture.status, "/capture_jobs": capture.history}
+        job_routes = {
+            "/capture_status": capture.status,
+            "/capture_jobs": capture.history,
+            "/generate_cache_status": self._caches.status,
+        }
         apps: dict[str, WsgiApp] = {
             path: functools.partial(self._serve, ("GET", "HEAD"), handler) for path, handler in read_routes.items()
         }
         for path, handle in write_routes.items():
-            apps[path] = functools.partial(self._answer, ("POST",), handle)
-        for path, handle in capture_routes.items():
+            methods = ("POST", "GET") if path == "/capture_profile" else ("POST",)
+            apps[path] = functools.partial(self._answer, methods, handle)
+        for path, handle in job_routes.items():
             apps[path] = functools.partial(self._answer, ("GET", "HEAD"), handle)
         apps["/static/*"] = self._static
         apps["/*"] = self._unknown
@@ -197,5 +205,5 @@ def _query(request: Request) -> Query:
 def _wrong_method(request: Request, methods: tuple[str, ...]) -> WrongMethod:
     method, allow = request.method[:20], ", ".join(methods)
     if request.path.endswith("/capture_profile"):
-        return WrongMethod(HINT.format(method=method), allow=allow)
+        return WrongMethod(HINT.format(method=method), allow="POST")
     return WrongMethod(f"This route accepts only {allow}, not {method}.", allow=allow)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from werkzeug.wrappers import Request
 
-from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError
-from tpu_profile_plugin.server.answer import NEVER, Answer, json_answer
+from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError, WrongMethod
+from tpu_profile_plugin.server.answer import NEVER, Answer, json_answer, text_answer
 from tpu_profile_plugin.server.guard import Guard
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.capture.options import CaptureOptions
 
 _MAX_BODY_BYTES = 1 << 20
+_MAX_AT_ONCE = 64
+"""Addresses that one request may name, where it waits for all of them."""
 # Parameters of the original plugin -> option names.
 _RENAMED = {"duration": "duration_ms", "num_retry": "retries", "delay": "delay_ms"}
 
@@ -30,6 +32,12 @@ HINT = (
     "A capture accepts only POST, not {method}: send JSON such as "
     '{{"addresses": "localhost:9012", "duration_ms": 1000}} and poll capture_status for progress, or send the '
     "query parameters of the original and wait."
+)
+
+BY_GET = (
+    "This server does not capture by GET, which this frontend uses: any web page could then start a capture. Use the "
+    "Profile tab's own page (index.html) or `tpu-profile capture`, or let the operator of TensorBoard start it with "
+    "--profile_capture_by_get."
 )
 
 
@@ -55,6 +63,8 @@ class CaptureRoutes:
 
     def capture(self, request: Request) -> Answer:
         """Starts a capture: 202 with the job; with the original's query parameters, waits and returns its response."""
+        if request.method != "POST":
+            return self._by_get(request)
         self._check_allowed(request)
         body = _body(request)
         if body or not request.args:
@@ -62,6 +72,22 @@ class CaptureRoutes:
             if body.get("wait") is True:
                 job.wait()
             return _job_answer(job, 202 if body.get("wait") is not True else 200)
+        return self._waited(request)
+
+    def _by_get(self, request: Request) -> Answer:
+        """The request of the original's frontend, which shows an answer of plain text but no other refusal."""
+        if not request.args.get("service_addr"):
+            raise WrongMethod(HINT.format(method=request.method), allow="POST")
+        if not self._options.capture_by_get:
+            return _uncached(text_answer(BY_GET, 405, (("Allow", "POST"),)))
+        try:
+            self._guard.check_changing_get(request)
+            self._check_enabled()
+        except Forbidden as error:
+            return _uncached(text_answer(error.message, error.status))
+        return self._waited(request)
+
+    def _waited(self, request: Request) -> Answer:
         try:
             job = self._start({_RENAMED.get(name, name): value for name, value in request.args.items()})
         except ProfileError as error:
@@ -100,9 +126,31 @@ class CaptureRoutes:
         from tpu_profile_plugin.capture.probe import probe
 
         addresses, _ = _addresses(_body(request))
-        if len(addresses) > 64:
-            raise BadRequest("At most 64 addresses can be probed at once.", parameter="addresses")
+        if len(addresses) > _MAX_AT_ONCE:
+            raise BadRequest(f"At most {_MAX_AT_ONCE} addresses can be probed at once.", parameter="addresses")
         return _uncached(json_answer(probe(addresses, self.jobs.allowed)))
+
+    def continuous(self, request: Request) -> Answer:
+        """Continuous profiling: `action` is start or stop (a result per address) or snapshot (a job)."""
+        self._check_allowed(request)
+        body = _body(request)
+        from tpu_profile_plugin.capture import continuous
+        from tpu_profile_plugin.capture.jobs import check_allowed
+
+        addresses, _ = _addresses(body)
+        if len(addresses) > _MAX_AT_ONCE:
+            raise BadRequest(f"At most {_MAX_AT_ONCE} addresses are accepted at once.", parameter="addresses")
+        check_allowed(addresses, self.jobs.allowed)
+        action = body.get("action")
+        if action == "start":
+            options = continuous.continuous_options(body)
+            return _uncached(json_answer(continuous.start_on(addresses, options, self.jobs.allowed)))
+        if action == "stop":
+            return _uncached(json_answer(continuous.stop_on(addresses, self.jobs.allowed)))
+        if action == "snapshot":
+            options = continuous.snapshot_options(_text(body.get("session_id")) or None)
+            return _job_answer(self.jobs.start(addresses, options, snapshot=True), 202)
+        raise BadRequest("'action' must be start, snapshot or stop.", parameter="action")
 
     def _start(self, values: Mapping[str, Any]) -> Job:
         options = _capture_options(values)
@@ -111,6 +159,9 @@ class CaptureRoutes:
 
     def _check_allowed(self, request: Request) -> None:
         self._guard.check_write(request)
+        self._check_enabled()
+
+    def _check_enabled(self) -> None:
         if self._options.capture_hosts.lower() == "off":
             raise Forbidden("Capturing is disabled on this server (--profile_capture_hosts=off).")
 

@@ -206,8 +206,7 @@ def hosts_offered(run: Run, choice: HostChoice) -> list[str]:
 
 def chosen_hosts(run: Run, choice: HostChoice, query: Query) -> tuple[HostFile, ...]:
     """The files that a data request selects; raises BadRequest, NotFound (host_not_found) or NoData."""
-    if not run.hosts:
-        raise NoData(" ".join(p.message for p in run.problems) or "This run contains no profile.", run=run.name)
+    everything = all_hosts(run)
     host, several = query.optional("host"), query.names("hosts")
     if several and (choice.value == "several" or host is None):
         if choice.value != "several" and len(several) > 1:
@@ -215,7 +214,7 @@ def chosen_hosts(run: Run, choice: HostChoice, query: Query) -> tuple[HostFile, 
                 "This tool does not accept several 'hosts'; pass one 'host', or none for all.", parameter="hosts"
             )
         if ALL_HOSTS in several:
-            return run.hosts
+            return everything
         selected = {_host(run, name).host for name in several}
         return tuple(file for file in run.hosts if file.host in selected)
     if host is not None and host != ALL_HOSTS:
@@ -226,6 +225,13 @@ def chosen_hosts(run: Run, choice: HostChoice, query: Query) -> tuple[HostFile, 
             parameter="host",
             hosts=list(run.host_names),
         )
+    return everything
+
+
+def all_hosts(run: Run) -> tuple[HostFile, ...]:
+    """All files of a run; raises NoData if it has none."""
+    if not run.hosts:
+        raise NoData(" ".join(p.message for p in run.problems) or "This run contains no profile.", run=run.name)
     return run.hosts
 
 

@@ -47,6 +47,20 @@ class Guard:
         if (site is not None or origin is not None) and HEADER not in request.headers:
             raise Forbidden(f"Browsers must send the header {HEADER} with this request.")
 
+    def check_changing_get(self, request: Request) -> None:
+        """Raises Forbidden for a GET with effects unless a script of a page of this server is known to have sent it.
+
+        Unlike a POST, a GET may be sent by any link or image, also by one in text that a page of this server shows, so
+        it must ask for JSON and carry the browser's word on its origin: Sec-Fetch-Site, or on plain http the Referer.
+        """
+        self._check_name(request, "changes")
+        site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+        own = site == "same-origin" if site is not None else _same(request.headers.get("Referer", ""), request)
+        if not own or (origin is not None and not _same(origin, request)):
+            raise Forbidden("Only pages of this server may make this request by GET; programs send a POST.")
+        if request.headers.get("Sec-Fetch-Dest", "empty") != "empty" or "json" not in request.headers.get("Accept", ""):
+            raise Forbidden("Only scripts of this server's pages may make this request by GET, not links or images.")
+
     def _check_name(self, request: Request, rejected: str) -> None:
         host = _host_name(request.host)
         if not self._known(host):
@@ -77,9 +91,9 @@ def _host_name(host: str) -> str:
 
 def _same(origin: str, request: Request) -> bool:
     """Same name and port. A proxy may terminate TLS, so the scheme only determines the default port."""
-    sent, own = urlsplit(origin), urlsplit(f"//{request.host}")
-    default = 443 if sent.scheme == "https" else 80
     try:
+        sent, own = urlsplit(origin), urlsplit(f"//{request.host}")
+        default = 443 if sent.scheme == "https" else 80
         return bool(sent.hostname) and (sent.hostname, sent.port or default) == (own.hostname, own.port or default)
     except ValueError:
         return False

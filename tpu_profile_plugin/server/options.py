@@ -33,6 +33,7 @@ class Options:
       hide_capture_button, tab_name_label, src_prefix: passed through to the page by `/config`.
       capture_hosts: addresses besides this machine that may be captured from, as a comma-separated list of names with
         `*`, addresses and networks; "*": all, "off": no capturing.
+      capture_by_get: whether XProf's frontend, which captures with a GET, may do so.
       server_names: names of this server besides those of this machine.
       executor: where runs of many hosts are read: "processes", "threads", the address of a Dask scheduler, or "" to
         choose by the size of the run.
@@ -54,6 +55,7 @@ class Options:
     tab_name_label: bool = False
     src_prefix: str = ""
     capture_hosts: str = ""
+    capture_by_get: bool = False
     server_names: tuple[str, ...] = ()
     executor: str = ""
     workers: int = 0
@@ -90,6 +92,15 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
             "help": "Addresses besides this machine's own that CAPTURE PROFILE may use, e.g. *.lab.example,10.0.0.0/8; "
             '"*" allows all, "off" disables capturing '
             "(default: this machine only; environment: TPU_PROFILE_CAPTURE_HOSTS).",
+        },
+    ),
+    (
+        "--profile_capture_by_get",
+        {
+            "action": "store_true",
+            "default": None,
+            "help": "Let pages of XProf's own frontend capture, which use GET for it; only from pages of this server "
+            "(default: off, captures need POST; environment: TPU_PROFILE_CAPTURE_BY_GET=true).",
         },
     ),
     (
@@ -207,6 +218,7 @@ def from_context(context: Any, environ: Mapping[str, str] = os.environ) -> Optio
         tab_name_label=bool(getattr(context, "enable_tab_name_label", False)),
         src_prefix=getattr(context, "src_prefix", None) or "",
         capture_hosts=str(given("capture_hosts") or "").strip(),
+        capture_by_get=str(given("capture_by_get") or "").lower() in ("true", "1"),
         server_names=tuple(
             name.strip()
             for name in (*str(given("server_names") or "").split(","), str(getattr(flags, "host", None) or ""))

@@ -26,6 +26,10 @@ class Query:
             raise BadRequest(f"Parameter {name!r} is missing.", parameter=name)
         return value
 
+    def having(self, **values: str) -> Query:
+        """A copy with other values."""
+        return Query({**self._values, **values}, self.client_has)
+
     def flag(self, name: str, default: bool) -> bool:
         """A boolean: true only for the text "true" in any case; absent is the default."""
         value = self.optional(name)
@@ -34,3 +38,8 @@ class Query:
     def names(self, name: str) -> tuple[str, ...]:
         """A comma-separated list without its empty items."""
         return tuple(part for part in (self.optional(name) or "").split(",") if part)
+
+    def of_run(self, name: str) -> Query:
+        """The same query about another run of the logdir."""
+        kept = {key: value for key, value in self._values.items() if key not in ("session_path", "host", "hosts")}
+        return Query({**kept, "run": name}, self.client_has)

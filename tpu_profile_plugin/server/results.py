@@ -22,10 +22,39 @@ from tpu_profile_plugin.server.progress import Progress
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.fleet.executor import Executor
+    from tpu_profile_plugin.toolkit.host import HostProfile
     from tpu_profile_plugin.toolkit.inputs import Inputs
     from tpu_profile_plugin.toolkit.tool import Tool
 
-_FORMAT = 1
+_FORMAT = 2
+
+
+@dataclass(frozen=True)
+class Side:
+    """A run with the files of the chosen hosts."""
+
+    located: LocatedRun
+    hosts: tuple[HostFile, ...]
+
+    @property
+    def facts(self) -> list[Any]:
+        """What identifies its content."""
+        return [self.located.run.name, [[file.host, file.name, file.identity] for file in self.hosts]]
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether its files are still those that were listed."""
+        try:
+            now = {file.identity for file in self.located.relist().hosts}
+        except (ProfileError, OSError):
+            return False
+        return all(file.identity in now for file in self.hosts)
+
+    @property
+    def mapped(self) -> bool:
+        """Whether files were mapped, so that the bytes read may include later changes."""
+        local = self.located.address == ""
+        return local and any(may_be_mapped(file.size, file.mtime_ns) for file in self.hosts)
 
 
 @dataclass(frozen=True)
@@ -37,6 +66,12 @@ class ToolRequest:
     hosts: tuple[HostFile, ...]
     params: Mapping[str, Any]
     csv: bool = False
+    base: Side | None = None
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The run and, if there is one, the base."""
+        return Side(self.located, self.hosts), *([] if self.base is None else [self.base])
 
     @functools.cached_property
     def key(self) -> str:
@@ -47,8 +82,7 @@ class ToolRequest:
             self.tool.id,
             self.tool.version,
             self.csv,
-            self.located.run.name,
-            [[file.host, file.name, file.identity] for file in self.hosts],
+            [side.facts for side in self.sides],
             sorted(self.params.items()),
         ]
         return hashlib.blake2b(json.dumps(facts).encode(), digest_size=20).hexdigest()
@@ -98,7 +132,7 @@ class Results:
                 raise file_changed(request.hosts[0].name) from error  # the error is about outdated bytes
             raise
         body.stable = self._check_unchanged(request, before)
-        if not body.stable and (mapping_faults() != before or _was_mapped(request)):
+        if not body.stable and (mapping_faults() != before or any(side.mapped for side in request.sides)):
             raise file_changed(request.hosts[0].name)
         if body.stable:  # otherwise the key may not match the bytes that were read
             if body.kept:
@@ -109,10 +143,11 @@ class Results:
 
     def _check_unchanged(self, request: ToolRequest, before: int) -> bool:
         """Whether the files are unchanged since the request was resolved; if not, drops what was cached of them."""
-        if mapping_faults() == before and _unchanged(request):
+        if mapping_faults() == before and all(side.unchanged for side in request.sides):
             return True
-        for file in request.hosts:
-            self._cache.discard(file.identity)
+        for side in request.sides:
+            for file in side.hosts:
+                self._cache.discard(file.identity)
         return False
 
     def _build(self, request: ToolRequest) -> tuple[Body, bool]:
@@ -123,6 +158,9 @@ class Results:
             inputs = self._inputs(request, done)
             payload = request.tool.build(inputs)
         missing = [inputs.left_out[at] for at in sorted(inputs.left_out)]
+        if inputs.base is not None:
+            of_base = inputs.base.left_out
+            missing += [replace(of_base[at], host=f"{of_base[at].host} (base)") for at in sorted(of_base)]
         raw = encode(with_left_out(payload, missing) if missing else payload)
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
         headers = (*raw.headers, *([header(missing)] if missing else ()))
@@ -135,11 +173,22 @@ class Results:
         return body, durable and permanent
 
     def _inputs(self, request: ToolRequest, done: Callable[[int, int], None]) -> Inputs:
-        from tpu_profile_plugin.fleet.task import Origin
-        from tpu_profile_plugin.toolkit.host import HostProfile
+        """Inputs of the tool; progress is reported for each run by itself."""
         from tpu_profile_plugin.toolkit.inputs import Inputs
 
-        located = request.located
+        inputs = [
+            Inputs(side.located.run.name, self._profiles(side), request.params, on_progress=done)
+            for side in request.sides
+        ]
+        if self._executor is not None:
+            inputs = [replace(one, executor=self._executor.choose) for one in inputs]
+        return inputs[0] if len(inputs) == 1 else replace(inputs[0], base=inputs[1])
+
+    def _profiles(self, side: Side) -> tuple[HostProfile, ...]:
+        from tpu_profile_plugin.fleet.task import Origin
+        from tpu_profile_plugin.toolkit.host import HostProfile
+
+        located = side.located
 
         def profile(index: int, file: HostFile) -> HostProfile:
             origin = None if located.address is None else Origin(located.address, file, located.copies)
@@ -150,15 +199,13 @@ class Results:
                 empty=file.size == 0,
             )
 
-        hosts = tuple(profile(index, file) for index, file in enumerate(request.hosts))
-        inputs = Inputs(located.run.name, hosts, request.params, on_progress=done)
-        return inputs if self._executor is None else replace(inputs, executor=self._executor.choose)
+        return tuple(profile(index, file) for index, file in enumerate(side.hosts))
 
     def _csv(self, request: ToolRequest, fresh: bool) -> tuple[Body, bool]:
         from tpu_profile_plugin.toolkit.left_out import HEADER
         from tpu_profile_plugin.toolkit.table import csv_of
 
-        source = self.get(ToolRequest(request.located, request.tool, request.hosts, request.params), fresh=fresh)
+        source = self.get(replace(request, csv=False), fresh=fresh)
         table = _first_table(source)
         missing = tuple(pair for pair in source.headers if pair[0] == HEADER)
         body = Body(csv_of(table).encode("utf-8", "replace"), "text/csv; charset=utf-8", missing)
@@ -180,17 +227,3 @@ def _first_table(body: Body) -> Mapping[str, Any]:
     if table is None:
         raise BadRequest("This tool's answer is not a table, so it has no CSV form.", parameter="tag")
     return table
-
-
-def _was_mapped(request: ToolRequest) -> bool:
-    """Whether files were mapped, so that the bytes read may include later changes."""
-    local = request.located.address == ""
-    return local and any(may_be_mapped(file.size, file.mtime_ns) for file in request.hosts)
-
-
-def _unchanged(request: ToolRequest) -> bool:
-    try:
-        now = {file.identity for file in request.located.relist().hosts}
-    except (ProfileError, OSError):
-        return False
-    return all(file.identity in now for file in request.hosts)

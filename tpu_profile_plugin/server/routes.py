@@ -8,15 +8,22 @@ from typing import Any
 
 import tpu_profile_plugin
 from tpu_profile_plugin.cache.bodies import Body
-from tpu_profile_plugin.errors import FileChanged, NotAvailable
+from tpu_profile_plugin.errors import FileChanged
 from tpu_profile_plugin.logdir import Problem, Run
 from tpu_profile_plugin.server.answer import JSON, NEVER, Answer, json_answer, text_answer
 from tpu_profile_plugin.server.assets import Assets
-from tpu_profile_plugin.server.catalog import Catalog, InspectedRun, chosen_hosts, hosts_listed, hosts_offered
+from tpu_profile_plugin.server.catalog import (
+    Catalog,
+    InspectedRun,
+    all_hosts,
+    chosen_hosts,
+    hosts_listed,
+    hosts_offered,
+)
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.query import Query
-from tpu_profile_plugin.server.results import Results, ToolRequest
+from tpu_profile_plugin.server.results import Results, Side, ToolRequest
 
 PATTERNS = (
     "plugins/profile/<session>/<host>.xplane.pb",
@@ -163,11 +170,9 @@ class Routes:
         done, total = (None, None) if counts is None else counts
         return Answer(json_answer({"done": done, "total": total}).body, etag="", cache=NEVER)
 
-    def not_built(self, _: Query) -> Answer:
-        """A route of the original that is not implemented."""
-        raise NotAvailable("This server does not implement this route.")
-
     def _data(self, query: Query, csv: bool) -> Answer:
+        if not csv and query.optional("run") is None and (answer := _without_run(query)) is not None:
+            return answer
         fresh = not query.flag("use_saved_result", default=True)
         for last_try in (False, True):
             request = self._request(query, csv)
@@ -195,7 +200,26 @@ class Routes:
         tool = registry.find(query.required("tag"))
         hosts = chosen_hosts(located.run, tool.hosts, query)
         params = {param.name: param.parse(query.optional(param.name)) for param in tool.params}
-        return ToolRequest(located, tool, hosts, params, csv)
+        return ToolRequest(located, tool, hosts, params, csv, self._base(query) if tool.compares else None)
+
+    def _base(self, query: Query) -> Side:
+        """The run that the parameter `base` names, with all its hosts."""
+        located = self._catalog.locate(query.of_run(query.required("base")))
+        return Side(located, all_hosts(located.run))
+
+
+def _without_run(query: Query) -> Answer | None:
+    """The answer to a request that needs no run; None if it needs one."""
+    load_tools()
+    from tpu_profile_plugin.toolkit.payload import encode
+    from tpu_profile_plugin.tools import registry
+
+    tag = query.optional("tag")
+    tool = None if tag is None else registry.find(tag)
+    if tool is None or tool.without_run is None:
+        return None
+    payload = tool.without_run({param.name: param.parse(query.optional(param.name)) for param in tool.params})
+    return None if payload is None else Answer(Body(encode(payload).body, JSON), etag="")
 
 
 def _described(problem: Problem | None) -> dict[str, Any] | None:

@@ -70,7 +70,7 @@ class Warmer:
 
     def _work(self) -> None:
         try:
-            _lower_priority()
+            lower_priority()
             self._wait_until_idle()
             run = self._newest()
             if run is None or not run.hosts:
@@ -99,7 +99,7 @@ class Warmer:
                 return
 
 
-def _lower_priority() -> None:
+def lower_priority() -> None:
     """Sets the lowest priority for this thread and those that it starts; only Linux supports that per thread."""
     with contextlib.suppress(AttributeError, OSError):
         if os.uname().sysname == "Linux":

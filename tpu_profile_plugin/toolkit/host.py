@@ -84,9 +84,13 @@ class HostProfile:
         """
         self._cache.release(self._identity, *keys, least=least)
 
-    def derive_lazily(self, key: Hashable, fn: Callable[[XSpace], T]) -> T:
-        """As `derive`, from the columns of `lazy`."""
-        value: T = self._cache.derived(self._identity, key, lambda: fn(self.lazy))
+    def forget(self, *names: str) -> None:
+        """Drops the values derived under these keys, and under tuples that begin with one of them."""
+        self._cache.forget(self._identity, *names)
+
+    def derive_lazily(self, key: Hashable, fn: Callable[[XSpace], T], *, alone: bool = False) -> T:
+        """As `derive`, from the columns of `lazy`; `alone`: the result does not refer to these columns."""
+        value: T = self._cache.derived(self._identity, key, lambda: fn(self.lazy), alone=alone)
         return value
 
     def derive_metadata(self, key: Hashable, fn: Callable[[XSpace], T]) -> T:
@@ -103,7 +107,7 @@ class HostProfile:
         def make() -> T:
             return step.of(self) if executor is None else executor.compute(self, step)
 
-        value: T = self._cache.derived(("per_host", self._identity), step, make)
+        value: T = self._cache.derived(("per_host", self._identity), step, make, alone=True)
         return value
 
     def has(self, step: PerHost[Any]) -> bool:

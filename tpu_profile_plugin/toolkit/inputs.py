@@ -38,6 +38,7 @@ class Inputs:
       executor: returns the executor of per-host steps for the given hosts.
       on_progress: called with (hosts finished, hosts in total) whenever that changes.
       left_out: hosts that are empty or found to be unreadable, by index; filled while the tool runs.
+      base: the run that this one is compared with; None for tools that show one run.
     """
 
     run: str
@@ -46,6 +47,7 @@ class Inputs:
     executor: Callable[[Sequence[HostProfile]], HostExecutor] = _local
     on_progress: Callable[[int, int], None] = _ignore_progress
     left_out: dict[int, LeftOutHost] = field(default_factory=dict)
+    base: Inputs | None = None
 
     def __post_init__(self) -> None:
         """Leaves out empty files, unless all are empty: they decode, to a profile without steps."""

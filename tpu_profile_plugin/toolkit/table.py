@@ -165,13 +165,15 @@ def _json(value: Any) -> str:
 
 def _cells(column: Column, values: Any) -> Sequence[str]:
     """The JSON after `"v":` in each cell of a column."""
-    if column.type == "number":
+    if column.type == "number" and column.format != "given":
         numbers = _doubles(values)
         texts = _json(numbers)[1:-1].split(",")
         if column.format == "plain":
             return texts
-        formatted = bytes_text if column.format == "bytes" else _hex_text
-        cells = (t if n is None else f'{t},"f":{_json(formatted(n))}' for n, t in zip(numbers, texts, strict=True))
+        # Of whole numbers, not of the doubles that are sent: those are rounded from 2**53 on.
+        exact = [bytes_text(n or 0) for n in numbers] if column.format == "bytes" else map(_hex_text, _plain(values))
+        pairs = zip(numbers, texts, exact, strict=True)
+        cells = (text if n is None else f'{text},"f":{_json(shown)}' for n, text, shown in pairs)
         return list(cells)
     if column.format == "given":
         return [f'{_json(value)},"f":{_json(text)}' for value, text in values]
@@ -196,5 +198,5 @@ def _doubles(values: Any) -> list[float | None]:
     return numbers
 
 
-def _hex_text(number: float) -> str:
-    return f"0x{int(number):x}"
+def _hex_text(number: float | None) -> str:
+    return "" if number is None or number != number else f"0x{int(number):x}"

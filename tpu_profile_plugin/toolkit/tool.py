@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
-from tpu_profile_plugin.toolkit.params import Param
+from tpu_profile_plugin.toolkit.params import Param, ParamValue
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.toolkit.inputs import Inputs
@@ -49,6 +49,8 @@ class Tool:
         not available is not listed but still answers requests.
       aliases: older ids of this tool.
       offered: False for a tool that answers requests but is never listed.
+      compares: a request names a second run as `base`; it gives `Inputs.base`.
+      without_run: the answer to parameters that need no run, None for others; None: every request needs one.
     """
 
     id: str
@@ -62,3 +64,5 @@ class Tool:
     available: Callable[[RunFacts], str | None] = _always
     aliases: tuple[str, ...] = ()
     offered: bool = True
+    compares: bool = False
+    without_run: Callable[[Mapping[str, ParamValue]], Payload | None] | None = None

@@ -6,6 +6,7 @@ from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools import (
     communication,
+    compare,
     events,
     framework_op_stats,
     graph_viewer,
@@ -13,10 +14,13 @@ from tpu_profile_plugin.tools import (
     inference_profile,
     input_pipeline_analyzer,
     kernel_stats,
+    kernel_utilization,
+    megascale_stats,
     memory_profile,
     memory_viewer,
     op_profile,
     overview_page,
+    perf_counters,
     pod_viewer,
     profile_contents,
     roofline_model,
@@ -24,6 +28,7 @@ from tpu_profile_plugin.tools import (
     tf_data_bottleneck_analysis,
     time_budget,
     trace_viewer,
+    utilization_viewer,
 )
 
 ORIGINAL_ORDER = (
@@ -47,9 +52,9 @@ ORIGINAL_ORDER = (
     "hlo_stats",
     "inference_profile",
     "megascale_stats",
-    "utilization_viewer",
-    "smart_suggestion",
     "kernel_utilization",
+    "smart_suggestion",
+    "utilization_viewer",
 )
 """The order of the original's tools; a test checks that `TOOLS` follows it. Our own tools come after these."""
 
@@ -64,14 +69,19 @@ TOOLS: tuple[Tool, ...] = (
     memory_profile.TOOL,
     memory_viewer.TOOL,
     roofline_model.TOOL,
+    perf_counters.TOOL,
     pod_viewer.TOOL,
     framework_op_stats.TOOL,
     hlo_stats.TOOL,
     inference_profile.TOOL,
+    megascale_stats.TOOL,
+    kernel_utilization.TOOL,
     smart_suggestion.TOOL,
+    utilization_viewer.TOOL,
     tf_data_bottleneck_analysis.TOOL,
     time_budget.TOOL,
     communication.TOOL,
+    compare.TOOL,
     profile_contents.TOOL,
     events.TOOL,
 )

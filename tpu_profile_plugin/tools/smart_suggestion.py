@@ -4,11 +4,12 @@ By default `{"suggestions": [{"ruleName", "suggestionText"}]}`, with the one rul
 `all_rules=true` an object; times are whole picoseconds:
 
 * `findings` [{id, title, share, saving_ps_per_step, formula, confidence, evidence: [{label, value, unit, tool, query}],
-  advice, hosts}], most costly first; `share` is what a step could gain, as a fraction of `period_ps`;
+  advice, hosts}], most costly first; `share` is what a step could gain, as a fraction of `step_ps`,
+  or of `period_ps` if some of it lies between steps;
 * `silent` [{id, looks_for, reason, looked}]: the other rules and why they found nothing; `looked` is false if the
   profile does not have what the rule needs;
-* `step_ps`: the average step; `base`: "step", or "recording" if there are no steps; `period_ps`: the same as `step_ps`,
-  or the time from step to step if a tenth of it or more is between steps;
+* `step_ps`: the average step; `period_ps`: the time from step to step; `base`: "step", or "recording" if there are no
+  steps;
 * `parts` [{category, name, help, share}]: the parts of the time budget, largest first; empty without devices;
 * `healthy`: no finding could save a tenth of the step, and most of it is computation.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from tpu_profile_plugin.analysis.findings.find import Report
-from tpu_profile_plugin.analysis.findings.model import Evidence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import CLEAR_SHARE
 from tpu_profile_plugin.toolkit.inputs import Inputs
@@ -44,7 +45,7 @@ def build(inputs: Inputs) -> Raw:
 
 def report_json(run: RunView, report: Report) -> dict[str, Any]:
     """The object described above."""
-    shares = [finding.saving_ps / run.period_ps if run.period_ps else 0.0 for _, finding in report.findings]
+    shares = [_share(run, finding) for _, finding in report.findings]
     parts = run.parts() if run.budget.devices else []
     return {
         "findings": [
@@ -71,6 +72,11 @@ def report_json(run: RunView, report: Report) -> dict[str, Any]:
         "parts": [_part(category, share) for category, share in parts if share > 0],
         "healthy": max(shares, default=0.0) < CLEAR_SHARE and dict(parts).get("compute", 0.0) >= MOSTLY,
     }
+
+
+def _share(run: RunView, finding: Finding) -> float:
+    length = run.period_ps if finding.between else run.step_ps
+    return finding.saving_ps / length if length else 0.0
 
 
 def _part(category: str, share: float) -> dict[str, Any]:

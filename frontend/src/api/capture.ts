@@ -28,6 +28,8 @@ export interface CaptureWorker {
 
 export interface CaptureJob {
   job: string;
+  /** A snapshot stores what continuous profiling has recorded. */
+  kind: "capture" | "snapshot";
   state: "running" | "done" | "failed" | "cancelled";
   phase: "connecting" | "delay" | "recording" | "receiving" | "retry" | "ended";
   run: string | null;
@@ -70,6 +72,15 @@ export interface CaptureRequest {
   advanced: Record<string, string>;
 }
 
+/** Result of starting or stopping continuous profiling, per address. */
+export interface SwitchResult {
+  address: string;
+  ok: boolean;
+  error: CaptureFailure | null;
+}
+
+export type ContinuousRequest = Pick<CaptureRequest, "service_addr" | "is_tpu_name" | "worker_list" | "advanced">;
+
 export interface CaptureApi {
   start: (request: CaptureRequest) => Promise<CaptureJob>;
   status: (job: string, options?: RequestOptions) => Promise<CaptureJob>;
@@ -78,6 +89,10 @@ export interface CaptureApi {
   /** Ends a capture; `keep` stores what has been recorded so far. */
   cancel: (job: string, keep: boolean) => Promise<CaptureJob>;
   probe: (addresses: string, isTpuName: boolean) => Promise<ProbeResult[]>;
+  /** Starts or stops continuous profiling. */
+  setContinuous: (action: "start" | "stop", request: ContinuousRequest) => Promise<SwitchResult[]>;
+  /** Stores what was recorded since the start or the last snapshot. */
+  snapshot: (request: ContinuousRequest) => Promise<CaptureJob>;
 }
 
 /** Calls on top of a client. Requests with side effects are POSTs with a header that protects against cross-site requests. */
@@ -105,5 +120,7 @@ export function makeCaptureApi(client: Client, fetcher: Fetch = (input, init) =>
     jobs: (options) => client.json("capture_jobs", {}, options),
     cancel: (job, keep) => post("capture_cancel", { job, keep }),
     probe: (service_addr, is_tpu_name) => post("capture_probe", { service_addr, is_tpu_name }),
+    setContinuous: (action, request) => post("capture_continuous", { ...request, action }),
+    snapshot: (request) => post("capture_continuous", { ...request, action: "snapshot" }),
   };
 }

@@ -13,6 +13,7 @@ const PATHS: Readonly<Record<string, string>> = {
   kernel_stats: "M4 4h8v8H4zM6 1.5V4M10 1.5V4M6 12v2.5M10 12v2.5M1.5 6H4M1.5 10H4M12 6h2.5M12 10h2.5",
   time_budget: "M2 3.5h12v3H2zM6.5 3.5v3M11 3.5v3M2 9.5h12v3H2zM9 9.5v3",
   communication: "M2 5h10M9 2l3 3-3 3M14 11H4M7 8l-3 3 3 3",
+  compare: "M2 4h8v3H2zM2 9h12v3H2z",
   trace_viewer: "M2 3h6v2.5H2zM6 7h8v2.5H6zM3.5 11h5v2.5h-5z",
   memory_profile: "M2 13V8l3-3 3 4 3-6 3 4v6z",
   memory_viewer: "M2 5h12v6H2zM5 5v6M8 5v6M11 5v6M4 11v2M8 11v2M12 11v2",

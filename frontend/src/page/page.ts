@@ -12,8 +12,19 @@ export interface UrlState {
   subscribe(listener: () => void): () => void;
 }
 
+/** The choice of a base: another run, which pages show beside theirs. */
+export interface BaseChoice {
+  /** Null: none is chosen. */
+  run: string | null;
+  /** The run before the shown one; null if there is none. */
+  proposed: string | null;
+  choices: readonly { id: string; note: string }[];
+  choose: (run: string | null) => void;
+}
+
 export interface PageProps {
   run: string;
+  base: BaseChoice;
   tool: ToolInfo;
   /** The chosen host (or ALL_HOSTS); null if several are chosen. */
   host: string | null;
@@ -30,4 +41,6 @@ export interface PageModule {
   /** Tool ids that this page shows; the folder is named after the first, without its `@`. */
   ids: string[];
   Page: (props: PageProps) => JSX.Element;
+  /** Whether the page shows a base beside its run. */
+  compares?: boolean;
 }

@@ -17,7 +17,7 @@ export function storeAt(state: UrlState, prefix: string): KeyStore {
 }
 
 /** Keys of pages with several tables. */
-const TABLE_KEYS = ["t1", "t2", "t3", "t4"].flatMap((table) => ["sort", "filter", "hide"].map((key) => `${table}.${key}`));
+const TABLE_KEYS = ["t1", "t2", "t3", "t4", "t5"].flatMap((table) => ["sort", "filter", "hide"].map((key) => `${table}.${key}`));
 
 /** The URL keys that open another tool of the same run; the keys in `own` are cleared. */
 export function toolPatch(tool: string, host: string | null, own: readonly string[], more: Readonly<Record<string, string>> = {}): Record<string, string | null> {

@@ -15,6 +15,9 @@ export interface Shown {
   text: () => string;
 }
 
+/** No base is chosen, and there is none to choose. */
+export const NO_BASE: PageProps["base"] = { run: null, proposed: null, choices: [], choose: () => undefined };
+
 /** Waits for the answer and the updates that follow it. */
 export async function settle(root: Element): Promise<void> {
   for (let i = 0; i < 10; i++) await new Promise((done) => setTimeout(done, 5));
@@ -27,6 +30,7 @@ export async function showPage({ Page }: PageModule, tool: Named, answer: unknow
   const listeners = new Set<() => void>();
   const props: PageProps = {
     run: "r", host: "h", hosts: ["h"],
+    base: { run: keys["base"] ?? null, proposed: "before", choices: [{ id: "before", note: "" }], choose: (name) => props.state.set({ base: name }, "push") },
     client: makeClient("http://host/p/index.html", async (address) => {
       const body: unknown = typeof answer === "function" ? await (answer as (at: URL) => unknown)(new URL(address)) : answer;
       return body instanceof Response ? body : new Response(JSON.stringify(body));

@@ -29,6 +29,8 @@ export interface TimelineHook {
 declare global {
   interface Window {
     __timeline?: TimelineHook;
+    /** That of a base, above the timeline of the run. */
+    __baseTimeline?: TimelineHook;
   }
 }
 
@@ -42,7 +44,7 @@ interface Source {
 }
 
 /** Puts the hook on the window; returns the function that removes it. */
-export function exposeHook(timeline: Source): () => void {
+export function exposeHook(timeline: Source, name: "__timeline" | "__baseTimeline" = "__timeline"): () => void {
   const hook: TimelineHook = {
     get boxesDrawn() {
       return timeline.boxesDrawn;
@@ -95,8 +97,8 @@ export function exposeHook(timeline: Source): () => void {
       return timeline.state.marker;
     },
   };
-  window.__timeline = hook;
+  window[name] = hook;
   return () => {
-    if (window.__timeline === hook) delete window.__timeline;
+    if (window[name] === hook) delete window[name];
   };
 }

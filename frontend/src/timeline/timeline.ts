@@ -164,6 +164,10 @@ export class Timeline {
     this.fit();
   }
 
+  get labelsWidth(): CssPx {
+    return this.labelWidth;
+  }
+
   setLabelWidth(width: CssPx): void {
     const { root, splitter } = this.elements;
     const most = Math.max(MIN_LABEL_WIDTH, root.clientWidth * MAX_LABEL_SHARE || 600);

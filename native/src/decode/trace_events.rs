@@ -10,6 +10,7 @@ use jiter::{Jiter, JiterError, JiterErrorType, JiterResult, JsonErrorType, Peek}
 
 use crate::error::{Error, Problem, Result};
 use crate::wire::tags::xplane::{XEvent, XEventMetadata, XLine, XPlane, XSpace, XStat, XStatMetadata};
+use crate::wire::write::{message, number, varint};
 
 /// A value that an event carries.
 #[derive(Clone, Debug, PartialEq)]
@@ -287,25 +288,6 @@ fn integer(text: &str) -> Option<Value> {
 }
 
 // ---- writing
-
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn number(out: &mut Vec<u8>, tag: u32, value: i64) {
-    varint(out, tag.into());
-    varint(out, value as u64);
-}
-
-fn message(out: &mut Vec<u8>, tag: u32, body: &[u8]) {
-    varint(out, tag.into());
-    varint(out, body.len() as u64);
-    out.extend_from_slice(body);
-}
 
 /// The plane's name and id from which a reader derives the process id again.
 fn role(pid: i64, number: i64, name: &str) -> (String, i64) {

@@ -11,6 +11,7 @@ use crate::decode::metadata::{EventMetadata, StatMetadata};
 use crate::decode::stats::{self, StatColumns};
 use crate::decode::trace_events;
 use crate::decode::xspace;
+use crate::records::{self, Limit};
 use crate::wire::tags::hlo::{HloModuleProto, HloProto};
 use crate::wire::text;
 
@@ -304,6 +305,32 @@ fn space_of_trace_events<'py>(py: Python<'py>, text: PyReadonlyArray1<'py, u8>) 
     Ok(PyBytes::new(py, &bytes))
 }
 
+/// Whether the bytes are a Riegeli/records file.
+#[pyfunction]
+fn is_records(data: PyReadonlyArray1<'_, u8>) -> PyResult<bool> {
+    Ok(records::is_records(data.as_slice()?))
+}
+
+/// Offset, bytes and the reason.
+type SkippedRegion = (u64, u64, String);
+
+/// Bytes of an XSpace with everything in the records of a file, the number of records, and what was left out. At most
+/// `most` bytes are decompressed, and at most `base` and `ratio` times the bytes of the file.
+#[pyfunction]
+fn space_of_records(
+    py: Python<'_>,
+    data: PyReadonlyArray1<'_, u8>,
+    most: u64,
+    base: u64,
+    ratio: u64,
+) -> PyResult<(Array<u8>, usize, Vec<SkippedRegion>)> {
+    let bytes = data.as_slice()?;
+    let limit = Limit::of(most, base, bytes.len() as u64, ratio);
+    let found = py.detach(|| records::to_space(bytes, limit));
+    let skipped = found.skipped.into_iter().map(|part| (part.offset, part.bytes, part.reason.to_string())).collect();
+    Ok((array(py, found.space), found.records, skipped))
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MOST_LINES", xspace::MOST_LINES)?;
     module.add_class::<PlaneSummary>()?;
@@ -324,5 +351,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(first_stats, module)?)?;
     module.add_function(wrap_pyfunction!(stat_owners, module)?)?;
     module.add_function(wrap_pyfunction!(stat_values, module)?)?;
+    module.add_function(wrap_pyfunction!(is_records, module)?)?;
+    module.add_function(wrap_pyfunction!(space_of_records, module)?)?;
     module.add_function(wrap_pyfunction!(space_of_trace_events, module)?)
 }

@@ -1,4 +1,4 @@
-//! The protobuf wire format: a checked reader, a writer, texts by their place in the bytes, and the tags of the known fields.
+//! The protobuf wire format: a checked reader, texts by their place in the bytes, writing, and the tags of the known fields.
 
 mod reader;
 /// Tags and enum values of the messages in `protos/`, by file and message; made by `build.rs`.
@@ -7,6 +7,6 @@ pub mod tags {
     include!(concat!(env!("OUT_DIR"), "/tags.rs"));
 }
 pub mod text;
-pub mod writer;
+pub mod write;
 
 pub use reader::*;

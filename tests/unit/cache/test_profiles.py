@@ -204,3 +204,30 @@ def test_discarded_entries_do_not_count():
     host.derive("n", lambda _: np.zeros(500))
     cache.discard(host._identity)
     assert cache.bytes() == 0
+
+
+def test_forgotten_values_are_computed_again_and_free_their_memory():
+    cache, _ = shelf_of(1 << 20)
+    one = profile(cache)
+    calls = []
+    for key in ("main", ("main", 1), "other"):
+        one.derive(key, lambda _, key=key: calls.append(key) or np.zeros(1000, np.int64))
+    before = cache.bytes()
+    one.forget("main")
+    assert before - cache.bytes() == 16_000
+    for key in ("main", ("main", 1), "other"):
+        one.derive(key, lambda _, key=key: calls.append(key) or 0)
+    assert calls == ["main", ("main", 1), "other", "main", ("main", 1)]
+    profile(cache, "another").forget("main")  # nothing is cached for this file
+
+
+def test_a_value_measured_alone_counts_and_the_others_keep_their_size():
+    cache, _ = shelf_of(1 << 20)
+    one = profile(cache)
+    grows = one.derive("list", lambda _: [])
+    before = cache.bytes()
+    grows.append(np.zeros(1000, np.int64))
+    one.derive_lazily("array", lambda _: np.zeros(500, np.int64), alone=True)
+    assert cache.bytes() - before == 4000
+    one.derive("last", lambda _: 0)
+    assert cache.bytes() - before > 12_000

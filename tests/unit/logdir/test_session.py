@@ -24,7 +24,9 @@ from tpu_profile_plugin.logdir.names import host_and_kind, unique_name
         ("perfetto_trace.json.gz", None),
         ("h.xplane.pb.tmp", None),
         ("hxplane.pb", None),
-        ("h.xplane.riegeli", None),
+        ("h.xplane.riegeli", ("h", "xplane")),
+        (".xplane.riegeli", ("xplane", "xplane")),
+        ("h.riegeli", None),
         (".trace.json.gz", None),
         ("ALL_HOSTS.op_stats_v2.pb", None),
     ],
@@ -84,7 +86,8 @@ def test_a_profile_without_a_host_name_opens(tmp_path):
         ({}, "empty_session", None),
         ({"notes.txt": b""}, "empty_session", None),
         ({"h.xplane.pb": b""}, "empty_file", "h.xplane.pb"),
-        ({"h.xplane.riegeli": b"1"}, "unsupported_format", "h.xplane.riegeli"),
+        ({"h.xplane.riegeli": b""}, "empty_file", "h.xplane.riegeli"),
+        ({"h.xplane.pb": b"1", "h.xplane.riegeli": b"1"}, "second_file", "h.xplane.pb"),
         ({"h.trace.json.gz": b"1"}, "trace_json_only", None),
         ({"h.pt.trace.json.gz": b"1"}, "pytorch_trace", "h.pt.trace.json.gz"),
         ({"h.pt.trace.json": b"1"}, "pytorch_trace", "h.pt.trace.json"),
@@ -165,3 +168,14 @@ def test_unreadable_session(tmp_path, monkeypatch):
 
     monkeypatch.setattr(logdir._files, "stat_files", refuse)
     assert [p.code for p in logdir.run("s").problems] == ["unreadable_directory"]
+
+
+@pytest.mark.parametrize(
+    ("content", "read", "left"),
+    [(b"1", "h.xplane.riegeli", "h.xplane.pb"), (b"", "h.xplane.pb", "h.xplane.riegeli")],
+)
+def test_of_two_files_of_a_host_the_record_file_is_read(tmp_path, content, read, left):
+    run = run_of(tmp_path, {"h.xplane.pb": b"1", "h.xplane.riegeli": content, "b.xplane.riegeli": b"1"})
+    assert [(file.host, file.name) for file in run.hosts] == [("b", "b.xplane.riegeli"), ("h", read)]
+    assert [file.name for file in run.others] == [left]
+    assert [(p.code, p.file) for p in run.problems] == [("second_file", left)]

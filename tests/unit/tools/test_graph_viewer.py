@@ -1,46 +1,39 @@
-"""Graph viewer on typed-in programs: every form, what is near, and programs made to do harm."""
+"""Graph viewer on typed-in programs: every form of answer, errors, and programs made to do harm."""
 
 from __future__ import annotations
 
+import base64
 import json
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 import pytest
 from builders.buffers import profile
 from builders.damage import programs
+from builders.graph_answers import (
+    CHAIN,
+    DATA,
+    ENTRY,
+    INNER,
+    SUM,
+    TWICE,
+    ask,
+    facts,
+    loaded,
+    names,
+)
 from builders.hlo import op, program
-from builders.shown import profile as columns
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.hlo.graph import neighbourhood
-from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import BadRequest, NotFound, ProfileError
 from tpu_profile_plugin.protos import message
 from tpu_profile_plugin.toolkit.host import HostProfile
 from tpu_profile_plugin.toolkit.inputs import Inputs
-from tpu_profile_plugin.toolkit.payload import Raw, encode
+from tpu_profile_plugin.toolkit.payload import encode
 from tpu_profile_plugin.tools.graph_viewer import tool as tool_module
 from tpu_profile_plugin.tools.graph_viewer.tool import TOOL
 
-SUM = [
-    op("x", "parameter", "f32[]"),
-    op("y", "parameter", "f32[]", parameter_number=1),
-    op("s", "add", "f32[]", "x", "y"),
-]
-INNER = [op("q", "parameter", "f32[4]"), op("n", "negate", "f32[4]", "q")]
-ENTRY = [
-    op("p", "parameter", "f32[4]", op_name='a"b'),
-    op("f", "fusion", "f32[4]", "p", called=["inner"], fusion_kind="kLoop"),
-    op("t", "tuple", ["f32[4]", "f32[4]"], "f", "p"),
-    op("g", "get-tuple-element", "f32[4]", "t", tuple_index=1),
-    op("zero", "constant", "f32[]", literal={"f32s": [1.0]}),
-    op("r", "reduce", "f32[]", "g", "zero", called=["sum"], dimensions=[0]),
-    op("out", "negate", "f32[]", "r"),
-]
-DATA = program(ENTRY, inner=INNER, sum=SUM)
 SHORT = """HloModule test
 
 inner {
@@ -65,18 +58,6 @@ ENTRY entry {
 }
 
 """
-
-
-def ask(data: bytes = DATA, **params: str) -> Raw:
-    space = np.frombuffer(build(profile(jit_f=data)), np.uint8)
-    host = HostProfile("h", 0, "h.xplane.pb", 0, lambda: space, ProfileCache(1 << 28))
-    return encode(
-        TOOL.build(Inputs("r", (host,), {param.name: param.parse(params.get(param.name)) for param in TOOL.params}))
-    )
-
-
-def facts(data: bytes = DATA, **params: str) -> Any:
-    return json.loads(ask(data, type="json", **params).body)
 
 
 def test_short_text() -> None:
@@ -117,61 +98,44 @@ def test_protos() -> None:
 
 def test_neighbours_look_through_tuples() -> None:
     raw = ask(type="adj_nodes", node_name="r")
-    assert json.loads(raw.body) == {"consumer_names": ["out"], "operand_names": ["t", "zero"]}
+    assert json.loads(raw.body) == {"consumer_names": ["out"], "operand_names": ["g", "zero"]}
     assert raw.content_type.startswith("text/plain")
-    assert json.loads(ask(type="adj_nodes", node_name="t").body)["consumer_names"] == ["r"]
-
-
-def names(found: Any) -> list[str]:
-    return [node["name"] for node in found["nodes"]]
-
-
-def test_what_is_near() -> None:
-    found = facts(node_name="t", graph_width="1", merge_fusion="true")
-    assert names(found) == ["p", "f", "t", "g"]
-    nodes = {node["name"]: node for node in found["nodes"]}
-    assert [(nodes[name]["distance"], nodes[name]["boundary"]) for name in "pftg"] == [
-        (1, False),
-        (1, False),
-        (0, False),
-        (1, True),
+    parts = [
+        op("p", "parameter", "f32[4]"),
+        op("t", "tuple", ["f32[4]", "f32[4]"], "p", "p"),
+        op("get-tuple-element.1", "get-tuple-element", "f32[4]", "t", tuple_index=1),
+        op("twice", "add", "f32[4]", "get-tuple-element.1", "get-tuple-element.1"),
     ]
-    assert nodes["f"]["calls"] == ["inner"]
-    by_id = {node["id"]: node["name"] for node in found["nodes"]}
-    listed = [(by_id[edge["from"]], by_id[edge["to"]], edge["operand"]) for edge in found["edges"]]
-    assert listed == [("p", "f", 0), ("f", "t", 0), ("p", "t", 1), ("t", "g", 0)]
-
-
-def test_fusions_open_unless_merged() -> None:
-    found = facts(node_name="f", graph_width="0")
-    nodes = {node["name"]: node for node in found["nodes"]}
-    assert sorted(nodes) == ["f", "n", "q"]
-    assert nodes["q"]["parent"] == nodes["f"]["id"]
-    assert facts(node_name="f", graph_width="0", merge_fusion="true")["nodes"][0]["parent"] is None
-
-
-def test_a_whole_computation() -> None:
-    assert names(facts(node_name="sum")) == ["x", "y", "s"]
-    found = facts(merge_fusion="true")
-    assert (found["computation"], found["isEntry"], found["center"], len(found["nodes"])) == ("entry", True, None, 7)
-
-
-def test_dot_and_page_escape_names() -> None:
-    data = program([op('<b>"x\\', "parameter", "f32[4]"), op("&y", "negate", "f32[4]", '<b>"x\\')])
-    dot = ask(data, type="graph", node_name="&y", format="dot")
-    assert "<b>&lt;b&gt;&quot;x\\</b>" in dot.body.decode()
-    assert 'tooltip="<b>\\"x\\\\ = f32[4] parameter(0)"' in dot.body.decode()
-    page = ask(data, type="graph", node_name="&y")
-    assert page.content_type.startswith("text/html")
-    assert "<b>&lt;b&gt;&quot;x\\</b>" in page.body.decode()
-    assert "style" not in page.body.decode()
-    assert ask(data, type="graph", node_name="&y", format="url").body == page.body
+    # The name decides, not the opcode; an operand that is used twice is listed twice.
+    data = program(parts)
+    for name in ("twice", "%twice", "TWICE"):
+        found = json.loads(ask(data, type="adj_nodes", node_name=name).body)
+        assert found == {"consumer_names": [], "operand_names": ["t", "t"]}
+    assert json.loads(ask(data, type="adj_nodes", node_name="t").body)["consumer_names"] == ["twice"]
+    assert json.loads(ask(data, type="adj_nodes", node_name="p").body)["consumer_names"] == ["t"]
+    with pytest.raises(BadRequest, match="entry is a computation"):
+        ask(data, type="adj_nodes", node_name="entry", module_name="test(1)")
 
 
 def test_custom_call_configuration() -> None:
-    data = program([op("c", "custom-call", "f32[]", backend_config=b'{"a":1}'), op("d", "negate", "f32[]", "c")])
-    assert ask(data, type="custom_call", node_name="c").body == b'{"a":1}'
-    assert ask(data, type="custom_call", node_name="d").body == b"Backend config not found"
+    def config(**call: str) -> bytes:
+        return json.dumps({"custom_call_config": call, "flag": True}).encode()
+
+    bodies = {
+        "plain": b'{"a":1}',
+        "text": config(body=base64.b64encode(b"module {}").decode()),
+        "bytecode": config(body=base64.b64encode(b"ML\xefR\x0d").decode()),
+    }
+    data = program([op(name, "custom-call", "f32[]", backend_config=body) for name, body in bodies.items()] + [
+        op("d", "negate", "f32[]", "plain")
+    ])  # fmt: skip
+    assert ask(data, type="custom_call", node_name="plain").body == b'{"a":1}'
+    assert ask(data, type="custom_call", node_name="text").body == b"module {}"
+    found = json.loads(ask(data, type="custom_call", node_name="bytecode").body)
+    assert found["flag"]
+    assert found["custom_call_config"]["body"].startswith("5 bytes of MLIR bytecode")
+    with pytest.raises(NotFound, match="d has no backend configuration"):
+        ask(data, type="custom_call", node_name="d")
 
 
 def test_errors() -> None:
@@ -179,6 +143,10 @@ def test_errors() -> None:
         ask()
     with pytest.raises(BadRequest, match="node_name should not be empty"):
         ask(type="graph")
+    with pytest.raises(BadRequest, match=r"Model Explorer .* is not public"):
+        ask(type="me_graph", node_name="r")
+    with pytest.raises(BadRequest, match="No service is registered"):
+        ask(type="graph", node_name="r", format="url")
     for kind in ("graph", "json", "adj_nodes", "custom_call", "short_txt"):
         with pytest.raises(NotFound, match="Couldn't find HloInstruction or HloComputation named nope"):
             ask(type=kind, node_name="nope", module_name="test(1)")
@@ -201,12 +169,6 @@ def test_programs_that_make_no_sense() -> None:
         ):
             with suppress(ProfileError):
                 ask(data, **params)
-
-
-def test_a_large_computation_is_cut() -> None:
-    many = [op(f"n{i}", "negate" if i else "parameter", "f32[4]", *([f"n{i - 1}"] if i else [])) for i in range(2500)]
-    found = facts(program(many))
-    assert (len(found["nodes"]), found["truncated"]) == (2000, True)
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -232,81 +194,12 @@ def test_programs_up_to_a_size_are_written_as_text(limit: int, refused: bool, mo
         assert ask(type="pbtxt").body.startswith(b"hlo_module {")
 
 
-CHAIN = program([op("a", "parameter", "f32[4]"), op("b", "negate", "f32[4]", "a"), op("c", "negate", "f32[4]", "b")])
-TWICE = program(
-    [
-        op("p", "parameter", "f32[4]"),
-        op("f", "fusion", "f32[4]", "p", called=["inner"]),
-        op("g", "fusion", "f32[4]", "f", called=["inner"]),
-        op("h", "add", "f32[4]", "g", "p"),
-    ],
-    inner=INNER,
-)
-
-
-def nested(depth: int) -> bytes:
-    """A fusion of a fusion of a fusion and so on."""
-    levels = {
-        f"c{i}": [op(f"p{i}", "parameter", "f32[4]"), op(f"f{i}", "fusion", "f32[4]", f"p{i}", called=[f"c{i + 1}"])]
-        for i in range(1, depth)
-    }
-    last = {f"c{depth}": [op("q", "parameter", "f32[4]"), op("n", "negate", "f32[4]", "q")]}
-    return program([op("p", "parameter", "f32[4]"), op("f0", "fusion", "f32[4]", "p", called=["c1"])], **levels, **last)
-
-
-def loaded(data: bytes) -> Program:
-    found = hlo_programs(columns(profile(jit_f=data))).program(1)
-    assert found is not None
-    return found
-
-
-def test_hops_are_counted_on_the_shortest_way() -> None:
-    found = facts(node_name="t", graph_width="3", merge_fusion="true")
-    assert {node["name"]: node["distance"] for node in found["nodes"]} == {
-        **{"p": 1, "f": 1, "t": 0, "g": 1, "zero": 3, "r": 2, "out": 3},
-    }
-    assert [node["name"] for node in facts(node_name="sum")["nodes"] if node["root"]] == ["s"]
-
-
 def test_the_first_instruction_is_a_neighbour_like_any_other() -> None:
     assert json.loads(ask(type="adj_nodes", node_name="f").body) == {"consumer_names": ["t"], "operand_names": ["p"]}
     (only,) = facts(CHAIN, node_name="b", graph_width="0")["nodes"]
-    assert only["boundary"]
-    # All but the first are there.
-    near = neighbourhood(loaded(TWICE), "g", 1, merge_fusion=True)
-    assert near is not None
-    assert [loaded(TWICE).names[row] for row in sorted(near.boundary)] == ["f", "h"]
-
-
-@pytest.mark.parametrize(
-    ("name", "most", "shown", "truncated"),
-    [("a", 3, 3, False), ("a", 2, 2, True), ("entry", 3, 3, False), ("entry", 2, 2, True)],
-)
-def test_as_many_nodes_as_may_be_shown(name: str, most: int, shown: int, truncated: bool) -> None:
-    graph = neighbourhood(loaded(CHAIN), name, 9, merge_fusion=True, most=most)
-    assert graph is not None
-    assert (len(graph.distance), graph.truncated) == (shown, truncated)
-
-
-@pytest.mark.parametrize(("most", "inside", "truncated"), [(6, 2, False), (5, 0, True)])
-def test_fusions_open_as_long_as_there_is_room(most: int, inside: int, truncated: bool) -> None:
-    graph = neighbourhood(loaded(TWICE), "entry", 9, merge_fusion=False, most=most)
-    assert graph is not None
-    assert (len(graph.parent), graph.truncated) == (inside, truncated)
-
-
-@pytest.mark.parametrize(("most", "inside", "truncated"), [(8, 4, False), (7, 2, True), (5, 0, True)])
-def test_each_fusion_takes_room(most: int, inside: int, truncated: bool) -> None:
-    other = [op("r", "parameter", "f32[4]"), op("m", "negate", "f32[4]", "r")]
-    entry = [
-        op("p", "parameter", "f32[4]"),
-        op("f", "fusion", "f32[4]", "p", called=["inner"]),
-        op("g", "fusion", "f32[4]", "f", called=["other"]),
-        op("h", "add", "f32[4]", "g", "p"),
-    ]
-    graph = neighbourhood(loaded(program(entry, inner=INNER, other=other)), "entry", 9, merge_fusion=False, most=most)
-    assert graph is not None
-    assert (len(graph.parent), graph.truncated) == (inside, truncated)
+    assert (only["boundary"], only["mark"]) == (True, "center")
+    near = facts(TWICE, node_name="g", graph_width="1", merge_fusion="true")
+    assert [node["name"] for node in near["nodes"] if node["boundary"]] == ["f", "h"]
 
 
 @pytest.mark.parametrize("missing", [1, 2**62])
@@ -320,55 +213,9 @@ def test_operands_that_do_not_exist_are_left_out(missing: int) -> None:
         "consumer_names": ["c"], "operand_names": ["a"]
     }  # fmt: skip
     found = facts(data, node_name="b")
-    assert (names(found), len(found["edges"])) == (["a", "b", "c"], 2)
+    assert (names(found), len(found["edges"])) == (["a", "b", "c"], 3)
     assert [node["boundary"] for node in found["nodes"]] == [False] * 3
     assert f"c = f32[4] negate(b, unknown.{missing})" in ask(data, type="short_txt").body.decode()
-
-
-def test_what_two_fusions_share_is_shown_in_the_first() -> None:
-    found = facts(TWICE)
-    ids = {node["name"]: node["id"] for node in found["nodes"]}
-    assert {node["name"]: node["parent"] for node in found["nodes"] if node["parent"] is not None} == {
-        "q": ids["f"],
-        "n": ids["f"],
-    }
-
-
-def test_fusions_in_fusions_open_and_are_drawn_nine_deep() -> None:
-    assert len(facts(nested(12))["nodes"]) == 2 + 2 * 12
-    few, many = (ask(nested(depth), type="graph", node_name="entry", format="dot").body.decode() for depth in (3, 12))
-    assert [drawn.count("subgraph cluster_") for drawn in (few, many)] == [3, 9]
-
-
-def drawn(data: bytes, name: str, width: str, **params: str) -> tuple[str, dict[str, str]]:
-    """The title of a drawing, and the attributes of each node by name."""
-    dot = ask(data, type="graph", node_name=name, graph_width=width, format="dot", **params).body.decode()
-    title = dot.split('label = "')[1].split('"')[0]
-    nodes = [line for line in dot.splitlines() if line.startswith("n") and "<b>" in line]
-    return title, {line.split("<b>")[1].split("</b>")[0]: line for line in nodes}
-
-
-def test_the_drawing_marks_the_centre_and_where_it_ends() -> None:
-    title, nodes = drawn(CHAIN, "b", "1")
-    assert title == "Neighborhood of 1 nodes around b"
-    assert {name: "penwidth=3" in line for name, line in nodes.items()} == {"a": False, "b": True, "c": False}
-    title, nodes = drawn(CHAIN, "a", "1")
-    assert {name: "dashed" in line for name, line in nodes.items()} == {"a": False, "b": True}
-    assert drawn(CHAIN, "entry", "1")[0] == "ENTRY computation entry"
-    # An instruction inside a fusion that has the centre's name is another one.
-    inner = [op("f", "parameter", "f32[4]"), op("n", "negate", "f32[4]", "f")]
-    same = program([op("p", "parameter", "f32[4]"), op("f ", "fusion", "f32[4]", "p", called=["inner"])], inner=inner)
-    assert {name: "penwidth=3" in line for name, line in drawn(same, "f ", "0")[1].items()} == {
-        **{"f ": True, "f": False, "n": False},
-    }
-
-
-@pytest.mark.parametrize(("rank", "end"), [(38, ",1]"), (39, ",1…")])
-def test_long_shapes_are_cut_in_the_drawing(rank: int, end: str) -> None:
-    shape = f"f32[{','.join('1' * rank)}]"
-    line = drawn(program([op("a", "parameter", shape)]), "a", "0")[1]["a"]
-    found = line.split("<br/>")[2].split(">,")[0]
-    assert (len(found), found[-len(end) :]) == (80, end)
 
 
 def test_a_named_program_is_the_one_that_is_searched() -> None:

@@ -62,7 +62,7 @@ def test_by_default_the_form_of_the_original():
 )
 def test_every_rule_finds_something_or_says_why_not(profile: str):
     found = ask(TOOL, profile, all_rules="true")
-    assert set(found) == {"findings", "silent", "step_ps", "base", "parts", "healthy"}
+    assert set(found) == {"findings", "silent", "step_ps", "period_ps", "base", "parts", "healthy"}
     assert sorted(one["id"] for one in [*found["findings"], *found["silent"]]) == sorted(rule.id for rule in RULES)
     for one in found["silent"]:
         assert set(one) == {"id", "looks_for", "reason", "looked"}
@@ -77,7 +77,7 @@ def test_every_rule_finds_something_or_says_why_not(profile: str):
         assert one["formula"]
         assert one["advice"].endswith(".")
         assert 0 <= one["saving_ps_per_step"] <= found["step_ps"]
-        assert one["share"] == pytest.approx(one["saving_ps_per_step"] / found["step_ps"])
+        assert one["share"] == pytest.approx(one["saving_ps_per_step"] / max(found["step_ps"], 1))
         for proof in one["evidence"]:
             assert set(proof) == {"label", "value", "unit", "tool", "query"}
             assert isinstance(proof["value"], str) or math.isfinite(proof["value"])
@@ -114,7 +114,8 @@ def test_healthy_is_mostly_computation_without_a_clear_finding(busy_us: int, hea
 
 def test_a_profile_without_devices_is_not_healthy_and_has_no_parts():
     found = ask(TOOL, NOTHING, all_rules="true")
-    assert (found["findings"], found["parts"], found["healthy"]) == ([], [], False)
+    assert [(one["id"], one["share"]) for one in found["findings"]] == [("steps_not_marked", 0.0)]
+    assert (found["parts"], found["healthy"]) == ([], False)
     assert not all(one["looked"] for one in found["silent"])
 
 
@@ -123,7 +124,7 @@ class View:
 
     hosts = ("a", "b")
     frameworks = ("JAX",)
-    step_ps = 200
+    step_ps = period_ps = 200
     base = "step"
 
     class budget:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget import categories as part
-from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread, host_time, main_thread
+from tpu_profile_plugin.analysis.budget.host_reader import HostReader
+from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
 from tpu_profile_plugin.analysis.budget.idle import IdleTime, NamedTime, name_idle, split_idle
 from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.spans import (
@@ -69,6 +70,8 @@ class HostBudget:
       causes: host code by idle time, most first.
       runs: runs of collectives, for matching with other hosts.
       traced: Python functions were recorded; None if the main thread was not searched.
+      shared_ps: exposed communication of CPU devices, summed over steps and devices, while others compute on the cores
+        that they share.
     """
 
     hostname: str
@@ -80,34 +83,41 @@ class HostBudget:
     causes: tuple[HostCause, ...] = ()
     runs: HostRuns | None = None
     traced: bool | None = None
+    shared_ps: int = 0
 
 
 def host_budget(
-    space: XSpace, devices: Sequence[Device], steps: StepWindows | None, programs: HloPrograms
+    space: XSpace,
+    devices: Sequence[Device],
+    steps: StepWindows | None,
+    programs: HloPrograms,
+    reader: HostReader | None = None,
 ) -> HostBudget:
-    """The budget of one host's devices, of their steps; empty without devices."""
+    """The budget of one host's devices, of their steps; empty without devices. `reader` may share what it reads."""
     if not devices or steps is None:
         none, count = np.zeros(0, np.int64), len(part.CATEGORIES)
         return HostBudget(hostname(space), (), None, none.reshape(0, 0, count), none, none.reshape(0, count))
     collectives = match_collectives(devices, lambda op: transfer_of(op, programs))
-    found = _budget(space, devices, steps, collectives)
+    found = _budget(hostname(space), devices, steps, collectives, reader or HostReader(space))
     ops = {key_of(op): op for device in reversed(devices) for op in reversed(device.ops) if op.collective}
     transfers = [transfer_of(ops[key], programs) for key in collectives.keys]
     runs = keep_runs(collectives, exposed_runs(devices, collectives), transfers, len(devices))
     return replace(found, runs=runs)
 
 
-def _budget(space: XSpace, devices: Sequence[Device], steps: StepWindows, collectives: CollectiveRuns) -> HostBudget:
+def _budget(
+    name: str, devices: Sequence[Device], steps: StepWindows, collectives: CollectiveRuns, reader: HostReader
+) -> HostBudget:
     since, until = int(steps.begin_ps.min()), int(steps.end_ps.max())
     whole = np.array([since]), np.array([until])
     length = (until - since) * len(devices)
     work = [device_work(device, _waits(device, i, collectives)) for i, device in enumerate(devices)]
     idle = [subtract(whole, one.any) for one in work]
-    host = host_time(space) if sum(map(total, idle)) > LEAST_IDLE * length else HostTime()
+    host = reader.time if sum(map(total, idle)) > LEAST_IDLE * length else HostTime()
     others = _sharing(devices)
     split = [split_idle(one, device, host, others) for one, device in zip(idle, devices, strict=True)]
     unnamed = sum(total(one.rest) for one in split) > LEAST_UNNAMED * length
-    main = main_thread(space, host, since, until, steps.evidence) if unnamed else MainThread()
+    main = reader.main(since, until, steps.evidence) if unnamed else MainThread()
     named = [name_idle(one.rest, main) for one in split]
     time = np.zeros((len(steps), len(devices), len(part.CATEGORIES)), np.int64)
     between = np.zeros((len(devices), len(part.CATEGORIES)), np.int64)
@@ -120,7 +130,7 @@ def _budget(space: XSpace, devices: Sequence[Device], steps: StepWindows, collec
             time[:, i, category] = covered_within(*times, *window)
             between[i, category] = covered_within(*times, *gaps).sum()
     return HostBudget(
-        hostname(space),
+        name,
         tuple((device.name, device.kind) for device in devices),
         steps,
         time,
@@ -128,7 +138,16 @@ def _budget(space: XSpace, devices: Sequence[Device], steps: StepWindows, collec
         between,
         _causes(named, steps, main),
         traced=main.traced if unnamed else None,
+        shared_ps=0 if others is None else _shared_ps(work, steps),
     )
+
+
+def _shared_ps(work: Sequence[DeviceWork], steps: StepWindows) -> int:
+    """Exposed communication in steps while any device computes."""
+    compute = join(*(one.compute for one in work))
+    spans = [intersect(one.communication, compute) for one in work]
+    windows = [(steps.begin_ps[:, i], steps.end_ps[:, i]) for i in range(len(work))]
+    return sum(int(covered_within(*own, *window).sum()) for own, window in zip(spans, windows, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

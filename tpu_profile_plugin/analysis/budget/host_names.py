@@ -6,6 +6,7 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
+from tpu_profile_plugin.analysis.budget.library_files import is_library
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 
 
@@ -46,6 +47,8 @@ _UPLOAD = re.compile(
 _INPUT = re.compile(
     r"^(?:MultiDevice)?IteratorGetNext|OptionalGetValue|enumerate\(DataLoader\)|DataLoaderIter"
     rf"|^{_PLAIN}__next__\Z|\$queues?\.py:\d+ get\Z|\$dataloader\.py:\d+ _(?:next|get|try_get)_data\Z|\$_queue get\Z"
+    r"|\$_base\.py:\d+ (?:result|result_iterator)\Z|\$pool\.py:\d+ (?:next|get|wait)\Z"
+    r"|\$connection\.py:\d+ (?:recv|recv_bytes|poll|wait)\Z"
 )
 _LAUNCH = re.compile(
     r"^PjitFunction|^\w*LoadedExecutable(?:::|_)Execute(?: \(.*)?\Z|^Execute(?:Replicated|Sharded)|^DoEnqueueProgram"
@@ -61,22 +64,6 @@ _PATTERNS = (
     (Activity.LAUNCH, _LAUNCH),
 )
 _NOISE = ("ThreadpoolListener::", "end: ")
-
-# Files whose frames say little about the program: of Python itself and of the frameworks. Profiles hold no directories.
-_LIBRARY_FILES = """
-    _abc.py _internal.py _methods.py abc.py ad.py ad_util.py api.py api_util.py array.py array_creation.py
-    array_methods.py array_ops.py arrayprint.py atomic_function.py base.py batching.py callback.py
-    compilation_cache.py compiler.py concrete_function.py connection.py constant_op.py context.py contextlib.py
-    control_flow_ops.py copy.py core.py custom_derivatives.py debugging.py def_function.py dispatch.py dtypes.py
-    execute.py fromnumeric.py func_graph.py function.py function_type.py function_type_utils.py functools.py future.py
-    indexing.py jaxpr_util.py lax.py lax_numpy.py linear_util.py math_ops.py mlir.py monitored_session.py
-    named_sharding.py nest.py numeric.py numpy_util.py op_def_library.py ops.py partial_eval.py pjit.py
-    polymorphic_function.py profiler.py pxla.py queue.py queues.py random.py reductions.py resource_variable_ops.py
-    saved_model.py selectors.py session.py shape_base.py sharding_impls.py slicing.py socket.py source_info_util.py
-    stages.py subprocess.py tensor_conversion.py tensor_util.py tf_stack.py threading.py traceback_util.py
-    traceback_utils.py tracing_compilation.py tree_util.py ufunc_api.py util.py variables.py weakref.py xla_bridge.py
-"""
-_LIBRARIES = frozenset(_LIBRARY_FILES.split())
 
 
 @lru_cache(maxsize=1 << 16)
@@ -103,7 +90,7 @@ def is_frame(name: str) -> bool:
 def is_user_frame(name: str) -> bool:
     """True for a Python function outside the known files of Python and the frameworks."""
     match = _FRAME.match(name)
-    return match is not None and match["file"] not in _LIBRARIES
+    return match is not None and not is_library(match["file"], match["function"])
 
 
 def is_marker(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
-from tpu_profile_plugin.columns.arrays import I64, U8, Bools
+from tpu_profile_plugin.columns.arrays import I64, U8, U32, Bools
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
@@ -117,18 +118,35 @@ class MainThread:
     traced: bool = False
 
 
-def host_time(space: XSpace) -> HostTime:
-    """What the host did; of a host plane that is not decoded yet only the events that tell it are."""
+def telling_events(space: XSpace) -> Plane | None:
+    """The host plane with the events that tell what the host does, mark steps or launch work; None without the plane.
+
+    If the plane is not decoded yet, it has no others.
+    """
     plane = host_plane(space)
+    if plane is None or plane.decoded:
+        return plane
+    (found,) = space.filtered(
+        EventFilter(plane, event=lambda name: is_recognised(name) or is_marker(name), stats=LAUNCH_STATS)
+    )
+    return found
+
+
+def host_time(space: XSpace, plane: Plane | None) -> HostTime:
+    """What the host did, from its `telling_events`."""
     if plane is None:
         return HostTime()
-    if not plane.decoded:
-        (plane,) = space.filtered(EventFilter(plane, event=is_recognised, stats=("correlation_id",)))
+    kind = _activities(plane)
+    # The main thread runs the program: it has the step markers, else the launches, else Python frames, else any events.
+    main = _main_line(plane, (_names_that(is_marker, plane), kind == Activity.LAUNCH))
+    if main is None:
+        plane = host_plane(space) or plane
+        kind = _activities(plane)
+        main = _main_line(plane, (_names_that(lambda name: name.startswith("$"), plane), np.ones(len(kind), np.bool_)))
     events = plane.events
     if not len(events):
         return HostTime()
-    kind = np.array([activity(name) for name in plane.event_metadata.names], np.uint8)
-    main = _main_line(plane, kind)
+    main = main or 0
     rows = np.flatnonzero((kind != Activity.OTHER)[events.metadata])
     what, on_main = kind[events.metadata[rows]], _line_of(plane, rows) == main
     begin = events.begin_ps[rows]
@@ -174,30 +192,24 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     keep = usable[metadata] & (end > begin) & ~((begin <= since) & (end >= until))
     keep &= ~_marked(space, plane)[rows]
     return MainThread(
-        levels(begin[keep], end[keep], metadata[keep].astype(np.int64)),
+        levels(begin[keep], end[keep], metadata[keep]),
         tuple(names),
         user,
         bool(frame.any()),
     )
 
 
-def levels(begin: I64, end: I64, name: I64) -> Levels:
+def levels(begin: I64, end: I64, name: I64 | U32) -> Levels:
     """The events of one thread, none of them without length, by depth: by how many others they are enclosed."""
     order, start = _native.thread_levels(np.ascontiguousarray(begin), np.ascontiguousarray(end), MOST_LEVELS)
     cuts = list(pairwise(start.tolist()))
-    columns = (column[order] for column in (begin, end, name))
+    # `take` is quicker than an index in brackets; names are widened last, so that less memory is touched.
+    columns = begin.take(order), end.take(order), name.take(order).astype(np.int64, copy=False)
     return Levels(*(tuple(column[since:until] for since, until in cuts) for column in columns))
 
 
-def _main_line(plane: Plane, kind: U8) -> int:
-    """The thread that runs the program: with most step markers, else launches, else Python frames, else events."""
-    names = plane.event_metadata.names
-    tests = (
-        np.array([is_marker(name) for name in names], np.bool_),
-        kind == Activity.LAUNCH,
-        np.array([name.startswith("$") for name in names], np.bool_),
-        np.ones(len(names), np.bool_),
-    )
+def _main_line(plane: Plane, tests: Sequence[Bools]) -> int | None:
+    """The thread with most time in the events that the first test selects, else those of the next; None without any."""
     recorded = recorded_lines(plane)
     for test in tests:
         rows = np.flatnonzero(test[plane.events.metadata])
@@ -206,7 +218,17 @@ def _main_line(plane: Plane, kind: U8) -> int:
         weight = np.bincount(line, weights=time, minlength=len(recorded))
         if weight.max(initial=0) > 0:
             return int(weight.argmax())
-    return 0
+    return None
+
+
+def _activities(plane: Plane) -> U8:
+    """What events tell, per row of the event metadata."""
+    return np.array([activity(name) for name in plane.event_metadata.names], np.uint8)
+
+
+def _names_that(test: Callable[[str], bool], plane: Plane) -> Bools:
+    """Whether the names pass a test, per row of the event metadata."""
+    return np.array([test(name) for name in plane.event_metadata.names], np.bool_)
 
 
 def _line_of(plane: Plane, rows: I64) -> I64:
@@ -216,7 +238,7 @@ def _line_of(plane: Plane, rows: I64) -> I64:
 
 def _marked(space: XSpace, plane: Plane) -> Bools:
     """Events that mark steps, by their name or a stat."""
-    marks: Bools = np.array([is_marker(name) for name in plane.event_metadata.names], np.bool_)[plane.events.metadata]
+    marks: Bools = _names_that(is_marker, plane)[plane.events.metadata]
     for stat in _MARKER_STATS:
         if plane.stat_metadata.row(stat) is not None:
             marks = marks | read.ints(space, plane, plane.events.stats, stat)[1]

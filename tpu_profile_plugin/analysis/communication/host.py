@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
-    from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.columns import Plane, XSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,16 @@ class HostCommunication:
 
 
 def host_communication(
-    space: XSpace, devices: Sequence[Device], steps: StepWindows | None, programs: HloPrograms
+    space: XSpace,
+    devices: Sequence[Device],
+    steps: StepWindows | None,
+    programs: HloPrograms,
+    host: Callable[[], Plane | None] = lambda: None,
 ) -> HostCommunication:
-    """The communication of one host's devices, of their steps; empty without devices that could communicate."""
+    """The communication of one host's devices, of their steps; empty without devices that could communicate.
+
+    `host` returns the host plane with the events of launches, where it is read already.
+    """
     if not devices or steps is None or devices[0].name == CPU_TENSORFLOW:
         none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
         empty = HostRuns((), (), 0, *(none,) * 7)
@@ -108,7 +115,7 @@ def host_communication(
     runs = match_collectives(devices, lambda op: transfer_of(op, programs))
     exposed = exposed_runs(devices, runs)
     sums = _sums(devices, runs, exposed, programs)
-    launches = launches_of(space, devices)
+    launches = launches_of(space, devices, host())
     work, communication, shown = _per_step(devices, steps)
     return HostCommunication(
         hostname(space),

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
     from tpu_profile_plugin.columns import Plane, XSpace
 
+NO_RUN = -1
+"""The number of every run in TensorFlow's XLA; JAX numbers runs with any other integers."""
 END = "end: "
 """An op that goes on in other threads is followed by an event of this name, on the thread that completes it."""
 
@@ -53,11 +55,12 @@ def _device(plane: Plane, ordinal: int, ops: tuple[Op, ...], spans: OpSpans, dev
     own, run = spans.where(at), run[at]
     control = own.work == Work.CONTROL
     # A run of a program lasts from its first op to its last.
-    runs, where = np.unique(run, return_inverse=True)
+    numbered = run != NO_RUN
+    runs, where = np.unique(run[numbered], return_inverse=True)
     first = np.full(len(runs), np.iinfo(np.int64).max)
     last = np.full(len(runs), np.iinfo(np.int64).min)
-    np.minimum.at(first, where.reshape(-1), own.begin_ps)
-    np.maximum.at(last, where.reshape(-1), own.end_ps)
+    np.minimum.at(first, where.reshape(-1), own.begin_ps[numbered])
+    np.maximum.at(last, where.reshape(-1), own.end_ps[numbered])
     order = np.argsort(first, kind="stable")
     return Device(
         name=f"CPU device {int(ordinal)}",
@@ -67,7 +70,7 @@ def _device(plane: Plane, ordinal: int, ops: tuple[Op, ...], spans: OpSpans, dev
         ops=ops,
         runs=own.where(~control),
         control=own.where(control),
-        programs=times_of(first, last),
+        programs=times_of(first, last) if len(runs) else None,
         starts=first[order],
         launch_key=runs[order],
     )

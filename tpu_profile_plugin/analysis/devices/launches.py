@@ -16,7 +16,7 @@ from tpu_profile_plugin.columns.arrays import I64
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.columns import Plane, XSpace
 
 KEYS = {"gpu": "correlation_id", "tpu": "run_id", "cpu": "run_id"}
 """The stat that a launch on the host and what it starts on a device have in common."""
@@ -45,19 +45,22 @@ class Launches:
         return self.begin_ps - self.call_ps
 
 
-def launches_of(space: XSpace, devices: Sequence[Device]) -> list[Launches]:
-    """The launches of each device, by correlation id (GPUs) or run id (TPUs); devices of the CPU backend have none."""
+def launches_of(space: XSpace, devices: Sequence[Device], host: Plane | None = None) -> list[Launches]:
+    """The launches of each device, by correlation id (GPUs) or run id (TPUs); devices of the CPU backend have none.
+
+    `host` is the host plane with at least the events of launches; it is read from the profile by default.
+    """
     none = np.zeros(0, np.int64)
     if not devices or devices[0].kind == "cpu":
         return [Launches(none, none, none, none) for _ in devices]
-    key, begin, end = _calls(space, KEYS[devices[0].kind])
+    key, begin, end = _calls(space, KEYS[devices[0].kind], host)
     return [_matched(device, key, begin, end) for device in devices]
 
 
-def _calls(space: XSpace, stat: str) -> tuple[I64, I64, I64]:
+def _calls(space: XSpace, stat: str, plane: Plane | None) -> tuple[I64, I64, I64]:
     """Key, begin and end of the first host event of each launch, by key."""
     none = np.zeros(0, np.int64)
-    plane = host_plane(space)
+    plane = plane or host_plane(space)
     if plane is None:
         return none, none, none
     if not plane.decoded:

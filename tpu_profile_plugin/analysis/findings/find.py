@@ -40,7 +40,7 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]]) -> Report:
       gathered: what `gather` returned for each of its hosts.
     """
     said = {rule.id: rule.judge(run, [host.get(rule.id) for host in gathered]) for rule in RULES}
-    spoken = {name for name, one in said.items() if isinstance(one, Finding)}
+    spoken = {name for name, one in said.items() if isinstance(one, Finding) and one.saving_ps}
     findings: list[tuple[Rule, Finding]] = []
     silent: list[tuple[Rule, Silence]] = []
     for rule in RULES:
@@ -50,5 +50,6 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]]) -> Report:
         elif causes := [name for name in rule.implied_by if name in spoken]:
             silent.append((rule, Silence(f"It follows from another finding ({causes[0]}).")))
         else:
-            findings.append((rule, replace(one, saving_ps=min(one.saving_ps, run.period_ps))))
+            most = run.period_ps if one.between else run.step_ps
+            findings.append((rule, replace(one, saving_ps=min(one.saving_ps, most))))
     return Report(tuple(sorted(findings, key=lambda one: -one[1].saving_ps)), tuple(silent))

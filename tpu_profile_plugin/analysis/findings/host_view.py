@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.host_reader import HostReader, Keep
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
-from tpu_profile_plugin.analysis.findings.host_code import host_code, until_next
-from tpu_profile_plugin.analysis.findings.host_only import code_on_host
-from tpu_profile_plugin.analysis.findings.op_work import OpWork, op_work
-from tpu_profile_plugin.analysis.findings.programs_run import layout_of
-from tpu_profile_plugin.analysis.findings.spans import HostCode
+from tpu_profile_plugin.analysis.findings.on_device.op_work import OpWork, op_work
+from tpu_profile_plugin.analysis.findings.on_device.programs_run import layout_of
+from tpu_profile_plugin.analysis.findings.on_host.host_code import host_code, until_next
+from tpu_profile_plugin.analysis.findings.on_host.host_only import code_on_host
+from tpu_profile_plugin.analysis.findings.on_host.spans import HostCode
+from tpu_profile_plugin.analysis.memory.allocations import MemoryUse
+from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
 from tpu_profile_plugin.columns.arrays import I64
@@ -42,6 +45,7 @@ class HostView:
       hlo: its HLO programs.
       summary, budget, communication: as other tools have them.
       devices: its devices (see `devices.model`); empty without any.
+      reader: reads what the host did.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class HostView:
         hlo: HloOps,
         shared: tuple[HostSummary, HostBudget, HostCommunication],
         devices: Callable[[], tuple[Device, ...]],
+        keep: Keep,
     ) -> None:
         self.name = name
         self.space = space
@@ -59,6 +64,8 @@ class HostView:
         self.hlo = hlo
         self.summary, self.budget, self.communication = shared
         self._devices = devices
+        self.reader = HostReader(space, keep)
+        self._keep = keep
         self._layouts: dict[int, MemoryLayout | None] = {}
 
     @cached_property
@@ -96,6 +103,12 @@ class HostView:
         """The same until the next step begins."""
         begin, end = self.marks
         return begin, until_next(begin, end)
+
+    @property
+    def allocators(self) -> dict[str, MemoryUse]:
+        """Memory that allocators of devices have in use, by the allocator's name; empty if that was not recorded."""
+        used: dict[str, MemoryUse] = self._keep(ALLOCATORS, lambda: device_allocators(self.space))
+        return used
 
     @property
     def steps(self) -> StepWindows | None:

@@ -62,6 +62,7 @@ class Finding:
       evidence: the most telling first.
       advice: what to do.
       hosts: the hosts concerned; all if empty.
+      between: some of the saving lies between steps, so that its share is of the time from step to step.
     """
 
     title: str
@@ -71,6 +72,7 @@ class Finding:
     evidence: tuple[Evidence, ...]
     advice: Advice
     hosts: tuple[str, ...] = ()
+    between: bool = False
 
 
 @dataclass(frozen=True, slots=True)

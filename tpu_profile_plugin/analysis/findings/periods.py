@@ -2,7 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.budget.budget import HostBudget
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A part of the time budget, per step and device.
+
+    Attributes:
+      ps: in steps, and between them too if much of it is there.
+      share: of the step, or of the time from step to step; base: which of them, for sentences.
+      between: the latter.
+    """
+
+    ps: int
+    share: float
+    base: str
+    between: bool
+
+
+def lost_to(run: RunView, category: int) -> Lost:
+    """What a category takes of the steps, or from step to step if `LEAST_SHARE` of it or more is between the steps."""
+    inside, between = run.part_ps(category), run.between_part_ps(category)
+    if between and between >= LEAST_SHARE * (inside + between):
+        return Lost(inside + between, (inside + between) / run.period_ps, "time from step to step", True)
+    return Lost(inside, run.share(inside), run.base, False)
+
+
+def share_of_saving(run: RunView, ps: float, *, between: bool) -> tuple[float, str]:
+    """The share that a finding with this saving has, and of what: the step, or with `between` the time to the next."""
+    length = run.period_ps if between else run.step_ps
+    return min(ps / length, 1.0) if length else 0.0, "time from step to step" if between else run.base
+
+
+def share_of_all(budget: HostBudget, category: int) -> float:
+    """Of the time of all devices of a host from the first step to the last; 0 without devices."""
+    whole = int(budget.time_ps.sum()) + int(budget.between_time_ps.sum())
+    found = int(budget.time_ps[:, :, category].sum()) + int(budget.between_time_ps[:, category].sum())
+    return found / whole if whole else 0.0
 
 
 def covered(run: RunView) -> float:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TIMELINE = "trace_viewer@"
-_MARGIN = 0.1
 
 
 def timeline(host: str, begin_ps: int, end_ps: int, find: str = "") -> Mapping[str, str]:
-    """Address keys of the timeline around a span of time, with a tenth of its length on each side."""
-    margin = int((end_ps - begin_ps) * _MARGIN)
-    window = f"{max(begin_ps - margin, 0)},{end_ps + margin}"
+    """Address keys of the timeline around a span of time on the host's axis, with as much room on each side."""
+    room = end_ps - begin_ps
+    window = f"{max(begin_ps - room, 0)},{end_ps + room}"
     return {"host": host, "window": window, **({"find": find} if find else {})}
 
 

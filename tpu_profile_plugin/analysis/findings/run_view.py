@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.thresholds import BETWEEN_SHARE
 from tpu_profile_plugin.units import PS_PER_MS
 
 if TYPE_CHECKING:
@@ -43,11 +42,10 @@ class RunView:
 
     @cached_property
     def period_ps(self) -> int:
-        """What a saving can be at most: the average step; from step to step, if much of that is between steps."""
-        inside, between = int(self.budget.duration_ps.sum()), int(self.budget.between_ps.sum())
-        if between < BETWEEN_SHARE * (inside + between):
-            return self.step_ps
-        return round((inside + between) / max(self.budget.duration_ps.size, 1))
+        """The time from the begin of a step to that of the next one, on average; the step itself without devices."""
+        cells = self.budget.duration_ps.size
+        between = round(int(self.budget.between_ps.sum()) / cells) if cells else 0
+        return self.step_ps + between
 
     @cached_property
     def steps(self) -> int:
@@ -68,6 +66,11 @@ class RunView:
         """A part of the time budget, averaged over steps and devices; see `budget.categories`."""
         cells = self.budget.duration_ps.size
         return round(int(self.budget.time_ps[:, :, category].sum()) / cells) if cells else 0
+
+    def between_part_ps(self, category: int) -> int:
+        """The same of the time between successive steps, per step and device."""
+        cells = self.budget.duration_ps.size
+        return round(int(self.budget.between_time_ps[:, category].sum()) / cells) if cells else 0
 
     def share(self, ps: float) -> float:
         """Of the average step; 0 without steps."""

@@ -6,9 +6,6 @@ LEAST_SHARE = 0.05
 """Share of the step from which on a cause is worth a finding: below, measurement noise and other causes weigh more."""
 CLEAR_SHARE = 0.10
 """Share of the step from which on a finding is the headline; a program without any such finding is called healthy."""
-BETWEEN_SHARE = 0.10
-"""Time between steps, of the time from step to step, from which on savings are shares of the latter: marks that leave
-out so much of the loop are not what a user waits for."""
 EXPOSED_SHARE = 0.10
 """Exposed communication: below, overlapping more gains less than a tenth."""
 
@@ -66,8 +63,11 @@ INPUT_SHARE_HIGH = 0.20
 BOTTLENECK_SHARE = 0.30
 """Share of a slow call of a pipeline that its slowest transformation must take itself to be named as the cause."""
 
-PROGRAMS_PER_STEP = 100
-"""Not compiled: program runs per step and device from which on launching them is the work of the host."""
+PROGRAMS_PER_STEP = 30
+"""Not compiled: program runs per step and device from which on launching them is the work of the host. Two layers that
+are trained without compilation run about as many; compiled loops run fewer than ten."""
+STEPS_OF_RECORDING = 10
+"""Not compiled: steps that a recording without any is taken for; people record about as many."""
 EAGER_CALLS_PER_STEP = 50
 """Not compiled: eager ops per step; compiled Keras loops make fewer than 20, and each costs tens of microseconds."""
 DISTINCT_PROGRAMS = 8
@@ -77,7 +77,11 @@ TINY_OP_PS = 20_000_000
 MOSTLY_BUSY = 0.50
 """Not compiled: devices that compute for more than half of the step are fed fast enough."""
 SHORT_GAP_PS = 2_000_000_000
-"""Not compiled: idle time between two runs that is longer (2 ms) has another cause than the call of the next one."""
+"""Not compiled: idle time between two runs that is longer (2 ms) has another cause than the next call, ..."""
+GAP_SHARE = 0.05
+"""... if it is also longer than this share of the step: a library may do much in Python for each of its operations."""
+LAUNCHES_OF_FUNCTION = 2
+"""Not compiled: operations from which on a function launches them; one may belong to the code before it."""
 
 UPLOAD_SHARE = 0.10
 """Uploads: share of the step from which on they matter; the input of a step takes less than that."""
@@ -88,7 +92,10 @@ UPLOADS_SEEN = 3
 SLOWEST_UPLOAD = 200_000_000
 """Uploads: bytes per second; copies are faster, so that fewer bytes cannot be what took so long."""
 UPLOAD_EVEN = 0.50
-"""Uploads: the largest deviation of a step's upload time from the median that still counts as the same upload."""
+"""Uploads: interquartile range over median of a step's upload time up to which it counts as the same upload; single
+steps take much longer where the processors have other work."""
+SAME_SIZE = 0.01
+"""Uploads: the largest deviation from the median number of bytes that still counts as the same, where it is known."""
 
 LAUNCH_SHARE = 0.15
 """Launches: steps of a few milliseconds always lose about a tenth to them."""

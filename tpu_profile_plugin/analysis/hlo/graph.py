@@ -1,55 +1,30 @@
-"""Who computes from whose result: the neighbourhood of an instruction, or a whole computation, as nodes and edges."""
+"""Who computes from whose result in an HLO program: operands, users, callers, and which constants are scalars."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.hlo.programs import Program
+from tpu_profile_plugin.analysis.hlo.shapes import element_count, is_tuple, type_name
+from tpu_profile_plugin.protos.lenient import read
 
-MOST_NODES = 2000
-"""A drawing of more could not be read."""
-_PART_OF_TUPLE = "get-tuple-element"
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """The result of row `source` is operand number `operand` of row `target`."""
-
-    source: int
-    target: int
-    operand: int
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """A part of a program.
-
-    Attributes:
-      computation: row of the computation that is shown.
-      center: the row asked for; None for a whole computation.
-      distance: per row that is shown the hops from the center (0 in a whole computation), in program order.
-      parent: of rows inside a fusion that is shown, the fusion's row.
-      boundary: rows with neighbours that are not shown.
-      edges: between rows that are shown.
-      truncated: there was more than can be drawn.
-    """
-
-    computation: int
-    center: int | None
-    distance: Mapping[int, int]
-    parent: Mapping[int, int]
-    boundary: frozenset[int]
-    edges: tuple[Edge, ...]
-    truncated: bool
+_LOOKED_THROUGH = "get-tuple-element"
+"""Names with this prefix are skipped where the neighbours of an instruction are listed."""
+_SIMPLE = {
+    "add": "add", "multiply": "multiply", "minimum": "min", "maximum": "max", "xor": "xor", "and": "and", "or": "or",
+}  # fmt: skip
+_COMPARISONS = {
+    "LE": "less-or-equal", "GE": "greater-or-equal", "GT": "greater-than", "LT": "less-than", "EQ": "equal-to",
+    "NE": "not-equal-to",
+}  # fmt: skip
 
 
 class Links:
-    """Operands and users of a program's instructions, by row."""
+    """Operands, users and computations of a program's instructions, by row."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -63,15 +38,30 @@ class Links:
         self._reader = np.repeat(np.arange(len(ids)), np.diff(self._start))
         self._by_source = np.argsort(self._operand, kind="stable")
         self._sources = self._operand[self._by_source]
+        self._row_of = dict(zip(ids[::-1].tolist(), range(len(ids) - 1, -1, -1), strict=True))
+        self._messages: dict[int, Any] = {}
 
     def operands(self, row: int) -> list[int]:
         """Rows whose results this one uses, in its order; -1 for ids that nothing has."""
-        return [int(one) for one in self._operand[self._start[row] : self._start[row + 1]]]
+        found: list[int] = self._operand[self._start[row] : self._start[row + 1]].tolist()
+        return found
 
     def users(self, row: int) -> list[int]:
         """Rows that use this one's result, once each, in program order."""
         begin, end = np.searchsorted(self._sources, [row, row + 1])
-        return [int(one) for one in np.unique(self._reader[self._by_source[begin:end]])]
+        found: list[int] = np.unique(self._reader[self._by_source[begin:end]]).tolist()
+        return found
+
+    def before(self, row: int) -> list[int]:
+        """Rows that must run earlier although their results are not used (control predecessors)."""
+        found = (self._row_of.get(id_) for id_ in self.message(row).control_predecessor_ids)
+        return [one for one in found if one is not None]
+
+    def message(self, row: int) -> Any:
+        """The HloInstructionProto of a row, read once."""
+        if row not in self._messages:
+            self._messages[row] = self.program.instruction(row)
+        return self._messages[row]
 
     @cached_property
     def computation_of(self) -> Mapping[int, int]:
@@ -84,6 +74,12 @@ class Links:
         start = self.program.columns["computation_start"]
         return range(int(start[computation]), int(start[computation + 1]))
 
+    def root(self, computation: int) -> int | None:
+        """The instruction whose result is the computation's."""
+        rows = self.rows_of(computation)
+        found = self._row_of.get(int(self.program.columns["computation_root"][computation]), -1)
+        return found if found in rows else None
+
     def home(self, row: int) -> int:
         """The computation that a row belongs to."""
         start = self.program.columns["computation_start"]
@@ -95,104 +91,76 @@ class Links:
         ids = self.program.columns["called"][int(start[row]) : int(start[row + 1])]
         return [self.computation_of[id_] for id_ in ids.tolist() if id_ in self.computation_of]
 
+    @cached_property
+    def fusion_of(self) -> Mapping[int, int]:
+        """Per computation of a fusion the row of that fusion; the first of several."""
+        fusions = (row for row, opcode in enumerate(self.program.opcodes) if opcode == "fusion")
+        found = [(called, row) for row in fusions for called in self.called(row)[:1]]
+        return dict(reversed(found))
 
-def adjacent(program: Program, name: str) -> tuple[list[str], list[str]] | None:
-    """Names of users and of operands; the parts of tuples are looked through. None without such an instruction."""
-    row = program.row_of.get(name)
+    def shape(self, row: int) -> Any:
+        """The ShapeProto of a row."""
+        return read("xla.ShapeProto", self.program.space.blob(int(self.program.columns["shape"][row])))
+
+    def is_scalar(self, row: int) -> bool:
+        """Whether the result is an array of one element, of any rank."""
+        shape = self.shape(row)
+        return type_name(shape.element_type) not in ("token", "opaque", "invalid") and (
+            not is_tuple(shape) and element_count(shape) == 1
+        )
+
+    def simple(self, computation: int) -> str | None:
+        """What a computation of two scalars does, in a word such as `add`; None for anything else."""
+        rows, opcodes, root = self.rows_of(computation), self.program.opcodes, self.root(computation)
+        if len(rows) != 3 or root is None:
+            return None
+        operands = self.operands(root)
+        numbered = {self.message(row).parameter_number for row in rows if opcodes[row] == "parameter"}
+        if (
+            sorted(operands) != sorted(row for row in rows if row != root)
+            or numbered != {0, 1}
+            or not all(map(self.is_scalar, rows))
+        ):
+            return None
+        if opcodes[root] == "compare":
+            return _COMPARISONS.get(self.message(root).comparison_direction)
+        return _SIMPLE.get(opcodes[root])
+
+
+def find(program: Program, name: str) -> tuple[int | None, int | None]:
+    """Row of the instruction and row of the computation of a name; a leading `%` and the case do not matter."""
+    bare = name.removeprefix("%")
+    row = program.row_of.get(bare)
     if row is None:
-        return None
+        row = _folded(program.names).get(bare.casefold())
+    names = program.computation_names
+    return row, names.index(bare) if bare in names else _folded(names).get(bare.casefold())
+
+
+def _folded(names: list[str]) -> Mapping[str, int]:
+    return {name.casefold(): row for row, name in reversed(list(enumerate(names)))}
+
+
+def adjacent(program: Program, row: int) -> tuple[list[str], list[str]]:
+    """Names of users and of operands, each as often as it is used; get-tuple-element is looked through."""
     links = Links(program)
-    users = _through(row, links.users, program.opcodes)
-    operands = _through(row, links.operands, program.opcodes)
+    users = _through(row, links.users, program.names)
+    operands = _through(row, links.operands, program.names)
     return [program.names[one] for one in users], [program.names[one] for one in operands]
 
 
-def _through(row: int, step: Callable[[int], list[int]], opcodes: list[str]) -> list[int]:
-    found: dict[int, None] = {}
-    seen = {row}
-    waiting = deque(step(row))
-    while waiting:
-        one = waiting.popleft()
-        if one < 0 or one in seen:
-            continue
-        seen.add(one)
-        if opcodes[one] == _PART_OF_TUPLE:
-            waiting.extendleft(reversed(step(one)))
-        else:
-            found[one] = None
-    return list(found)
-
-
-def neighbourhood(program: Program, name: str, width: int, merge_fusion: bool, most: int = MOST_NODES) -> Graph | None:
-    """What is within `width` hops of an instruction, or all of the computation of that name.
-
-    Args:
-      program: where to look.
-      name: of an instruction or of a computation.
-      width: how many hops; operands and users both count as one.
-      merge_fusion: whether fusions stay one node each; otherwise what is in them is shown, too.
-      most: how many nodes may be shown.
-
-    Returns:
-      None when nothing has that name.
-    """
-    links = Links(program)
-    row = program.row_of.get(name)
-    if row is not None:
-        distance, truncated = _near(links, row, width, most)
-        computation = links.home(row)
-    elif name in program.computation_names:
-        computation = program.computation_names.index(name)
-        rows = links.rows_of(computation)
-        distance, truncated = dict.fromkeys(rows[:most], 0), len(rows) > most
-    else:
-        return None
-    parent: dict[int, int] = {}
-    if not merge_fusion:
-        truncated |= _open_fusions(links, distance, parent, most)
-    shown = {**distance, **dict.fromkeys(parent, 0)}
-    edges = tuple(_edges(links, shown))
-    boundary = frozenset(one for one in distance if any(r >= 0 and r not in shown for r in _around(links, one)))
-    return Graph(computation, row, dict(sorted(distance.items())), parent, boundary, edges, truncated)
-
-
-def _around(links: Links, row: int) -> list[int]:
-    return [*links.operands(row), *links.users(row)]
-
-
-def _near(links: Links, row: int, width: int, most: int) -> tuple[dict[int, int], bool]:
-    distance = {row: 0}
-    waiting = deque([row])
-    while waiting:
-        one = waiting.popleft()
-        if distance[one] >= width:
-            continue
-        for other in _around(links, one):
-            if other < 0 or other in distance:
+def _through(row: int, step: Callable[[int], list[int]], names: list[str]) -> list[int]:
+    found: list[int] = []
+    for first in step(row):
+        passed = {row}  # a program that makes no sense may be circular
+        waiting = [first]
+        while waiting:
+            one = waiting.pop()
+            if one < 0 or one in passed:
                 continue
-            if len(distance) >= most:
-                return distance, True
-            distance[other] = distance[one] + 1
-            waiting.append(other)
-    return distance, False
-
-
-def _open_fusions(links: Links, distance: Mapping[int, int], parent: dict[int, int], most: int) -> bool:
-    """Adds what is inside the fusions; whether something had to be left out."""
-    waiting = deque(row for row in distance if links.program.opcodes[row] == "fusion")
-    while waiting:
-        fusion = waiting.popleft()
-        for computation in links.called(fusion)[:1]:
-            inside = [row for row in links.rows_of(computation) if row not in parent and row not in distance]
-            if len(distance) + len(parent) + len(inside) > most:
-                return True
-            parent.update(dict.fromkeys(inside, fusion))
-            waiting.extend(row for row in inside if links.program.opcodes[row] == "fusion")
-    return False
-
-
-def _edges(links: Links, shown: Mapping[int, int]) -> Iterator[Edge]:
-    for row in sorted(shown):
-        for number, operand in enumerate(links.operands(row)):
-            if operand in shown:
-                yield Edge(operand, row, number)
+            if not names[one].startswith(_LOOKED_THROUGH):
+                found.append(one)
+                continue
+            passed.add(one)
+            waiting.extend(reversed(step(one)))
+    return found

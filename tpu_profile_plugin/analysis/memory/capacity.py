@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.planes import host_plane, is_tensor_core
 from tpu_profile_plugin.analysis.environment.environment import Hardware, plane_int, plane_text
-from tpu_profile_plugin.analysis.memory.allocations import ALLOCATION, DEALLOCATION, Allocations, allocations
+from tpu_profile_plugin.analysis.memory.allocations import ALLOCATION, DEALLOCATION, MemoryUse, memory_use
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
 
@@ -38,8 +38,8 @@ _ALIASES = {
     "v7": "7x",
     "v7x": "7x",
 }
-_READ = ("index_on_host", "device_ordinal", "allocator_name", "bytes_reserved", "bytes_allocated", "bytes_available")
-"""What is read of allocator events: who, and how many bytes."""
+ALLOCATORS = "device_allocators"
+"""Key under which the result of `device_allocators` is kept."""
 _MEGACORE = ("v4", "v5")
 """Models whose two cores are one device, unless the profile says otherwise."""
 
@@ -71,7 +71,7 @@ def device_memory(space: XSpace) -> DeviceMemory:
     hardware = Hardware.GPU if gpus else Hardware.TPU
     device = (gpus or cores)[0]
     model = plane_text(space, device, "gpu_device_name" if gpus else "device_type_string")
-    if managed := _managed(space, hardware):
+    if managed := _managed(space):
         return DeviceMemory(hardware, model, managed, "allocator")
     if reported := plane_int(space, device, "memory_size"):
         return DeviceMemory(hardware, model, reported, "device")
@@ -79,25 +79,22 @@ def device_memory(space: XSpace) -> DeviceMemory:
     return DeviceMemory(hardware, model, size, "model" if size else "")
 
 
-def _managed(space: XSpace, hardware: Hardware) -> int:
+def _managed(space: XSpace) -> int:
     """Stack, heap and free memory of the smallest allocator of a device; 0 without one."""
-    sizes = [
-        int((rows.in_use + rows.free).max()) for rows in device_allocators(space, hardware).values() if rows.free.any()
-    ]
+    sizes = [int((rows.in_use + rows.free).max()) for rows in device_allocators(space).values() if rows.free.any()]
     return max(0, min(sizes, default=0))
 
 
-def device_allocators(space: XSpace, hardware: Hardware) -> dict[str, Allocations]:
+def device_allocators(space: XSpace) -> dict[str, MemoryUse]:
     """The bytes that the allocators of a host's devices have in use and free, by the allocator's name."""
     plane = host_plane(space)
     if plane is None or ALLOCATION not in plane.declared.event_metadata.names:
         return {}
-    (host,) = space.filtered(EventFilter(plane, event=(ALLOCATION, DEALLOCATION).__contains__, stats=_READ))
-    recorded = allocations(space, host, since_recording=True)
+    (host,) = space.filtered(EventFilter(plane, event=(ALLOCATION, DEALLOCATION).__contains__))
     # TPU runtimes name an allocator by its device's number, those of GPUs by kind and number, such as GPU_0_bfc.
-    of_device = re.compile(r"\d+" if hardware is Hardware.TPU else r"\d+|GPU_\d+.*", re.IGNORECASE)
-    found = {} if recorded is None else recorded.by_memory()
-    return {name: rows for name, rows in found.items() if of_device.fullmatch(name)}
+    gpus = any(plane.name.startswith(_GPU) for plane in space.planes)
+    of_device = re.compile(r"\d+|GPU_\d+.*" if gpus else r"\d+", re.IGNORECASE)
+    return {name: rows for name, rows in memory_use(space, host).items() if of_device.fullmatch(name)}
 
 
 def _of_model(space: XSpace, device: Plane, model: str) -> int:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.findings.barriers import BarrierTime, barrier_time, barriers, may_have_barriers
+from tpu_profile_plugin.analysis.findings.on_device.barriers import (
+    BarrierTime,
+    barrier_time,
+    barriers,
+    may_have_barriers,
+)
 from tpu_profile_plugin.analysis.findings.thresholds import BARRIER_PERCENT
 from tpu_profile_plugin.toolkit.host import PerHost
 from tpu_profile_plugin.tools.common.host_summaries import groups_if_any

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tpu_profile_plugin.analysis.communication.host import HostCommunication, host_communication
 from tpu_profile_plugin.analysis.communication.run import RunCommunication, merge_communication
 from tpu_profile_plugin.toolkit.host import PerHost
-from tpu_profile_plugin.tools.common.devices import device_steps, host_devices
+from tpu_profile_plugin.tools.common.devices import device_steps, host_devices, reader_of
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def make_communication(host: HostProfile) -> HostCommunication:
     """The communication of one host, from its columns."""
-    return host_communication(host.lazy, host_devices(host), device_steps(host), hlo_ops_of(host).programs)
+    programs, reader = hlo_ops_of(host).programs, reader_of(host)
+    return host_communication(host.lazy, host_devices(host), device_steps(host), programs, lambda: reader.events)
 
 
 COMMUNICATION = PerHost(make_communication)

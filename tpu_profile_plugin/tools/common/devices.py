@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.analysis.budget.host_reader import HostReader, Keep
 from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.model import Device, RunDevice
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows
@@ -30,6 +31,16 @@ def device_steps(host: HostProfile) -> StepWindows | None:
         return step_windows(space, groups_if_any(host), devices) if devices else None
 
     return host.derive_lazily("device_steps", make)
+
+
+def keeper_of(host: HostProfile) -> Keep:
+    """Caches what is read of a host with its columns."""
+    return lambda key, make: host.derive_lazily(key, lambda _: make(), alone=True)
+
+
+def reader_of(host: HostProfile) -> HostReader:
+    """Reads what the host did; the parts are cached with the host's columns."""
+    return HostReader(host.lazy, keeper_of(host))
 
 
 def device_names(devices: Sequence[RunDevice], hosts: Sequence[str], *, several: bool) -> list[str]:

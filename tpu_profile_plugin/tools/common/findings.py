@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from tpu_profile_plugin.analysis.budget.host_reader import EVENTS, MAIN, TIME, HostReader
+from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
 from tpu_profile_plugin.analysis.findings.find import Report, find, gather
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
+from tpu_profile_plugin.analysis.summary.host import may_have_groups
+from tpu_profile_plugin.columns.parallel import available_cores, map_planes
+from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.toolkit.host import PerHost
 from tpu_profile_plugin.tools.common.communications import COMMUNICATION, run_communication
-from tpu_profile_plugin.tools.common.devices import host_devices
+from tpu_profile_plugin.tools.common.devices import host_devices, keeper_of
 from tpu_profile_plugin.tools.common.host_summaries import SUMMARY, groups_if_any, run_summary, summary_of
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 from tpu_profile_plugin.tools.common.time_budgets import BUDGET, run_budget
@@ -21,9 +28,32 @@ if TYPE_CHECKING:
 
 def make_gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
+    summary_of(host)  # the overview waits for it as well: nothing else may delay it
+    gathered, _ = map_planes(lambda part: part(host), (_gathered, _read_ahead))
+    host.forget(EVENTS, TIME, MAIN, ALLOCATORS)
+    assert gathered is not None
+    return gathered
+
+
+def _gathered(host: HostProfile) -> dict[str, Any] | None:
     hlo = hlo_ops_of(host)
     shared = summary_of(host), host.compute(BUDGET), host.compute(COMMUNICATION)
-    return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, lambda: host_devices(host)))
+    devices, keep = lambda: host_devices(host), keeper_of(host)
+    return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, devices, keep))
+
+
+def _read_ahead(host: HostProfile) -> None:
+    """Reads what the host of TPUs without steps did while devices are built, on another core if there is one.
+
+    Steps, and those of other devices in general, may need all events of the host, so that nothing is left to read.
+    """
+    planes = device_planes(host.lazy)
+    if available_cores() < 2 or not planes or not is_tpu(planes[0]) or may_have_groups(host.lazy):
+        return
+    keep = keeper_of(host)
+    with suppress(ProfileError):  # raised again where what cannot be read is needed
+        _ = HostReader(host.lazy, keep).time
+        keep(ALLOCATORS, lambda: device_allocators(host.lazy))
 
 
 GATHERED = PerHost(make_gathered, prefetch=(BUDGET, COMMUNICATION, SUMMARY))

@@ -59,19 +59,28 @@ def chosen(inputs: Inputs) -> tuple[HostProfile, Program]:
 
 
 def program_with(inputs: Inputs, node: str) -> Program:
-    """The first program of the chosen hosts that has an instruction or a computation named `node`.
+    """The first program of the chosen hosts with an instruction or computation named `node`, if need be in other case.
 
     Raises:
       NotFound: no program has one (code node_not_found).
     """
-    for _, programs in inputs.iterate_hosts(programs_of):
-        for program_id in programs.modules:
-            # Searching the encoded bytes first avoids decoding most programs.
-            if node.encode("utf-8", "replace") in programs.blob(program_id):
+    wanted = node.encode("utf-8", "replace")
+    for folded in (False, True):
+        for _, programs in inputs.iterate_hosts(programs_of):
+            for program_id in programs.modules:
+                # Searching the encoded bytes first avoids decoding most programs.
+                data = programs.blob(program_id)
+                if not (wanted.lower() in data.lower() if folded else wanted in data):
+                    continue
                 program = programs.program(program_id)
-                if program is not None and (node in program.row_of or node in program.computation_names):
+                if program is not None and _has(program, node, folded):
                     return program
     raise errors.NotFound(f"Couldn't find HloInstruction or HloComputation named {node[:200]}.", code="node_not_found")
+
+
+def _has(program: Program, node: str, folded: bool) -> bool:
+    names = program.row_of.keys() | set(program.computation_names)
+    return node in names or (folded and node.casefold() in {name.casefold() for name in names})
 
 
 def _decoded(host: HostProfile, program_id: int) -> Program:

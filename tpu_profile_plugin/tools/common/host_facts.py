@@ -10,19 +10,22 @@ import numpy as np
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.serving.events import has_requests
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
-from tpu_profile_plugin.columns import load, peek, stats
+from tpu_profile_plugin.columns import load, peek, stats, unpack
 from tpu_profile_plugin.toolkit.run_facts import Defect, PlaneFact, RunFacts
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
+    from tpu_profile_plugin.columns import Plane, Skipped, XSpace
 
 _COUNTER = "counter_value"
 _DEVICE_TYPE = "device_type_string"
 _MEGASCALE = "MegaScale:"
+_MOST_PARTS = 3
+"""Damaged parts of a file that are reported one by one."""
 
 
 def host_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
     """The facts of one host's file. Raises CorruptProfile."""
+    data, skipped = unpack(data)
     summary = peek(data)
     space = load(data, planes=("/device:", "/host:CPU"), events=False)
     planes = tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes)
@@ -42,8 +45,24 @@ def host_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts
         requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
         tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
         tf_executor=any(plane.name == "/host:CPU" and runs_tensorflow(plane) for plane in space.planes),
-        defects=(*_broken_modules(summary.broken_modules), *(Defect("too_many", text) for text in summary.excess)),
+        defects=(
+            *_left_out(skipped),
+            *_broken_modules(summary.broken_modules),
+            *(Defect("too_many", text) for text in summary.excess),
+        ),
     )
+
+
+def _left_out(skipped: Sequence[Skipped]) -> Iterator[Defect]:
+    """Reports damaged parts of a record file: the first ones each, the rest as a number."""
+    for part in skipped[:_MOST_PARTS]:
+        text = f"{part.bytes:,} bytes at offset {part.offset:,} were left out: {part.reason}. The rest is shown."
+        yield Defect("skipped_records", text, part.offset)
+    more = skipped[_MOST_PARTS:]
+    if more:
+        lost = sum(part.bytes for part in more)
+        text = f"{len(more)} more parts, {lost:,} bytes from offset {more[0].offset:,}, were left out as well."
+        yield Defect("skipped_records", text, more[0].offset)
 
 
 def _broken_modules(broken: Sequence[tuple[str, str, int]]) -> Iterator[Defect]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget
 from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
 from tpu_profile_plugin.toolkit.host import PerHost
-from tpu_profile_plugin.tools.common.devices import device_steps, host_devices
+from tpu_profile_plugin.tools.common.devices import device_steps, host_devices, reader_of
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ LABELS = {
 
 def make_budget(host: HostProfile) -> HostBudget:
     """The budget of one host, from its columns."""
-    return host_budget(host.lazy, host_devices(host), device_steps(host), hlo_ops_of(host).programs)
+    programs = hlo_ops_of(host).programs
+    return host_budget(host.lazy, host_devices(host), device_steps(host), programs, reader_of(host))
 
 
 BUDGET = PerHost(make_budget)

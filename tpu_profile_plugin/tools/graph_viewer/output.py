@@ -1,14 +1,18 @@
-"""A part of an HLO program for programs and people: JSON for our page, DOT for Graphviz, a plain page of HTML."""
+"""A drawing of an HLO program as JSON: nodes, open computations, edges, and where they are placed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from html import escape
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from tpu_profile_plugin.analysis.hlo.graph import Graph, Links
+from tpu_profile_plugin.analysis.hlo.drawing import ROOT, Box, Drawing, Drawn
+from tpu_profile_plugin.analysis.hlo.graph import Links
+from tpu_profile_plugin.analysis.hlo.placement import Placement, place
 from tpu_profile_plugin.analysis.hlo.programs import Program
+from tpu_profile_plugin.analysis.hlo.selection import CUT, Selection
 from tpu_profile_plugin.analysis.hlo.source import source_of
+from tpu_profile_plugin.analysis.hlo.text.instruction import own_value
 from tpu_profile_plugin.analysis.hlo.text.module import HloText
 
 # What kind of work an opcode is; the page and the drawing colour nodes by it.
@@ -29,12 +33,10 @@ _GROUPS = {
     "constant": "constant iota",
 }
 _GROUP_OF = {opcode: group for group, opcodes in _GROUPS.items() for opcode in opcodes.split()}
-_FILL = {
-    "communication": "#d7ccc8", "asynchronous": "#bbdefb", "matrix": "#90caf9", "call": "#a5d6a7", "fusion": "#e0e0e0",
-    "parameter": "#ffe0b2", "movement": "#c8e6c9", "reduction": "#e1bee7", "broadcast": "#fff9c4",
-    "constant": "#eceff1", "elementwise": "#ffffff",
-}  # fmt: skip
-_LONGEST = 80
+NODE_WIDTH, LINE, FRAME = 172, 14, 12
+"""Of a node in pixels: its width, a line of its text, its borders and padding."""
+MOST_INLINE = 3
+"""Operands that are listed in a node."""
 
 
 def group_of(opcode: str) -> str:
@@ -42,110 +44,149 @@ def group_of(opcode: str) -> str:
     return _GROUP_OF.get(opcode, "elementwise")
 
 
-def graph_json(program: Program, graph: Graph, metadata: bool) -> dict[str, Any]:
-    """Nodes and edges, in program order; ids are rows of the program."""
-    links, spelled = Links(program), HloText(program, metadata, metadata)
-    rows = sorted({*graph.distance, *graph.parent})
+@dataclass(frozen=True)
+class Picture:
+    """A drawing and the program that it is of; `left_out`: nodes that were too many."""
+
+    program: Program
+    links: Links
+    drawing: Drawing
+    selection: Selection
+    left_out: int = 0
+
+    @cached_property
+    def boxes(self) -> dict[int, Box]:
+        """The boxes that have something in them, at any depth."""
+        used: dict[int, Box] = {}
+        for node in self.drawing.nodes:
+            box = node.box
+            while box is not None and box not in used:
+                used[box] = self.drawing.boxes[box]
+                box = used[box].parent
+        return dict(sorted(used.items()))
+
+    @property
+    def title(self) -> str:
+        """What is drawn, in words."""
+        name = self.program.computation_names[self.drawing.computation]
+        if self.drawing.center is not None:
+            return f"Around {self.program.names[self.drawing.center]} in {name}"
+        return f"{'Entry computation' if self.drawing.computation == self.program.entry else 'Computation'} {name}"
+
+    def name(self, row: int) -> str:
+        """The name of a row, of ROOT that of its tag."""
+        return "ROOT" if row == ROOT else self.program.names[row]
+
+    @cached_property
+    def spelled(self) -> HloText:
+        """The program's text, without what says where instructions come from."""
+        return HloText(self.program, full=False, metadata=False)
+
+    def inline(self, node: Drawn) -> list[dict[str, Any]]:
+        """The operands that are written into a node."""
+        return [{"operand": number, "id": row, "text": self._inline_text(row)} for number, row in node.inline]
+
+    def _inline_text(self, row: int) -> str:
+        opcode, shape = self.program.opcodes[row], self.spelled.shape(row).text
+        message = self.links.message(row)
+        if opcode == "constant":
+            return f"{shape} {own_value(message)}".strip()
+        if opcode == "get-tuple-element":
+            source = next(iter(self.links.operands(row)), ROOT)
+            return f"part {message.tuple_index} of {self.name(source)}"
+        return f"parameter {message.parameter_number}"
+
+    def applies(self, row: int) -> list[str]:
+        """What the simple computations that an instruction calls do, e.g. `add`."""
+        if self.program.opcodes[row] == "fusion":
+            return []
+        return [word for called in self.links.called(row) if (word := self.links.simple(called))]
+
+    @cached_property
+    def placed(self) -> Placement:
+        """Where nodes, boxes and edges are."""
+        lines = {node.row: min(MOST_INLINE, len(node.inline)) for node in self.drawing.nodes}
+        return place(self.drawing, lambda row: (NODE_WIDTH, FRAME + LINE * (3 + lines[row])))
+
+
+def picture_json(picture: Picture, metadata: bool) -> dict[str, Any]:
+    """Nodes, boxes and edges; ids are rows of the program, -1 is the tag of the result."""
+    program, drawing, placed = picture.program, picture.drawing, picture.placed
+    spelled = HloText(program, metadata, metadata)
+    root = placed.nodes.get(ROOT)
     return {
         "module": program.module.name,
-        "computation": program.computation_names[graph.computation],
-        "isEntry": graph.computation == program.entry,
-        "center": None if graph.center is None else program.names[graph.center],
-        "truncated": graph.truncated,
-        "nodes": [_node(program, graph, links, spelled, row) for row in rows],
-        "edges": [{"from": edge.source, "to": edge.target, "operand": edge.operand} for edge in graph.edges],
+        "computation": program.computation_names[drawing.computation],
+        "isEntry": drawing.computation == program.entry,
+        "center": None if drawing.center is None else program.names[drawing.center],
+        "truncated": picture.left_out > 0,
+        "leftOut": picture.left_out,
+        "width": placed.width,
+        "height": placed.height,
+        "root": None if root is None else [root.x, root.y, root.width, root.height],
+        "nodes": [_node(picture, node, spelled) for node in drawing.nodes],
+        "boxes": [_box(picture, position, box, spelled) for position, box in picture.boxes.items()],
+        "edges": [
+            {"from": edge.source, "to": edge.target, "operand": edge.operand, "kind": edge.kind, "points": points}
+            for edge, points in zip(drawing.edges, placed.lines, strict=True)
+        ],
     }
 
 
-def _node(program: Program, graph: Graph, links: Links, spelled: HloText, row: int) -> dict[str, Any]:
-    opcode, source = program.opcodes[row], source_of(program, row)
-    start = program.columns["computation_root"]
+def _node(picture: Picture, node: Drawn, spelled: HloText) -> dict[str, Any]:
+    program, links, row = picture.program, picture.links, node.row
+    rect = picture.placed.nodes[row]
+    box = None if node.box is None else picture.drawing.boxes[node.box]
     return {
         "id": row,
         "name": program.names[row],
-        "opcode": opcode,
-        "group": group_of(opcode),
+        "opcode": program.opcodes[row],
+        "group": group_of(program.opcodes[row]),
         "shape": spelled.shape(row).text,
-        "opName": program.op_names[row],
-        "source": "" if source is None else f"{source.file}:{source.line}",
+        **_origin(program, row),
         "computation": program.computation_names[links.home(row)],
         "calls": [program.computation_names[one] for one in links.called(row)],
-        "root": int(start[links.home(row)]) == int(program.columns["id"][row]),
-        "distance": graph.distance.get(row),
-        "parent": graph.parent.get(row),
-        "boundary": row in graph.boundary,
+        "applies": picture.applies(row),
+        "root": links.root(links.home(row)) == row,
+        "distance": picture.selection.distance.get(row, 0),
+        "parent": None if box is None else box.caller,
+        "box": node.box,
+        "mark": node.mark.value,
+        "boundary": node.mark in CUT or _users_hidden(picture, row),
+        "inline": picture.inline(node),
         "text": spelled.instruction(row),
+        "at": [rect.x, rect.y, rect.width, rect.height],
     }
 
 
-def title_of(facts: Mapping[str, Any], width: int) -> str:
-    """What a drawing shows, in words."""
-    if facts["center"] is not None:
-        return f"Neighborhood of {width} nodes around {facts['center']}"
-    kind = "ENTRY computation" if facts["isEntry"] else "Computation"
-    return f"{kind} {facts['computation']}"
+def _origin(program: Program, row: int) -> dict[str, Any]:
+    """The framework op behind an instruction, and where it stands in the program's source."""
+    source = source_of(program, row)
+    return {
+        "opName": program.op_names[row],
+        "source": "" if source is None else f"{source.file}:{source.line}",
+        "stack": [] if source is None else list(source.stack),
+    }
 
 
-def dot(facts: Mapping[str, Any], width: int) -> str:
-    """The graph for Graphviz; fusions that are open are boxes around what is in them."""
-    inside: dict[int | None, list[Mapping[str, Any]]] = {}
-    for node in facts["nodes"]:
-        inside.setdefault(node["parent"], []).append(node)
-    lines = ["digraph G {", "rankdir = TB;", "compound = true;", f"label = {_quoted(title_of(facts, width))};"]
-    lines += ["labelloc = t;", 'node [shape=box, style="filled,rounded", fontname="sans-serif", fontsize=11];']
-    for node in inside.get(None, ()):
-        lines += _dot_node(node, facts, inside, 0)
-    for edge in facts["edges"]:
-        lines.append(f'n{edge["from"]} -> n{edge["to"]} [label="{edge["operand"]}", fontsize=9];')
-    return "\n".join([*lines, "}", ""])
+def _users_hidden(picture: Picture, row: int) -> bool:
+    shows = picture.selection.shows
+    return picture.selection.home is not None and not all(map(shows, picture.links.users(row)))
 
 
-def _dot_node(
-    node: Mapping[str, Any],
-    facts: Mapping[str, Any],
-    inside: Mapping[int | None, list[Mapping[str, Any]]],
-    depth: int,
-) -> list[str]:
-    rows = [f"<b>{escape(node['name'])}</b>", escape(node["opcode"]), escape(_cut(node["shape"]))]
-    style = [f"label=<{'<br/>'.join(rows)}>", f'fillcolor="{_FILL[node["group"]]}"', f"tooltip={_quoted(node['text'])}"]
-    if node["name"] == facts["center"] and node["parent"] is None:
-        style += ["penwidth=3", 'color="#c62828"']
-    elif node["boundary"]:
-        style += ['style="filled,rounded,dashed"', 'color="#9e9e9e"', 'fontcolor="#616161"']
-    line = f"n{node['id']} [{', '.join(style)}];"
-    members = inside.get(node["id"], [])
-    if not members or depth > 8:
-        return [line]
-    lines = [f"subgraph cluster_{node['id']} {{", f"label = {_quoted(node['name'])};", 'style = "dashed";', line]
-    for member in members:
-        lines += _dot_node(member, facts, inside, depth + 1)
-    return [*lines, "}"]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
-
-
-def page(facts: Mapping[str, Any], width: int) -> str:
-    """The graph as a list that any browser shows: each instruction with links to its operands. No scripts or styles."""
-    names = {node["id"]: node["name"] for node in facts["nodes"]}
-    operands: dict[int, list[int]] = {}
-    for edge in facts["edges"]:
-        operands.setdefault(edge["to"], []).append(edge["from"])
-    rows = []
-    for node in facts["nodes"]:
-        links = ", ".join(f'<a href="#n{one}">{escape(names[one])}</a>' for one in operands.get(node["id"], ()))
-        cells = (f"<b>{escape(node['name'])}</b>", escape(node["opcode"]), escape(node["shape"]), links)
-        rows.append(f'<tr id="n{node["id"]}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    title = escape(title_of(facts, width))
-    head = "<tr><th>Instruction</th><th>Opcode</th><th>Shape</th><th>Operands</th></tr>"
-    note = "<p>Some nodes are not shown.</p>" if facts["truncated"] else ""
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
-        f"<h1>{title}</h1><p>{escape(facts['module'])}</p>{note}<table>{head}{''.join(rows)}</table></body></html>"
-    )
+def _box(picture: Picture, position: int, box: Box, spelled: HloText) -> dict[str, Any]:
+    program, rect = picture.program, picture.placed.boxes[position]
+    return {
+        "id": position,
+        "parent": box.parent,
+        "caller": box.caller,
+        "name": program.names[box.caller],
+        "opcode": program.opcodes[box.caller],
+        "shape": picture.spelled.shape(box.caller).text,
+        **_origin(program, box.caller),
+        "text": spelled.instruction(box.caller),
+        "computation": program.computation_names[box.computation],
+        "fusion": box.fusion,
+        "center": box.caller == picture.drawing.center,
+        "at": [rect.x, rect.y, rect.width, rect.height],
+    }

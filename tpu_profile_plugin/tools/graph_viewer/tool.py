@@ -1,12 +1,16 @@
-"""Graph viewer: the program that was compiled, as text, as bytes, or as the neighbourhood of one instruction."""
+"""Graph viewer: the program that was compiled, as text, as bytes, or as a drawing of it or of a part of it."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.analysis.hlo.graph import Graph, adjacent, neighbourhood
+from tpu_profile_plugin.analysis.hlo.drawing import draw_around, draw_computation, excerpt
+from tpu_profile_plugin.analysis.hlo.graph import Links, adjacent, find
+from tpu_profile_plugin.analysis.hlo.selection import everything
 from tpu_profile_plugin.analysis.hlo.text.attributes import backend_config
 from tpu_profile_plugin.analysis.hlo.text.module import HloText
 from tpu_profile_plugin.errors import BadRequest, NotFound
@@ -15,26 +19,28 @@ from tpu_profile_plugin.toolkit.params import Param
 from tpu_profile_plugin.toolkit.payload import BINARY_TYPE, Json, Payload, Raw
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, chosen_program, no_modules, program_with
-from tpu_profile_plugin.tools.graph_viewer.output import dot, graph_json, page
+from tpu_profile_plugin.tools.graph_viewer.dot import dot
+from tpu_profile_plugin.tools.graph_viewer.output import Picture, picture_json
+from tpu_profile_plugin.tools.graph_viewer.page import page
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.hlo.programs import Program
     from tpu_profile_plugin.toolkit.inputs import Inputs
 
-_TYPES = ("graph", "short_txt", "long_txt", "pb", "pbtxt", "json", "adj_nodes", "custom_call")
-_NODE_TYPES = ("graph", "json", "adj_nodes", "custom_call")
+_TYPES = ("graph", "short_txt", "long_txt", "pb", "pbtxt", "json", "adj_nodes", "custom_call", "me_graph")
+_NODE_TYPES = ("graph", "adj_nodes", "custom_call")
 _TEXT = "text/plain; charset=utf-8"
 _HTML = "text/html; charset=utf-8"
 _LARGEST_TEXT = 32 << 20
+_MOST_NODES = 20_000
+_BYTECODE = b"ML\xefR"
+"""First bytes of an MLIR module in its binary form."""
 
 
 def build(inputs: Inputs) -> Payload:
     """What `type` asks for; see docs/developer/formats.md for the forms."""
     kind, name = inputs.text("type"), inputs.text("node_name")
-    if not kind:
-        raise BadRequest("Graph viewer must provide a type option.", parameter="type", choices=list(_TYPES))
-    if kind in _NODE_TYPES and not name and kind != "json":
-        raise BadRequest("node_name should not be empty", parameter="node_name")
+    _check(inputs, kind, name)
     program = _program(inputs, name)
     if kind in ("short_txt", "long_txt"):
         return _text(_listing(program, name, kind == "long_txt", inputs.flag("show_metadata")))
@@ -50,10 +56,30 @@ def build(inputs: Inputs) -> Payload:
     return _graph(inputs, program, name)
 
 
+def _check(inputs: Inputs, kind: str, name: str) -> None:
+    """Refuses what has no answer, in words."""
+    if not kind:
+        raise BadRequest("Graph viewer must provide a type option.", parameter="type", choices=list(_TYPES))
+    if kind == "me_graph":
+        raise BadRequest(
+            "The adapter that makes a graph for Model Explorer (type=me_graph) is not public; type=json answers the "
+            "graph as JSON, type=graph&format=dot for Graphviz.",
+            parameter="type",
+        )
+    if kind in _NODE_TYPES and not name:
+        raise BadRequest("node_name should not be empty", parameter="node_name")
+    if kind == "graph" and inputs.text("format") == "url":
+        raise BadRequest(
+            "No service is registered that draws a graph and answers its URL; format=html answers the drawing itself, "
+            "format=dot the graph for Graphviz.",
+            parameter="format",
+        )
+
+
 def _program(inputs: Inputs, name: str) -> Program:
     """The named program; where none is named, the first that has the node."""
     if name and not inputs.text("module_name") and not inputs.text("program_id"):
-        return program_with(inputs, name)
+        return program_with(inputs, name.removeprefix("%"))
     return chosen_program(inputs)
 
 
@@ -77,48 +103,86 @@ def _listing(program: Program, name: str, full: bool, metadata: bool) -> Iterabl
     spelled = HloText(program, full, metadata)
     if not name:
         return spelled.module()
-    graph = neighbourhood(program, name, 0, merge_fusion=True)
-    if graph is None:
+    row, computation = find(program, name)
+    if row is not None:
+        computation = Links(program).home(row)
+    if computation is None:
         raise _missing(name)
-    return [spelled.computation(graph.computation), "\n"]
+    return [spelled.computation(computation), "\n"]
+
+
+def _instruction(program: Program, name: str) -> int:
+    """The row of a name.
+
+    Raises:
+      BadRequest: it is a computation's.
+      NotFound: nothing has that name.
+    """
+    row, computation = find(program, name)
+    if row is None and computation is not None:
+        raise BadRequest(f"{name[:200]} is a computation; this answer is about one instruction.", parameter="node_name")
+    if row is None:
+        raise _missing(name)
+    return row
 
 
 def _adjacent(program: Program, name: str) -> Raw:
-    found = adjacent(program, name)
-    if found is None:
-        raise _missing(name)
-    body = json.dumps({"consumer_names": found[0], "operand_names": found[1]}, separators=(",", ":"))
+    users, operands = adjacent(program, _instruction(program, name))
+    body = json.dumps({"consumer_names": users, "operand_names": operands}, separators=(",", ":"))
     return Raw(body.encode(), _TEXT)
 
 
 def _config(program: Program, name: str) -> Raw:
-    row = program.row_of.get(name)
-    if row is None:
+    """What the backend noted on a custom call: the body of the kernel where that is text, else all of it."""
+    config = backend_config(program.instruction(_instruction(program, name)))
+    if not config:
+        raise NotFound(f"{name[:200]} has no backend configuration.", code="no_custom_call")
+    try:
+        facts: Any = json.loads(config)
+        call = facts["custom_call_config"]
+        body = base64.b64decode(call["body"], validate=True)
+    except (ValueError, TypeError, KeyError, RecursionError, binascii.Error):
+        return Raw(config.encode("utf-8", "replace"), _TEXT)
+    if not body.startswith(_BYTECODE):
+        return Raw(body.decode("utf-8", "replace").encode(), _TEXT)
+    call["body"] = f"{len(body)} bytes of MLIR bytecode, which only MLIR can print (mlir-opt)"
+    return Raw(json.dumps(facts, indent=2).encode(), _TEXT)
+
+
+def _picture(inputs: Inputs, program: Program, name: str, *, keep_center: bool, most: int | None) -> Picture:
+    """Draws what the request names, the entry computation where it names nothing."""
+    links, merge = Links(program), inputs.flag("merge_fusion")
+    row, computation = find(program, name) if name else (None, program.entry)
+    opened = [program.row_of[one] for one in inputs.text("expand").split(",") if one in program.row_of]
+    selection = everything()
+    if computation is not None:
+        drawing = draw_computation(links, computation, merge_fusion=merge, opened=opened)
+    elif row is not None:
+        drawing, selection = draw_around(
+            links, row, inputs.integer("graph_width"), merge_fusion=merge, opened=opened, keep_center=keep_center
+        )
+    else:
         raise _missing(name)
-    config = backend_config(program.instruction(row)) or "Backend config not found"
-    return Raw(config.encode("utf-8", "replace"), _TEXT)
+    drawing, left_out = excerpt(drawing, len(drawing.nodes) if most is None else most)
+    return Picture(program, links, drawing, selection, left_out)
 
 
 def _graph(inputs: Inputs, program: Program, name: str) -> Payload:
-    width = inputs.integer("graph_width")
-    if not name and program.entry is not None:
-        name = program.computation_names[program.entry]
-    graph: Graph | None = neighbourhood(program, name, width, inputs.flag("merge_fusion"))
-    if graph is None:
-        raise _missing(name)
-    facts = graph_json(program, graph, inputs.flag("show_metadata"))
+    metadata, most = inputs.flag("show_metadata"), inputs.integer("max_nodes")
     if inputs.text("type") == "json":
-        return Json(facts)
+        return Json(picture_json(_picture(inputs, program, name, keep_center=True, most=most), metadata))
     if inputs.text("format") == "dot":
-        return Raw(dot(facts, width).encode("utf-8", "replace"), _TEXT)
-    return Raw(page(facts, width).encode("utf-8", "replace"), _HTML)
+        picture = _picture(inputs, program, name, keep_center=False, most=None)
+        return Raw(dot(picture, metadata).encode("utf-8", "replace"), _TEXT)
+    picture = _picture(inputs, program, name, keep_center=False, most=most)
+    return Raw(page(picture).encode("utf-8", "replace"), _HTML)
 
 
 TOOL = Tool(
     id="graph_viewer",
     title="Graph Viewer",
     group="Ops",
-    summary="The compiled HLO program: its text, and the neighbourhood of an instruction.",
+    summary="The compiled HLO program: its text, and drawings of it and of what surrounds an instruction.",
     build=build,
     hosts=HostChoice.ONE_OR_ALL,
     params=(
@@ -143,9 +207,11 @@ TOOL = Tool(
             "format",
             "string",
             "html",
-            "Of type=graph: `html`, `dot`, or `url`, which answers HTML.",
+            "Of type=graph: `html` or `dot`; `url` is refused, as no service is registered for it.",
             ("html", "dot", "url"),
         ),
+        Param("expand", "string", "", "Fusions shown as boxes although merge_fusion=true; names separated by commas."),
+        Param("max_nodes", "int", 2000, "Most nodes in JSON and HTML.", minimum=1, maximum=_MOST_NODES),
     ),
     available=no_modules,
 )

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunInfo, RunSummary, ToolInfo } from "../../api/types";
-import { chooseHosts, chooseRun, chooseTool, groupTools, hostPatch, leavePage, newestFirst, renameOldKeys, runProblems, unreadable } from "./view";
+import { chooseHosts, chooseRun, chooseTool, groupTools, hostPatch, leavePage, newestFirst, renameOldKeys, runBefore, runProblems, unreadable } from "./view";
 
 const run = (name: string, mtime_ms = 0): RunSummary => ({
   run: name, session: name.split("/").pop() ?? "", directory: "", hosts: 1, bytes: 1, mtime_ms, problems: [],
@@ -22,6 +22,13 @@ describe("runs", () => {
     expect(chooseRun(runs, null)?.run).toBe("train/2026_11_20_08_59_03");
     expect(chooseRun([], null)).toBeNull();
   });
+});
+
+it("the run before is the next older one of the same directory, else of any", () => {
+  const runs = [run("a/2026_01_03_00_00_00"), run("b/2026_01_02_00_00_00"), run("a/2026_01_01_00_00_00"), { ...run("a/2026_01_02_12_00_00"), hosts: 0 }];
+  expect(runBefore(runs, "a/2026_01_03_00_00_00")).toBe("a/2026_01_01_00_00_00");
+  expect(runBefore(runs, "b/2026_01_02_00_00_00")).toBe("a/2026_01_01_00_00_00");
+  expect([runBefore(runs, "a/2026_01_01_00_00_00"), runBefore(runs, "gone"), runBefore(runs, null)]).toEqual([null, null, null]);
 });
 
 describe("tools", () => {

@@ -22,15 +22,15 @@ export function renameOldKeys(get: (key: string) => string | null): Record<strin
 }
 
 /** Keys of the shell; all other keys of ours belong to one page and are removed when it is left. */
-export const SHELL_KEYS = ["run", "tool", "tag", "host", "hosts", "session_path", "run_path"] as const;
+export const SHELL_KEYS = ["run", "tool", "tag", "host", "hosts", "session_path", "run_path", "base"] as const;
 
 /** Keys of pages in the address bar; removed on a change of tool or run. */
 export const PAGE_KEYS: readonly string[] = [
   "module_name", "program_id", "memory_space", "group_by", "node_name", "graph_type", "sort", "filter", "hide",
   "start_time_ms", "end_time_ms", "select", "q", "view", "step", "row", "tab",
-  "window", "selected", "mark", "mode", "find", "collapsed", "folded", "hidden", "pinned",
+  "window", "selected", "mark", "align", "mode", "find", "collapsed", "folded", "hidden", "pinned",
   "pipeline_host", "pipeline", "rank", "iterator",
-  "memory_id", "range", "buffer", "graph_width", "text",
+  "memory_id", "range", "buffer", "graph_width", "text", "sel", "merge_fusion", "expand", "max_nodes", "color",
   "step_event", "finding", "idle", "model", "request_column", "batch_column", "worker",
   "order", "limit", "top90", "unattributed", "backend", "open", "full", "node", "by", "kernel", "op", "category", "bound", "infeed", "program", "chart", "core",
   ...tableKeys(9),
@@ -55,6 +55,17 @@ export function newestFirst(runs: readonly RunSummary[]): RunSummary[] {
 export function chooseRun(runs: readonly RunSummary[], wanted: string | null): RunSummary | null {
   if (wanted !== null) return runs.find((r) => r.run === wanted) ?? null;
   return newestFirst(runs)[0] ?? null;
+}
+
+/** The run before another: the newest of the older ones, in the same directory if there is one. */
+export function runBefore(runs: readonly RunSummary[], name: string | null): string | null {
+  const sorted = newestFirst(runs);
+  const at = sorted.findIndex(({ run }) => run === name);
+  const shown = sorted[at];
+  if (!shown) return null;
+  const place = ({ run, session }: RunSummary): string => run.slice(0, run.length - session.length);
+  const older = sorted.slice(at + 1).filter(({ hosts }) => hosts > 0);
+  return (older.find((one) => place(one) === place(shown)) ?? older[0])?.run ?? null;
 }
 
 const bare = (id: string): string => id.replace(/[@^#]+$/, "");

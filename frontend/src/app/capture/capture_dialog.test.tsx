@@ -8,14 +8,15 @@ const worker = (patch: Partial<CaptureWorker> = {}): CaptureWorker => ({
   address: "localhost:9012", host: "localhost_9012", state: "recording", attempt: 1, seconds: 0.4, bytes: 0, events: null, file: null, stored_by_worker: false, error: null, warnings: [], ...patch,
 });
 const job = (patch: Partial<CaptureJob> = {}): CaptureJob => ({
-  job: "j1", state: "running", phase: "recording", run: null, session: "s1", created_ms: 0, seconds: 0.4, duration_ms: 1000, delay_ms: 0, attempts: 4, starts_in_ms: 0, recording_left_ms: 600, bytes: 0, message: "", warnings: [], workers: [worker()], ...patch,
+  job: "j1", kind: "capture", state: "running", phase: "recording", run: null, session: "s1", created_ms: 0, seconds: 0.4, duration_ms: 1000, delay_ms: 0, attempts: 4, starts_in_ms: 0, recording_left_ms: 600, bytes: 0, message: "", warnings: [], workers: [worker()], ...patch,
 });
 const stored = worker({ state: "done", bytes: 2048, events: 12345, file: "plugins/profile/s1/localhost_9012.xplane.pb", seconds: 1.2 });
 
 function open(patch: Partial<CaptureApi>, enabled: boolean | null = true) {
   const api: CaptureApi = {
     start: vi.fn(() => Promise.resolve(job())), status: vi.fn(() => Promise.resolve(job())), jobs: vi.fn(() => Promise.resolve([])),
-    cancel: vi.fn(() => Promise.resolve(job({ state: "cancelled", phase: "ended" }))), probe: vi.fn(() => Promise.resolve([])), ...patch,
+    cancel: vi.fn(() => Promise.resolve(job({ state: "cancelled", phase: "ended" }))), probe: vi.fn(() => Promise.resolve([])),
+    setContinuous: vi.fn(() => Promise.resolve([])), snapshot: vi.fn(() => Promise.resolve(job({ kind: "snapshot" }))), ...patch,
   };
   const onRun = vi.fn();
   mount(<CaptureDialog client={fakeClient({})} logdir="/logs" enabled={enabled} onClose={() => undefined} onRun={onRun} api={api} pollMs={1} />);
@@ -143,5 +144,36 @@ describe("capture dialog", () => {
     press("CAPTURE");
     await flush();
     expect(api.start).toHaveBeenCalledWith(expect.objectContaining({ advanced: { tpu_x: "1" } }));
+  });
+
+  it("starts and stops continuous profiling", async () => {
+    const error = { code: "not_started", message: "It is not running.", todo: "Start it.", grpc_code: "NOT_FOUND", details: "" };
+    const answers = [[{ address: "localhost:1", ok: true, error: null }], [{ address: "localhost:1", ok: false, error }]];
+    const { api } = open({ setContinuous: vi.fn(() => Promise.resolve(answers.shift() ?? [])) });
+    await flush();
+    expect([...document.querySelectorAll<HTMLButtonElement>(".capture-continuous button")].map((button) => button.disabled)).toEqual([true, true, true]);
+    type("service", "localhost:1");
+    type("duration", "not a number"); // does not apply
+    await flush();
+    press("Start recording");
+    await flush();
+    expect(api.setContinuous).toHaveBeenCalledWith("start", { service_addr: "localhost:1", is_tpu_name: false, worker_list: "", advanced: {} });
+    expect(text(".capture-probe")).toBe("localhost:1 ✓ recording");
+    press("Stop recording");
+    await flush();
+    expect(api.setContinuous).toHaveBeenLastCalledWith("stop", expect.anything());
+    expect(text(".capture-probe")).toContain("It is not running. Start it.");
+  });
+
+  it("takes a snapshot and opens it", async () => {
+    const done = job({ kind: "snapshot", state: "done", phase: "ended", run: "s2", workers: [stored] });
+    const { api, onRun } = open({ status: () => Promise.resolve(done) });
+    type("service", "localhost:1");
+    await flush();
+    press("Take a snapshot");
+    await flush();
+    expect(api.snapshot).toHaveBeenCalledOnce();
+    expect(api.start).not.toHaveBeenCalled();
+    expect(onRun).toHaveBeenCalledExactlyOnceWith("s2");
   });
 });

@@ -1,12 +1,14 @@
 // The CAPTURE PROFILE dialog: captures a profile from running programs, shows progress, then opens the new run.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { makeCaptureApi } from "../../api/capture";
-import type { CaptureApi, CaptureJob, ProbeResult } from "../../api/capture";
+import type { CaptureApi, CaptureJob, ProbeResult, SwitchResult } from "../../api/capture";
 import type { Client } from "../../api/client";
 import { ApiError } from "../../api/error";
 import { Dialog } from "../../widgets/overlay/dialog";
+import { CaptureContinuous } from "./capture_continuous";
+import type { ContinuousAction } from "./capture_continuous";
 import { CaptureFields } from "./capture_fields";
-import { check, DEFAULTS, ready, recentAddresses, rememberAddress, requestOf } from "./capture_form";
+import { addressed, check, continuousRequestOf, DEFAULTS, ready, recentAddresses, rememberAddress, requestOf } from "./capture_form";
 import type { CaptureForm } from "./capture_form";
 import { CaptureHowTo } from "./capture_howto";
 import { CaptureProgress, ProbeResults } from "./capture_progress";
@@ -33,6 +35,7 @@ export function CaptureDialog({ client, logdir, enabled, onClose, onRun, api: gi
   const [form, setForm] = useState<CaptureForm>(() => ({ ...DEFAULTS, service: recentAddresses()[0] ?? "" }));
   const [job, setJob] = useJob(api, pollMs, onRun);
   const [probed, setProbed] = useState<ProbeResult[] | null>(null);
+  const [switched, setSwitched] = useState<{ action: "start" | "stop"; results: SwitchResult[] } | null>(null);
   const [busy, setBusy] = useState<"start" | "probe" | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const errors = check(form);
@@ -55,6 +58,14 @@ export function CaptureDialog({ client, logdir, enabled, onClose, onRun, api: gi
       setJob(started);
     });
   const probe = (): Promise<void> => attempt("probe", async () => setProbed(await api.probe(form.service, form.kind === "tpu")));
+  const continuous = (action: ContinuousAction): Promise<void> =>
+    attempt("start", async () => {
+      setSwitched(null);
+      const request = continuousRequestOf(form);
+      if (action === "snapshot") setJob(await api.snapshot(request));
+      else setSwitched({ action, results: await api.setContinuous(action, request) });
+      if (form.kind === "ip") rememberAddress(form.service.trim());
+    });
   const end = (keep: boolean): Promise<void> =>
     attempt("start", async () => {
       if (job) setJob(await api.cancel(job.job, keep));
@@ -82,12 +93,13 @@ export function CaptureDialog({ client, logdir, enabled, onClose, onRun, api: gi
           {probed ? <ProbeResults results={probed} /> : null}
           {problem ? <p class="capture-error" role="alert">{problem}</p> : null}
           <footer class="capture-actions">
-            <button type="button" class="button" disabled={!form.service.trim() || errors.service !== undefined || busy !== null} onClick={() => void probe()}>
+            <button type="button" class="button" disabled={!addressed(form) || busy !== null} onClick={() => void probe()}>
               {busy === "probe" ? "Probing…" : "Probe"}
             </button>
             <button type="button" class="button" onClick={onClose}>CLOSE</button>
             <button type="submit" class="button primary" disabled={!ready(form) || busy !== null}>CAPTURE</button>
           </footer>
+          <CaptureContinuous disabled={!addressed(form) || errors.extra !== undefined || busy !== null} done={switched} onAction={(action) => void continuous(action)} />
           <details class="capture-advanced">
             <summary>How do I start a profiler server?</summary>
             <p>

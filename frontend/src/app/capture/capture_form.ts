@@ -1,5 +1,5 @@
 // The fields of the capture dialog: defaults, validation and the request built from them.
-import type { CaptureRequest } from "../../api/capture";
+import type { CaptureRequest, ContinuousRequest } from "../../api/capture";
 
 export interface CaptureForm {
   service: string;
@@ -84,6 +84,12 @@ export function ready(form: CaptureForm): boolean {
   return parts(form.service).length > 0 && Object.keys(check(form)).length === 0;
 }
 
+/** Whether valid addresses are entered, whatever the other fields hold. */
+export function addressed(form: CaptureForm): boolean {
+  const { service, workers } = check(form);
+  return parts(form.service).length > 0 && service === undefined && workers === undefined;
+}
+
 /** Number of workers named; a TPU name may refer to several. */
 export function workerCount(form: CaptureForm): number {
   return form.kind === "ip" ? parts(form.service).length : Math.max(1, parts(form.workers).length);
@@ -102,6 +108,12 @@ export function requestOf(form: CaptureForm): CaptureRequest {
     worker_list: form.kind === "tpu" ? parts(form.workers).join(",") : "",
     advanced: Object.fromEntries(form.extra.filter(({ key }) => key.trim()).map(({ key, value }) => [key.trim(), value.trim()])),
   };
+}
+
+/** What applies to continuous profiling: where, and the extra options. */
+export function continuousRequestOf(form: CaptureForm): ContinuousRequest {
+  const { service_addr, is_tpu_name, worker_list, advanced } = requestOf(form);
+  return { service_addr, is_tpu_name, worker_list, advanced };
 }
 
 /** Recently used addresses, newest first. */

@@ -14,6 +14,7 @@ export function seconds(value: number): string {
 /** The overall result; the table gives the reasons per worker. */
 function headline(job: CaptureJob): string {
   if (job.state === "running") return PHASES[job.phase];
+  if (job.kind === "snapshot" && job.state === "failed") return "No snapshot was taken.";
   return job.state === "failed" ? "No profile was captured." : job.message;
 }
 

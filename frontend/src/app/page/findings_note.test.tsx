@@ -7,6 +7,7 @@ import type { PageProps } from "../../page/page";
 import { useLoad } from "../../widgets/status/use_load";
 import { cleanup, flush, mount, text } from "../testing";
 import { PageHost } from "./page_host";
+import { NO_BASE } from "../../page/testing";
 
 const finding = (id: string, tool: string) => ({ id, title: `Title of ${id}`, share: 0.3, saving_ps_per_step: 1, formula: "", confidence: "high", advice: "", hosts: [], evidence: [{ label: "", value: 1, unit: "", tool, query: {} }] });
 const answer = (...findings: object[]) => ({ findings, silent: [], step_ps: 1, base: "step", parts: [], healthy: false });
@@ -29,7 +30,7 @@ function open(id: string, found: unknown, hosts: readonly string[] = ["a"]) {
   const patches: Record<string, string | null>[] = [];
   const state = { get: () => null, set: (patch: Record<string, string | null>) => { patches.push(patch); }, subscribe: () => () => undefined };
   const tool: ToolInfo = { id, title: id, group: "Ops", summary: "", hosts: "one", host_names: [...hosts], available: true, reason: null, params: [] };
-  mount(<PageHost run="r" tool={tool} host="a" hosts={["a"]} client={client} state={state} round={0} load={() => Promise.resolve({ ids: [id], Page })} />);
+  mount(<PageHost run="r" tool={tool} host="a" hosts={["a"]} base={NO_BASE} client={client} state={state} round={0} load={() => Promise.resolve({ ids: [id], Page })} />);
   return { asked, patches, finish: () => finish() };
 }
 

@@ -1,7 +1,7 @@
 // Shows the page of the chosen tool: loads its chunk, catches its errors, and explains why it cannot be shown.
 import type { PageModule, PageProps } from "../../page/page";
 import { explain } from "../../page/explain";
-import { hostCount } from "../../page/page_state";
+import { hostCount, toolPatch } from "../../page/page_state";
 import { showsFindings } from "../../page/findings";
 import { Boundary } from "../../widgets/status/boundary";
 import { Progress, Loading } from "../../widgets/status/loading";
@@ -34,7 +34,7 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
     );
   }
   if (!page.data) return <Loading what={`Opening ${tool.title}`} />;
-  const { Page } = page.data;
+  const { Page, compares } = page.data;
   const name = JSON.stringify([run, tool.id, host, hosts, round]);
   return (
     <Boundary
@@ -45,25 +45,40 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
         </Panel>
       )}
     >
-      <TrackedPage key={name} Page={Page} {...props} />
+      <TrackedPage key={name} Page={Page} compares={compares ?? false} {...props} />
     </Boundary>
   );
 }
 
 /** The page with the progress of its requests, the missing hosts and the findings about it. */
-function TrackedPage({ Page, ...props }: PageProps & Pick<PageModule, "Page">) {
+function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<PageModule, "ids">) {
   const count = hostCount(props.tool, props.host, props.hosts);
-  const { client, progress, leftOut, ready } = useTracking(props.client, count);
+  const { client, progress, leftOut, ready } = useTracking(props.client, props.run, count);
   const page = <Page {...props} client={client} />;
   return (
     <Progress.Provider value={progress}>
-      {leftOut ? <LeftOutBanner leftOut={leftOut} of={count} /> : null}
-      {showsFindings(props.tool.id) ? (
-        <div class="noted-page">
-          <FindingsNote {...props} ready={ready} />
-          <div class="noted-page-body">{page}</div>
+      <div class="page-lines">
+        {props.base.run !== null && !compares ? <NoBase {...props} /> : null}
+        {leftOut ? <LeftOutBanner leftOut={leftOut} of={count} /> : null}
+        <div class="page-rest">
+          {showsFindings(props.tool.id) ? (
+            <div class="noted-page">
+              <FindingsNote {...props} ready={ready} />
+              <div class="noted-page-body">{page}</div>
+            </div>
+          ) : page}
         </div>
-      ) : page}
+      </div>
     </Progress.Provider>
+  );
+}
+
+/** Above pages that cannot show a base. */
+function NoBase({ tool, base, state }: PageProps) {
+  return (
+    <p class="no-base" role="status">
+      <span>{tool.title} shows one run at a time, without the base {base.run}.</span>
+      <button type="button" class="link" onClick={() => state.set(toolPatch("compare", null, []), "push")}>What changed between the runs</button>
+    </p>
   );
 }

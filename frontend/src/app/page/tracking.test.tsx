@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeClient } from "../../api/client";
 import type { PageProps } from "../../page/page";
+import { NO_BASE } from "../../page/testing";
 import type { ToolInfo } from "../../api/types";
 import { Loading } from "../../widgets/status/loading";
 import { useLoad } from "../../widgets/status/use_load";
@@ -26,7 +27,7 @@ function open(host: string, headers: Record<string, string> = {}) {
     return new Promise((done) => { finish = () => done(new Response('"numbers"', { headers })); });
   });
   const state = { get: () => null, set: () => undefined, subscribe: () => () => undefined };
-  mount(<PageHost run="r" tool={tool} host={host} hosts={[host]} client={client} state={state} round={0} load={() => Promise.resolve({ ids: ["stats"], Page })} />);
+  mount(<PageHost run="r" tool={tool} host={host} hosts={[host]} client={client} state={state} base={NO_BASE} round={0} load={() => Promise.resolve({ ids: ["stats"], Page })} />);
   return { asked, finish: () => finish() };
 }
 
@@ -55,6 +56,25 @@ describe("hosts behind a page", () => {
     await wait(1300);
     expect(asked).toEqual(["data?run=r&tag=stats"]);
     expect(text(".loading-text")).toBe("Adding up 3 hosts…");
+  });
+
+  it("follows the requests for its own run, not those for a base", async () => {
+    const told = { count: 1, hosts: [{ host: "b", message: "Does not decode." }] };
+    const asked: string[] = [];
+    const client = makeClient("http://host/p/index.html", (address) => {
+      asked.push(address.replace("http://host/p/", ""));
+      return new Promise((done) => setTimeout(() => done(new Response('"numbers"', { headers: { "X-Profile-Left-Out": JSON.stringify(told) } })), 900));
+    });
+    const OfBase = ({ client: own }: PageProps) => {
+      const answer = useLoad("base", (signal) => own.json<string>("data", { run: "base", tag: "stats" }, { signal }));
+      return answer.data === null ? <Loading what="Reading" /> : <p id="page">{answer.data}</p>;
+    };
+    const state = { get: () => null, set: () => undefined, subscribe: () => () => undefined };
+    mount(<PageHost run="r" tool={tool} host="ALL_HOSTS" hosts={[]} client={client} state={state} base={NO_BASE} round={0} load={() => Promise.resolve({ ids: ["stats"], Page: OfBase })} />);
+    await wait(1300);
+    expect(text("#page")).toBe("numbers");
+    expect(asked).toEqual(["data?run=base&tag=stats"]);
+    expect(document.querySelector("[data-left-out]")).toBeNull();
   });
 
   it("names the host that is missing", async () => {

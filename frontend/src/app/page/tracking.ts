@@ -52,8 +52,8 @@ interface Counts {
   total: number | null;
 }
 
-/** The client for a page that shows `hosts` hosts together; with one host no progress is requested. */
-export function useTracking(client: Client, hosts: number): TrackedRequests {
+/** The client for a page that shows `hosts` hosts of a run together; with one host no progress is requested. */
+export function useTracking(client: Client, run: string, hosts: number): TrackedRequests {
   const [progress, setProgress] = useState<string | null>(null);
   const [leftOut, setLeftOut] = useState<LeftOut | null>(null);
   const [ready, setReady] = useState(false);
@@ -62,7 +62,8 @@ export function useTracking(client: Client, hosts: number): TrackedRequests {
 
   const tracked = useMemo<Client>(() => {
     const track = async <T,>(route: string, params: Params, options: RequestOptions, get: (options: RequestOptions) => Promise<T>): Promise<T> => {
-      if (route !== "data") return get(options);
+      // Requests for a base have their own line on the page.
+      if (route !== "data" || params["run"] !== run) return get(options);
       const value = await (hosts < 2 ? get(options) : follow(params, options, get));
       setReady(true);
       return value;
@@ -100,6 +101,6 @@ export function useTracking(client: Client, hosts: number): TrackedRequests {
       bytes: (route, params = {}, options = {}) => track(route, params, options, (more) => client.bytes(route, params, more)),
       text: (route, params = {}, options = {}) => track(route, params, options, (more) => client.text(route, params, more)),
     };
-  }, [client, hosts]);
+  }, [client, run, hosts]);
   return { client: tracked, progress, leftOut, ready };
 }

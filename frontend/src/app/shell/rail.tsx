@@ -1,5 +1,7 @@
 // The left rail: capture, session, tools, host; collapsible to icons.
 import type { RunInfo, RunSummary, ToolInfo } from "../../api/types";
+import type { BaseChoice } from "../../page/page";
+import { BasePicker } from "./base_picker";
 import { HostPicker } from "./host_picker";
 import { Icon } from "../icons";
 import { SessionPicker } from "./session_picker";
@@ -11,6 +13,7 @@ interface Props {
   capture: boolean;
   runs: readonly RunSummary[];
   run: string | null;
+  base: BaseChoice;
   info: RunInfo | null;
   devices: ReadonlyMap<string, readonly string[]>;
   tool: ToolInfo | null;
@@ -45,6 +48,7 @@ export function Rail(props: Props) {
         <section class="rail-part" aria-label="Session">
           <h2>Session</h2>
           <SessionPicker runs={runs} current={run} devices={devices} onChoose={props.onRun} />
+          <BasePicker base={props.base} run={run} />
         </section>
       )}
       <section class="rail-part rail-tools" aria-label="Tools">

@@ -66,6 +66,33 @@ describe("shell", () => {
     expect(text(".panel")).toContain("No steps in this profile.");
   });
 
+  it("chooses, keeps and removes a base", async () => {
+    await open("?run=new&tool=stats");
+    document.querySelector<HTMLButtonElement>(".base-picker button")?.click();
+    await flush();
+    const options = [...document.querySelectorAll<HTMLElement>('.base-picker [role="option"]')];
+    expect(options.map((one) => one.textContent)).toEqual([expect.stringContaining("this run"), expect.stringContaining("the run before")]);
+    options[1]?.click();
+    await flush();
+    expect(window.location.search).toBe("?run=new&tool=stats&base=old");
+    expect(text(".no-base")).toContain("STATS shows one run at a time, without the base old.");
+    document.querySelector<HTMLButtonElement>('[data-tool="trace_viewer@"]')?.click();
+    await flush();
+    expect(window.location.search).toBe("?run=new&tool=trace_viewer@&base=old");
+    document.querySelector<HTMLButtonElement>('[aria-label="Remove the base"]')?.click();
+    await flush();
+    expect(window.location.search).toBe("?run=new&tool=trace_viewer@");
+    expect(document.querySelector(".no-base")).toBeNull();
+  });
+
+  it("says that a base is not in the log directory, and that it is the run itself", async () => {
+    await open("?run=new&tool=stats&base=gone");
+    expect(text(".base-picker")).toContain("not found");
+    cleanup();
+    await open("?run=new&tool=stats&base=new");
+    expect(text(".base-picker")).toContain("the same run");
+  });
+
   it("reports an unknown run", async () => {
     await open("?run=gone");
     expect(text(".panel")).toContain("There is no session named gone");

@@ -4,7 +4,7 @@ import type { Client } from "../../api/client";
 import { ApiError } from "../../api/error";
 import { explain } from "../../page/explain";
 import { forgetFindings } from "../../page/findings";
-import type { PageModule, UrlState } from "../../page/page";
+import type { BaseChoice, PageModule, UrlState } from "../../page/page";
 import type { Config, Problem, RunInfo, RunSummary, Status } from "../../api/types";
 import { Loading } from "../../widgets/status/loading";
 import { Panel } from "../../widgets/status/panel";
@@ -16,9 +16,10 @@ import { NoProfiles } from "./no_profiles";
 import { PageHost } from "../page/page_host";
 import { Problems } from "./problems";
 import { Rail } from "./rail";
+import { describe } from "./session_picker";
 import { TopBar } from "./top_bar";
 import { useCollapsed, useThemeChoice, useUrl } from "./hooks";
-import { chooseHosts, chooseRun, chooseTool, hostPatch, leavePage, unreadable } from "../address/view";
+import { chooseHosts, chooseRun, chooseTool, hostPatch, leavePage, newestFirst, runBefore, unreadable } from "../address/view";
 
 interface Props {
   client: Client;
@@ -41,6 +42,7 @@ export function Shell({ client, state, address, load }: Props) {
   const runs = useLoad("runs", (signal) => client.json<RunSummary[]>("runs_info", {}, { signal }));
   const wanted = state.get("run");
   const run = runs.data ? chooseRun(runs.data, wanted) : null;
+  const wantedBase = state.get("base");
   const info = useLoad(run ? run.run : null, async (signal) => {
     const answer = await client.json<RunInfo>("run_info", { run: run?.run }, { signal });
     devices.current.set(answer.run, answer.device_types);
@@ -92,6 +94,15 @@ export function Shell({ client, state, address, load }: Props) {
     }),
     [state],
   );
+  const base = useMemo<BaseChoice>(
+    () => ({
+      run: wantedBase,
+      proposed: runBefore(runs.data ?? [], run?.run ?? null),
+      choices: newestFirst(runs.data ?? []).map((one) => ({ id: one.run, note: describe(one, devices.current.get(one.run)) })),
+      choose: (name) => state.set({ base: name }, "push"),
+    }),
+    [wantedBase, run?.run, runs.data, state],
+  );
   const leave = (): Record<string, null> => leavePage(written.current);
 
   return (
@@ -101,6 +112,7 @@ export function Shell({ client, state, address, load }: Props) {
         capture={config.data?.hideCaptureProfileButton !== true}
         runs={runs.data ?? []}
         run={run?.run ?? wanted}
+        base={base}
         info={info.data}
         devices={devices.current}
         tool={tool}
@@ -133,7 +145,7 @@ export function Shell({ client, state, address, load }: Props) {
     const broken = unreadable(info.data);
     if (broken) return failed(problemError(broken));
     if (!tool) return <Panel tone="empty" title="No tool can read this session" why={emptyReason(info.data)} todo={["Choose another session on the left, or capture again."]} />;
-    return <PageHost run={run.run} tool={tool} host={selection.host} hosts={selection.hosts} client={client} state={pageState} round={round} {...(load ? { load } : {})} onTitle={(title) => { document.title = title; }} />;
+    return <PageHost run={run.run} base={base} tool={tool} host={selection.host} hosts={selection.hosts} client={client} state={pageState} round={round} {...(load ? { load } : {})} onTitle={(title) => { document.title = title; }} />;
   }
 
   function failed(error: unknown) {

@@ -13,6 +13,8 @@ export interface TableColumn {
   help: string | null;
   /** One value per row; null is missing. */
   values: readonly Cell[];
+  /** A difference: positive numbers have a sign. */
+  signed?: boolean;
   /** One per row: why the value cannot be true; null where nothing contradicts it. */
   doubts?: readonly (string | null)[];
 }

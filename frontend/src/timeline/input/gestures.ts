@@ -84,9 +84,11 @@ function bindKeys(stage: HTMLElement, feed: (input: Input) => boolean, options: 
   window.addEventListener("blur", () => feed({ type: "cancel" }), options);
 }
 
-/** Whether the focused element handles a key: a dialog handles all keys, a button or table those that operate it. */
+/** Whether the focused element handles a key: another timeline or a dialog handles all keys, a button or table those that operate it. */
 function belongsElsewhere(stage: HTMLElement, event: KeyboardEvent): boolean {
   const target = event.target;
+  const [own, other] = [stage.closest<HTMLElement>(".tl"), target instanceof Element ? target.closest(".tl") : null];
+  if (other === null ? own?.dataset["aside"] !== undefined : other !== own) return true;
   if (!(target instanceof HTMLElement) || target === stage) return false;
   if (document.querySelector("dialog[open]") !== null || target.closest("[role=menu]") !== null) return true;
   const interactive = target.closest("button, a, summary, table, [role=grid], [role=tab], [role=separator], [tabindex]") !== null;

@@ -26,6 +26,14 @@ export function jumpTo(wanted: TimeScale): TimelineCommand {
   };
 }
 
+/** Follows the window of another timeline, also beyond the trace. */
+export function follow({ begin, end }: Span): TimelineCommand {
+  return (state) => {
+    const scale = new TimeScale(begin, end, state.scale.width);
+    return sameWindow(scale, state.scale) && state.target === state.scale ? state : { ...state, scale, target: scale };
+  };
+}
+
 /** Sets the target of an animation; the owner of the store runs it with setAnimatedScale. */
 export function animateTo(wanted: TimeScale): TimelineCommand {
   return (state) => (state.trace ? { ...state, target: clampWindow(wanted, state.trace.full) } : jumpTo(wanted)(state));

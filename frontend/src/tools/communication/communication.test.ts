@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readCommunication } from "./decode";
-import { clocksOf, headline, hiddenChart, hiddenColumns, stepsChart, windowOf } from "./model";
+import { clocksOf, headline, hiddenChart, hiddenColumns, stepsChart, windowOf, withBaseOps, withBaseRanks } from "./model";
 import { NOTHING, OPS, answer } from "./testing";
 
 describe("the summary of communication", () => {
@@ -55,4 +55,13 @@ it("refuses malformed answers", () => {
 it("passes the clocks of hosts to the trace viewer", () => {
   expect(clocksOf(readCommunication(answer({ host_offsets_ps: { a: 0, b: -500, "c:1": 7 } })))).toBe("b:-500,c:1:7");
   expect(clocksOf(readCommunication(answer()))).toBe("");
+});
+
+it("shows collectives and devices of a base, collectives also under another number", () => {
+  const base = readCommunication(answer({}, { ...OPS, op: ["all-reduce.7", "all-gather.9"], total_ps: [500, 300] }));
+  const run = readCommunication(answer());
+  const values = (table: ReturnType<typeof withBaseOps>, id: string) => table.columns.find((column) => column.id === id)?.values;
+  const ops = withBaseOps(run.ops, base.ops);
+  expect([values(ops, "op"), values(ops, "base_total_ps"), values(ops, "difference_total_ps")]).toEqual([["all-reduce.1", "all-gather.2"], [500, 300], [300, -100]]);
+  expect(values(withBaseRanks(run.ranks, base.ranks), "difference_work_ps")).toEqual([0, 0]);
 });

@@ -1,6 +1,8 @@
 // Summary and charts of communication. Pure.
 import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import type { BandChart, StackChart } from "../../base/chart/chart_spec";
+import { joinBy, joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/difference";
+import type { TableData } from "../../base/table/table_data";
 import { filledSeries } from "../../base/chart/chart_data";
 import { formatPercent, formatTime, plural } from "../../base/format";
 import { CATEGORIES } from "../../base/steps/step_category";
@@ -89,3 +91,23 @@ export function hiddenColumns(found: Communication): string[] {
 export function clocksOf(found: Communication): string {
   return [...found.hostOffsets].filter(([, ps]) => ps !== 0).map(([host, ps]) => `${host}:${ps}`).join(",");
 }
+
+/** Compared numbers that are shown at first. */
+export const SHOWN_WITH_BASE = ["total_ps", "exposed_ps", "wait_ps", "work_ps", "communication_ps"];
+const SUMS = ["count", "total_ps", "exposed_ps", "stall_ps", "wait_ps"];
+const RATES = ["hidden_percent", "algorithm_gbps", "bus_gbps"];
+
+/** The table of collectives with those of a base: by name and kind, else by kind, ranks and name without its number. */
+export function withBaseOps(ops: TableData, base: TableData): TableData {
+  const kindless = (table: TableData): string[] => {
+    const rest = keysOf(table, ["kind", "ranks"]);
+    return keysOf(table, ["op"]).map((name, row) => `${withoutNumber(name)}\0${rest[row] ?? ""}`);
+  };
+  const names = ["op", "kind"];
+  const pairs = pairRows([{ run: keysOf(ops, names), base: keysOf(base, names) }, { run: kindless(ops), base: kindless(base), unique: true }]);
+  return joinTables(ops, base, pairs, { sums: SUMS, rates: RATES });
+}
+
+/** The table of devices with those of a base. */
+export const withBaseRanks = (ranks: TableData, base: TableData): TableData =>
+  joinBy(ranks, base, ["device"], { sums: [], rates: ["work_ps", "communication_ps", "exposed_ps", "wait_ps", "work_ratio"] });

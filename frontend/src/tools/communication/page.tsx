@@ -1,10 +1,12 @@
 // Communication: collectives, their bandwidth and waits; late devices, clocks, launches.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
+import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { Pending } from "../../page/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { ALL_HOSTS } from "../../api/types";
 import { plural } from "../../base/format";
+import { addedColumns } from "../../base/table/difference";
 import { hiding } from "../../base/table/transform";
 import { Callouts } from "../../widgets/status/callouts";
 import { Card } from "../../widgets/content/card";
@@ -15,7 +17,7 @@ import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
 import { readCommunication } from "./decode";
 import type { Communication } from "./decode";
-import { clocksOf, headline, hiddenChart, hiddenColumns, stepsChart, windowOf } from "./model";
+import { clocksOf, headline, hiddenChart, hiddenColumns, SHOWN_WITH_BASE, stepsChart, windowOf, withBaseOps, withBaseRanks } from "./model";
 
 const TRACE = "trace_viewer@";
 
@@ -42,10 +44,16 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
   const steps = useMemo(() => stepsChart(found.steps), [found]);
   const hidden = useMemo(() => hiddenChart(found.steps), [found]);
   const stores = useMemo(() => ["t1", "t2", "t3", "t4"].map((name) => storeAt(state, name)), [state]);
-  const opStore = useMemo(() => stores[0] && hiding(stores[0], hiddenColumns(found)), [stores, found]);
+  const base = useBase(page, { read: readCommunication, params: { run, tag: page.tool.id, host: host ?? undefined } });
+  const comparison = useComparison(page);
+  const ops = useMemo(() => (base.data === null ? found.ops : withBaseOps(found.ops, base.data.ops)), [found, base.data]);
+  const ranks = useMemo(() => (base.data === null ? found.ranks : withBaseRanks(found.ranks, base.data.ranks)), [found, base.data]);
+  const opStore = useMemo(() => stores[0] && hiding(stores[0], [...hiddenColumns(found), ...addedColumns(ops, SHOWN_WITH_BASE)]), [stores, found, ops]);
+  const rankStore = useMemo(() => stores[1] && hiding(stores[1], addedColumns(ranks, SHOWN_WITH_BASE)), [stores, ranks]);
+  const key = base.data === null ? "" : (base.run ?? "");
   const file = fileNameOf("communication", run, host);
   const { tone, title, sentences } = headline(found);
-  const talks = found.ops.rowCount > 0;
+  const talks = ops.rowCount > 0;
   const open = (row: number): void => {
     const target = windowOf(found, row);
     if (target) state.set(toolPatch(TRACE, target.host || host, [], { window: target.window }), "push");
@@ -61,10 +69,11 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
         <SummaryBox tone={tone} title={title}>
           <p>{sentences.join(" ")}</p>
         </SummaryBox>
+        <BaseLine page={page} answer={base} steps={comparison?.steps} note="Times of devices are per step." />
         <Callouts messages={found.notes.map((text) => ({ severity: "info", text }))} />
         {talks ? (
           <Card title="Collectives" help={"One row per collective op, most exposed time first.\nExposed: the device computes nothing meanwhile. Stall: the TensorCore waits in the done op.\nDouble click or Enter: open the longest run in the trace viewer.\nSource: trace, HLO."}>
-            <FitTable data={found.ops} most={420} title="Collectives" fileName={`${file}_ops`} store={opStore} onOpen={open} />
+            <FitTable key={key} data={ops} most={420} title="Collectives" fileName={`${file}_ops`} store={opStore} onOpen={open} />
           </Card>
         ) : null}
         {talks ? (
@@ -78,7 +87,7 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
           </div>
         ) : null}
         <Card title="Devices" help={"Own work, communication and waits per step.\nA device is late if its own work is at least 1.5 times the median and the others spend at least twice its time in collectives.\nSource: trace."}>
-          <FitTable data={found.ranks} most={420} title="Devices" fileName={`${file}_devices`} store={stores[1]} />
+          <FitTable key={key} data={ranks} most={420} title="Devices" fileName={`${file}_devices`} store={rankStore} />
         </Card>
         {found.launches.rowCount > 0 ? (
           <Card title="Launches" help={"Kernels and the calls that launch them, by correlation id.\nSource: trace."}>
@@ -95,5 +104,5 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
   );
 }
 
-const page: PageModule = { ids: ["communication"], Page: CommunicationPage };
+const page: PageModule = { ids: ["communication"], Page: CommunicationPage, compares: true };
 export default page;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readFrameworkOps } from "./decode";
-import { OTHER, piesOf, ratesOf, slicesOf, summary, sumsBy, typeTable } from "./model";
+import { OTHER, piesOf, ratesOf, slicesOf, summary, sumsBy, typeTable, withBaseOps, withBaseTypes } from "./model";
 
 const COLS = [
   ["rank", "number"], ["host_or_device", "string"], ["type", "string"], ["operation", "string"], ["occurrences", "number"], ["total_time", "number"], ["total_self_time", "number"],
@@ -76,5 +76,23 @@ describe("framework op stats", () => {
   it("reports malformed responses", () => {
     expect(() => readFrameworkOps([{}])).toThrow("no table without idle time");
     expect(() => readFrameworkOps([{ cols: [{ id: "x", type: "string" }], rows: [] }, {}])).toThrow("no column host_or_device");
+  });
+});
+
+describe("framework ops of a base", () => {
+  const row = (name: string, self: number, place = "Device"): Row => [1, place, "Add", name, 1, self, self, 0, 0, 0];
+  const read = (rows: Row[]) => readFrameworkOps([table(rows), table(rows)]).withoutIdle;
+  const [run, base] = [read([row("jit(step)/add", 5), row("x", 3), row("x", 2, "Host")]), read([row("jit(train)/add", 4), row("x", 1, "Host"), row("gone", 9)])];
+
+  it("are those of the same place and name, also within another compiled function", () => {
+    const joined = withBaseOps(run.table, base.table);
+    const values = (id: string) => joined.columns.find((column) => column.id === id)?.values;
+    expect([values("operation"), values("difference_total_self_time")]).toEqual([["jit(step)/add", "x", "x", "gone"], [1, 3, 1, -9]]);
+    expect(joined.columns[0]?.id).toBe("operation");
+  });
+
+  it("are summed by type", () => {
+    const joined = withBaseTypes(typeTable(run.ops, "Device"), typeTable(base.ops, "Device"));
+    expect(joined.columns.find(({ id }) => id === "difference_self")?.values).toEqual([-5]);
   });
 });

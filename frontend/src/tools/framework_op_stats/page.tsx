@@ -1,10 +1,13 @@
 // Framework op stats: self time of TensorFlow and JAX ops on devices and hosts as pies, rates and tables.
 import { useMemo, useState } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
+import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { Pending } from "../../page/pending";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";
+import { addedColumns } from "../../base/table/difference";
+import { hiding } from "../../base/table/transform";
 import { Card } from "../../widgets/content/card";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Chart } from "../../widgets/chart/chart";
@@ -16,7 +19,7 @@ import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
 import { IDLE, readFrameworkOps } from "./decode";
 import type { FrameworkOps } from "./decode";
-import { OTHER, piesOf, ratesOf, summary, typeTable } from "./model";
+import { OTHER, SHOWN_WITH_BASE, piesOf, ratesOf, summary, typeTable, withBaseOps, withBaseTypes } from "./model";
 import type { Pie } from "./model";
 import "./page.css";
 
@@ -31,15 +34,19 @@ function OpsPage(page: PageProps) {
   if (answer.data.withoutIdle.ops.length === 0) {
     return <Panel tone="empty" title="No framework op was recorded" why="The profile contains no TensorFlow or JAX ops, neither on devices nor on hosts." todo={["Choose another host or session on the left.", "Profile while the program is running, for longer."]} />;
   }
-  return <Content data={answer.data} state={state} file={fileNameOf("framework_ops", run, host)} />;
+  return <Content page={page} data={answer.data} state={state} file={fileNameOf("framework_ops", run, host)} />;
 }
 
-function Content({ data, state, file }: { data: FrameworkOps; state: PageProps["state"]; file: string }) {
+function Content({ page, data, state, file }: { page: PageProps; data: FrameworkOps; state: PageProps["state"]; file: string }) {
   const idle = useKey(state, "idle") === "yes";
   const shown = idle ? data.withIdle : data.withoutIdle;
+  const base = useBase(page, { read: readFrameworkOps, params: { run: page.run, tag: page.tool.id, host: page.host ?? undefined } });
+  const comparison = useComparison(page);
+  const other = base.data === null ? null : idle ? base.data.withIdle : base.data.withoutIdle;
+  const table = useMemo(() => (other === null ? shown.table : withBaseOps(shown.table, other.table)), [shown, other]);
   const pies = useMemo(() => piesOf(shown.ops, idle), [shown, idle]);
   const rates = useMemo(() => ratesOf(shown.ops), [shown]);
-  const store = useMemo(() => storeAt(state, "t1"), [state]);
+  const store = useMemo(() => hiding(storeAt(state, "t1"), addedColumns(table, SHOWN_WITH_BASE)), [state, table]);
   // The table reads its state only when created, so that a filter set by a chart needs a new one.
   const [round, setRound] = useState(0);
   const { title, sentences, barLabel, parts } = useMemo(() => summary(data, idle), [data, idle]);
@@ -60,6 +67,7 @@ function Content({ data, state, file }: { data: FrameworkOps; state: PageProps["
             Task: {data.task || "unknown"}. Architecture: {data.architecture && data.architecture !== "Unknown" ? data.architecture : "unknown"}.
           </p>
         </SummaryBox>
+        <BaseLine page={page} answer={base} steps={comparison?.steps} />
         <IdleSwitch idle={idle} onChange={(on) => state.set({ idle: on ? "yes" : null }, "replace")} />
         <div class="pies">{pies.map((pie) => <PieCard key={pie.title} pie={pie} file={file} onPick={(name) => filter(pie.place, pie.key === "type" ? "type" : "operation", name)} />)}</div>
         {rates ? (
@@ -70,13 +78,13 @@ function Content({ data, state, file }: { data: FrameworkOps; state: PageProps["
         <div id="op-table">
           <Card title="Ops" class="op-table" help={idle ? "Idle time is listed as an op." : "Idle time is excluded."}>
             {full ? <p class="dim">At most {MAX_ROWS} ops per side are listed, those with the longest self time.</p> : null}
-            <FitTable most={460} key={`${round}${idle ? "i" : ""}`} data={shown.table} title="" fileName={file} store={store} />
+            <FitTable most={460} key={`${round}${idle ? "i" : ""}${other === null ? "" : base.run ?? ""}`} data={table} title="" fileName={file} store={store} />
           </Card>
         </div>
         <div class="columns even">
           {(["Device", "Host"] as const).filter((place) => shown.ops.some((op) => op.place === place)).map((place) => (
             <Card key={place} title={`Op types on the ${place.toLowerCase()}`} class="type-table">
-              <FitTable most={300} data={typeTable(shown.ops, place)} title="" fileName={`${file}_types_${place.toLowerCase()}`} />
+              <FitTable most={300} data={other === null ? typeTable(shown.ops, place) : withBaseTypes(typeTable(shown.ops, place), typeTable(other.ops, place))} title="" fileName={`${file}_types_${place.toLowerCase()}`} />
             </Card>
           ))}
         </div>
@@ -125,5 +133,5 @@ function PieCard({ pie, file, onPick }: { pie: Pie; file: string; onPick: (name:
   );
 }
 
-const page: PageModule = { ids: ["framework_op_stats", "tensorflow_stats"], Page: OpsPage };
+const page: PageModule = { ids: ["framework_op_stats", "tensorflow_stats"], Page: OpsPage, compares: true };
 export default page;

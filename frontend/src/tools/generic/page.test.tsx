@@ -2,6 +2,7 @@ import { render } from "preact";
 import { afterEach, expect, it } from "vitest";
 import { makeClient } from "../../api/client";
 import type { UrlState } from "../../page/page";
+import { NO_BASE } from "../../page/testing";
 import type { ToolInfo } from "../../api/types";
 import { unmount } from "../../base/testing";
 import page, { tableStore } from "./page";
@@ -26,7 +27,7 @@ async function open(status: number, body: unknown, state = memoryState()): Promi
     return Promise.resolve(new Response(JSON.stringify(body), { status }));
   });
   document.body.append(root);
-  render(<page.Page run="r/1" tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
+  render(<page.Page run="r/1" base={NO_BASE} tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
   for (let i = 0; i < 8; i++) await new Promise((done) => setTimeout(done, 5));
   return asked[0] ?? "";
 }

@@ -1,6 +1,9 @@
-// Properties of the selected instruction or computation, with links to related ones.
+// Properties of the selected instruction or computation, its times, its source, and links to related ones.
 import { plural } from "../../base/format";
+import type { Facts } from "./drawing";
 import type { HloText } from "./hlo_text";
+import { timeLines } from "./times";
+import type { ModuleTimes } from "./times";
 
 const MOST = 12;
 
@@ -29,22 +32,46 @@ interface Props {
   hlo: HloText;
   instruction: number;
   computation: number;
+  /** What the drawing knows of it. */
+  facts: Facts | null;
+  times: ModuleTimes | null;
   onGo: (name: string) => void;
 }
 
-export function Details({ hlo, instruction, computation, onGo }: Props) {
+/** Framework op and place in the program's source. */
+function Origin({ facts }: { facts: Facts }) {
+  return (
+    <>
+      {facts.opName ? <><dt>Framework op</dt><dd class="mono">{facts.opName}</dd></> : null}
+      {facts.source ? (
+        <>
+          <dt>Source</dt>
+          <dd class="mono">
+            {facts.stack.length > 1 ? <details><summary>{facts.source}</summary>{facts.stack.map((frame, i) => <div key={i}>{frame}</div>)}</details> : facts.source}
+          </dd>
+        </>
+      ) : null}
+    </>
+  );
+}
+
+export function Details({ hlo, instruction, computation, facts, times, onGo }: Props) {
   const names = (list: readonly number[]): string[] => list.map((i) => hlo.instructions[i]?.name ?? "");
   const one = hlo.instructions[instruction];
   if (one) {
     const home = hlo.computations[one.computation];
+    const measured = times?.byName.get(one.name);
     return (
       <dl class="property-list">
         <dt>Opcode</dt><dd class="mono">{one.opcode}</dd>
         <dt>Shape</dt><dd class="mono">{one.shape}</dd>
+        {times && measured ? timeLines(times, measured).map(([label, value]) => <><dt key={label}>{label}</dt><dd>{value}</dd></>) : null}
+        {facts ? <Origin facts={facts} /> : null}
         <Links name="Operands" none="none" targets={names(one.operands)} onGo={onGo} />
         <Links name="Used by" none={one.root ? "none: it is the result of its computation" : "none"} targets={names(one.users)} onGo={onGo} />
         {one.calls.length ? <Links name="Calls" none="" targets={one.calls.map((i) => hlo.computations[i]?.name ?? "")} onGo={onGo} /> : null}
         <Links name="Computation" none="none" targets={home ? [home.name] : []} onGo={onGo} />
+        {facts ? <><dt>Text</dt><dd class="mono">{facts.text}</dd></> : null}
       </dl>
     );
   }

@@ -1,81 +1,138 @@
-// The graph of an instruction's neighbourhood: operands above, users below; a click selects a node.
-import { useMemo } from "preact/hooks";
-import { cutMiddle } from "../../base/format";
-import { edgePath } from "../../widgets/graph/edge_path";
+// The drawing of a computation or of what surrounds an instruction, with its controls: colours, search, fusions, legend.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { plural } from "../../base/format";
+import type { Theme } from "../../base/colour";
+import { useTheme } from "../../widgets/chart/use_theme";
 import { GraphView } from "../../widgets/graph/graph_view";
-import type { HloText, Instruction } from "./hlo_text";
-import { NODE_HEIGHT, NODE_WIDTH, layOut } from "./layout";
-import type { PlacedNode } from "./layout";
-import type { Subgraph } from "./neighbourhood";
-import { groupOf } from "./opcode_groups";
+import type { Shown } from "../../widgets/graph/graph_view";
+import { findNodes, neighbour, drawnAs } from "./drawing";
+import type { Drawing } from "./drawing";
+import { VisibleGraph, nodeId } from "./graph_parts";
+import type { Actions, Look } from "./graph_parts";
+import { COLOURINGS, fillOf, scaleOf } from "./times";
+import type { Colouring, ModuleTimes } from "./times";
 
-const CHARS = 21;
-const READABLE = 0.7;
+const READABLE = 0.75;
+/** Below this scale, texts are illegible and only frames are drawn. */
+const LEGIBLE = 0.3;
 
-interface Props {
-  hlo: HloText;
-  subgraph: Subgraph;
-  /** Index of the central instruction, -1 for a whole computation. */
-  centre: number;
+interface Props extends Actions {
+  drawing: Drawing;
+  /** Changes when another part of the program is shown, not when a fusion opens. */
+  identity: string;
+  selected: string | null;
+  colouring: Colouring;
+  times: ModuleTimes | null;
+  /** Why there are no times; null while they load. */
+  untimed: string | null;
+  closable: boolean;
   label: string;
   fileName: string;
-  onGo: (name: string) => void;
+  onColour: (colouring: Colouring) => void;
+  onMore: (nodes: number) => void;
 }
 
-export function Graph({ hlo, subgraph, centre, label, fileName, onGo }: Props) {
-  const layout = useMemo(() => layOut(subgraph), [subgraph]);
-  const groups = [...new Set(layout.nodes.map(({ node }) => groupOf(hlo.instructions[node]?.opcode ?? "")))].sort();
-  // A whole computation is initially centred on its root.
-  const middle = layout.nodes.find(({ node }) => node === centre) ?? layout.nodes.find(({ node }) => hlo.instructions[node]?.root) ?? layout.nodes[0];
-  const focus = middle ? { x: middle.x, y: middle.y, width: NODE_WIDTH, height: NODE_HEIGHT } : null;
+export function Graph(props: Props) {
+  const { drawing, identity, selected, colouring, times, untimed, closable, label, fileName, onSelect, onCenter, onToggle } = props;
+  const [query, setQuery] = useState("");
+  const theme = useTheme();
+  const found = useMemo(() => findNodes(drawing, query), [drawing, query]);
+  const step = (by: number): void => {
+    const at = selected === null ? -1 : found.indexOf(selected);
+    const next = found[(at + by + found.length) % found.length] ?? found[0];
+    if (next !== undefined) onSelect(next);
+  };
+  const look: Look = { selected, found: useMemo(() => new Set(found), [found]), colouring, times, theme, closable };
+  const middle = drawnAs(drawing, selected) ?? drawnAs(drawing, drawing.center) ?? drawing.root ?? null;
+  const onKey = (key: string): boolean => {
+    const to = neighbour(drawing, selected, key);
+    if (to !== null) onSelect(to);
+    else if (selected === null) return false;
+    else if (key === "Enter") onCenter(selected);
+    else if (key === "e" || key === "E") onToggle(selected);
+    else return false;
+    return true;
+  };
+  const active = drawing.nodes.find(({ name }) => name === selected);
   return (
     <>
-      <GraphView drawing={{ width: layout.width, height: layout.height, identity: layout, readable: READABLE, focus }} label={label} fileName={fileName}>
-        {() => (
-          <>
-            <defs>
-              <marker id="graph-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8Z" class="graph-head" /></marker>
-            </defs>
-            {layout.edges.map(({ from, to, points }) => (
-              <path key={`${from} ${to}`} class={from === centre || to === centre ? "graph-edge near" : "graph-edge"} d={edgePath(points)} marker-end="url(#graph-arrow)" />
-            ))}
-            {layout.nodes.map((place) => {
-              const one = hlo.instructions[place.node];
-              return one ? <Node key={place.node} place={place} instruction={one} centre={place.node === centre} open={subgraph.open.has(place.node)} onGo={onGo} /> : null;
-            })}
-          </>
-        )}
+      <div class="graph-controls">
+        <span class="segmented" role="group" aria-label="Colour of the nodes">
+          {COLOURINGS.map(({ id, label: text, tip }) => <button key={id} type="button" aria-pressed={id === colouring} data-tip={tip} disabled={id !== "kind" && times === null} onClick={() => props.onColour(id)}>{text}</button>)}
+        </span>
+        <span class="graph-find">
+          <input
+            class="field" type="search" aria-label="Find in the graph" placeholder="Find in the graph" value={query} onInput={(event) => setQuery(event.currentTarget.value)}
+            data-tip="Names, opcodes, shapes, framework ops and sources; Enter goes to the next match" onKeyDown={(event) => { if (event.key === "Enter" && found.length) step(event.shiftKey ? -1 : 1); }}
+          />
+          <span class="dim number" aria-live="polite">{query.trim() ? (found.length ? `${selected !== null && found.includes(selected) ? `${found.indexOf(selected) + 1} of ` : ""}${plural(found.length, "node")}` : "no match") : plural(drawing.nodes.length, "node")}</span>
+        </span>
+      </div>
+      <GraphView
+        drawing={{ width: drawing.width, height: drawing.height, identity, readable: READABLE, focus: middle }} label={label} fileName={fileName}
+        active={active ? nodeId(active.id) : undefined} hint="Drag, Ctrl + wheel; arrows, Enter, E, + − 0" onKey={onKey}
+      >
+        {(shown) => <Visible drawing={drawing} look={look} shown={shown} actions={{ onSelect, onCenter, onToggle }} />}
       </GraphView>
-      <ul class="legend graph-legend">
-        {groups.map((group) => <li key={group}><i class={`graph-key op-${group}`} />{group}</li>)}
-        {subgraph.open.size ? <li class="dim">dashed: has neighbours that are not shown</li> : null}
-        {subgraph.cut > 0 ? <li class="dim">{subgraph.cut} further nodes not shown: choose fewer steps</li> : null}
-      </ul>
+      <Legend drawing={drawing} colouring={colouring} times={times} untimed={untimed} theme={theme} onMore={props.onMore} />
     </>
   );
 }
 
-interface NodeProps {
-  place: PlacedNode;
-  instruction: Instruction;
-  centre: boolean;
-  /** Whether it has neighbours that are not shown. */
-  open: boolean;
-  onGo: (name: string) => void;
+interface VisibleProps {
+  drawing: Drawing;
+  look: Look;
+  shown: Shown;
+  actions: Actions;
 }
 
-function Node({ place: { x, y }, instruction: { name, opcode, shape, root }, centre, open, onGo }: NodeProps) {
-  return (
-    <a
-      href="#" class={`graph-node op-${groupOf(opcode)}${centre ? " centre" : ""}${open ? " open" : ""}`} aria-description={`${name}, ${opcode}, ${shape}`}
-      data-tip={`${name}\n${opcode}${root ? ", result of its computation" : ""}\n${shape}${open ? "\nDashed outline: some neighbours are not shown." : ""}`}
-      onClick={(event) => { event.preventDefault(); onGo(name); }}
-    >
-      <rect x={x} y={y} width={NODE_WIDTH} height={NODE_HEIGHT} rx="4" />
-      <rect class="graph-stripe" x={x} y={y} width="5" height={NODE_HEIGHT} />
-      <text class="graph-name" x={x + 11} y={y + 15}>{cutMiddle(name, CHARS)} </text>
-      <text x={x + 11} y={y + 30}>{cutMiddle(opcode + (root ? " (root)" : ""), CHARS)} </text>
-      <text class="dim-text" x={x + 11} y={y + 44}>{cutMiddle(shape, CHARS)}</text>
-    </a>
+/** Memoized: renders only when the visible part or what is marked in it changes. */
+function Visible({ drawing, look, shown: { viewport, scale, saving }, actions }: VisibleProps) {
+  const plain = scale < LEGIBLE && !saving;
+  const { selected, found, colouring, times, theme, closable } = look;
+  return useMemo(
+    () => <VisibleGraph drawing={drawing} {...look} {...actions} viewport={viewport} plain={plain} />,
+    [drawing, viewport, plain, selected, found, colouring, times, theme, closable],
   );
+}
+
+const STOPS = [0, 0.25, 0.5, 0.75, 1] as const;
+
+interface LegendProps {
+  drawing: Drawing;
+  colouring: Colouring;
+  times: ModuleTimes | null;
+  untimed: string | null;
+  theme: Theme;
+  onMore: (nodes: number) => void;
+}
+
+function Legend({ drawing, colouring, times, untimed, theme, onMore }: LegendProps) {
+  const groups = [...new Set(drawing.nodes.map(({ group }) => group))].sort();
+  const scale = times && colouring !== "kind" ? scaleOf(times, colouring) : null;
+  return (
+    <ul class="legend graph-legend">
+      {scale ? (
+        <li>
+          {scale.low}<span class="graph-scale" aria-hidden="true">{STOPS.map((place) => <i key={place} style={{ background: fillOf(place, colouring, theme) }} />)}</span>{scale.high}
+          <span class="dim"> {scale.base}; without fill: not measured</span>
+        </li>
+      ) : groups.map((group) => <li key={group}><i class={`graph-key op-${group}`} />{group}</li>)}
+      {drawing.nodes.some(({ boundary }) => boundary) ? <li class="dim">dashed: has neighbours that are not shown</li> : null}
+      {untimed ? <li class="dim">{untimed}</li> : null}
+      {drawing.leftOut > 0 ? (
+        <li>
+          {plural(drawing.leftOut, "further node")} not shown
+          <button type="button" class="link" onClick={() => onMore(drawing.nodes.length + drawing.leftOut)}>Show all</button>
+        </li>
+      ) : null}
+    </ul>
+  );
+}
+
+/** The last drawing stays until the next has arrived, so that nothing flickers. */
+export function useLatest<T>(value: T | null, identity: string): T | null {
+  const [kept, setKept] = useState<{ identity: string; value: T } | null>(null);
+  useEffect(() => { if (value !== null) setKept({ identity, value }); }, [value, identity]);
+  return value ?? (kept?.identity === identity ? kept.value : null);
 }

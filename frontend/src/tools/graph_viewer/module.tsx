@@ -1,26 +1,27 @@
-// One module: its text with a search, and properties and graph of the selected name.
+// One module: its text with a search, its graph, and properties of the selected name.
 import { useMemo, useState } from "preact/hooks";
-import type { UrlState } from "../../page/page";
+import { plural } from "../../base/format";
+import type { Params } from "../../api/client";
+import type { PageProps } from "../../page/page";
 import { fileNameOf } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
-import { plural } from "../../base/format";
 import { Card } from "../../widgets/content/card";
+import { useLoad } from "../../widgets/status/use_load";
 import { Details } from "./details";
-import { Graph } from "./graph";
-import { findLines, opcodes } from "./hlo_text";
+import type { Facts } from "./drawing";
+import { opcodes } from "./hlo_text";
 import type { HloText } from "./hlo_text";
-import { Listing } from "./listing";
-import { aroundComputation, aroundInstruction } from "./neighbourhood";
-
-const MAX_STEPS = 6;
-const STEPS = 2;
+import { GraphCard } from "./graph_card";
+import { TextPane } from "./text_pane";
+import { readTimes } from "./times";
+import { VIEW_KEYS, readView } from "./view_state";
 
 interface Props {
+  page: PageProps;
   module: string;
   hlo: HloText;
-  state: UrlState;
-  /** URL of the graph as DOT. */
-  dot: (node: string, width: number) => string;
+  /** Of requests about this module. */
+  params: Params;
 }
 
 /** Describes the module in one line. */
@@ -30,71 +31,37 @@ export function describeModule(module: string, hlo: HloText): string {
   return `${module}: ${plural(hlo.instructions.length, "instruction")} in ${plural(hlo.computations.length, "computation")}${entry ? `, entry ${entry.name}` : ""}; most frequent: ${most.join(", ")}.`;
 }
 
-export function Module({ module, hlo, state, dot }: Props) {
-  const [name, query, width] = [useKey(state, "node_name"), useKey(state, "q") ?? "", useKey(state, "graph_width")];
-  const steps = Math.min(MAX_STEPS, Math.max(1, Math.round(Number(width ?? STEPS)) || STEPS));
-  const wanted = name?.replace(/^%/, "") ?? null;
-  const entry = hlo.computations.findIndex((one) => one.entry);
-  const instruction = wanted === null ? -1 : (hlo.byName.get(wanted) ?? -1);
-  const computation = instruction >= 0 ? -1 : wanted === null ? entry : (hlo.computationByName.get(wanted) ?? -1);
-  const chosen = hlo.instructions[instruction]?.line ?? (wanted === null ? -1 : (hlo.computations[computation]?.line ?? -1));
-  const subgraph = useMemo(
-    () => (instruction >= 0 ? aroundInstruction(hlo, instruction, steps) : computation >= 0 ? aroundComputation(hlo, computation) : null),
-    [hlo, instruction, computation, steps],
-  );
-  const found = useMemo(() => findLines(hlo.lines, query), [hlo, query]);
-  const foundSet = useMemo(() => new Set(found), [found]);
-  const [hit, setHit] = useState(query.trim() && name === null ? 0 : -1);
-  const scrollTarget = useMemo(() => (hit >= 0 && found[hit] !== undefined ? { line: found[hit] } : { line: chosen }), [chosen, hit, found]);
-  const go = (target: string): void => {
-    setHit(-1);
-    state.set({ node_name: target }, "push");
-  };
-  const step = (by: number): void => {
-    if (found.length) setHit((hit + by + found.length) % found.length);
-  };
-  const title = hlo.instructions[instruction]?.name ?? hlo.computations[computation]?.name ?? "";
+export function Module({ page, module, hlo, params }: Props) {
+  const { client, state } = page;
+  const keys = Object.fromEntries(VIEW_KEYS.map((key) => [key, useKey(state, key)]));
+  const view = readView((key) => keys[key] ?? null, hlo);
+  const [facts, setFacts] = useState<Facts | null>(null);
+  const request: Params = { run: page.run, tag: "hlo_stats", host: page.host ?? undefined, backend: "auto" };
+  const timing = useLoad(JSON.stringify([request, module]), async (signal) => readTimes(await client.json("data", request, { signal }), module));
+  const times = timing.data && timing.data.byName.size > 0 ? timing.data : null;
+  const untimed = times || timing.loading ? null : timing.error ? "No times: the profile has no table of HLO ops for this host." : "No times: no op of this module ran while the profile was recorded.";
+  const go = (target: string): void => state.set({ node_name: target, sel: null, expand: null, max_nodes: null }, "push");
+  const selected = view.selected === null ? -1 : (hlo.byName.get(view.selected) ?? -1);
+  const chosen = hlo.instructions[selected]?.line ?? (view.name === null ? -1 : (hlo.computations[view.computation]?.line ?? -1));
+  const title = view.selected ?? hlo.computations[view.computation]?.name ?? "";
+  const known = view.instruction >= 0 || view.computation >= 0;
+  const more = useMemo(() => ({ ...params, show_metadata: true }), [JSON.stringify(params)]);
   return (
     <>
       <p class="graph-summary">{describeModule(module, hlo)}</p>
-      <div class="graph-split">
-        <section class="graph-text" aria-label="Text of the module">
-          <div class="graph-search">
-            <input
-              class="field" type="search" aria-label="Search the text" placeholder="Search the text" value={query}
-              onInput={(event) => { state.set({ q: event.currentTarget.value || null }, "replace"); setHit(event.currentTarget.value ? 0 : -1); }}
-              onKeyDown={(event) => { if (event.key === "Enter") step(event.shiftKey ? -1 : 1); }}
-            />
-            <span class="dim number" aria-live="polite">{query.trim() ? (found.length ? `${hit >= 0 ? `${hit + 1} of ` : ""}${plural(found.length, "line")}` : "no match") : plural(hlo.lines.length, "line")}</span>
-            <button type="button" class="button ghost" disabled={found.length === 0} onClick={() => step(-1)}>Previous</button>
-            <button type="button" class="button ghost" disabled={found.length === 0} onClick={() => step(1)}>Next</button>
-          </div>
-          <Listing hlo={hlo} chosen={chosen} scrollTarget={scrollTarget} found={foundSet} current={found[hit] ?? -1} onGo={go} />
-        </section>
+      <div class={`graph-split parts-${view.parts}`}>
+        {view.parts === "graph" ? null : <TextPane hlo={hlo} state={state} chosen={chosen} named={view.name !== null} onGo={go} />}
         <div class="graph-side">
-          {subgraph && title ? (
+          {known ? (
             <>
-              <Card title={title} class="graph-details" tools={wanted !== null && entry >= 0 ? <button type="button" class="button ghost" onClick={() => { setHit(-1); state.set({ node_name: null }, "push"); }}>Entry</button> : null}>
-                <Details hlo={hlo} instruction={instruction} computation={computation} onGo={go} />
+              <Card title={title} class="graph-details" tools={view.name !== null ? <button type="button" class="button ghost" onClick={() => state.set({ node_name: null, sel: null, expand: null, max_nodes: null }, "push")}>Entry</button> : null}>
+                <Details hlo={hlo} instruction={selected} computation={view.computation} facts={facts?.name === view.selected ? facts : null} times={times} onGo={go} />
               </Card>
-              <Card
-                title={instruction >= 0 ? "Neighbourhood" : "Graph"} class="graph-card"
-                help={"Operands above, users below.\nDrawn from the text of the module."}
-                tools={(
-                  <>
-                    {instruction >= 0 ? (
-                      <label class="graph-steps">Steps <input class="field" type="number" min="1" max={MAX_STEPS} value={steps} onChange={(event) => state.set({ graph_width: event.currentTarget.value }, "replace")} /></label>
-                    ) : null}
-                    <a class="button ghost" href={dot(title, steps)} download={`${title}.dot`}>DOT</a>
-                  </>
-                )}
-              >
-                <Graph key={title} fileName={fileNameOf(module, title)} hlo={hlo} subgraph={subgraph} centre={instruction} label={`Graph around ${title}: ${plural(subgraph.nodes.length, "node")}, ${plural(subgraph.edges.length, "edge")}.`} onGo={go} />
-              </Card>
+              {view.parts === "text" ? null : <GraphCard page={page} module={module} view={view} params={more} times={times} untimed={untimed} fileName={fileNameOf(module, title)} onFacts={setFacts} />}
             </>
           ) : (
-            <Card title={wanted === null ? "No entry computation" : `There is no ${wanted}`}>
-              <p>{wanted === null ? "The text marks no entry computation; select a name in it." : `No instruction or computation of ${module} has this name. It may be in another module: choose one above, or search the text.`}</p>
+            <Card title={view.name === null ? "No entry computation" : `There is no ${view.name}`}>
+              <p>{view.name === null ? "The text marks no entry computation; select a name in it." : `No instruction or computation of ${module} has this name. It may be in another module: choose one above, or search the text.`}</p>
             </Card>
           )}
         </div>

@@ -11,6 +11,8 @@ import { readHlo } from "./hlo_text";
 import { Module } from "./module";
 import "./page.css";
 
+const PARTS = [["both", "Text and graph"], ["graph", "Graph"], ["text", "Text"]] as const;
+
 function GraphViewerPage(props: PageProps) {
   const { run, host, client } = props;
   const list = useLoad(JSON.stringify([run, host]), async (signal) => readModules(await client.text("module_list", { run, host: host ?? undefined }, { signal })));
@@ -30,7 +32,7 @@ export function moduleOf(names: readonly string[], wanted: string | null, progra
 function Chosen(props: PageProps & { names: readonly string[] }) {
   const { run, tool, host, client, state, names } = props;
   const module = moduleOf(names, useKey(state, "module_name"), useKey(state, "program_id"));
-  const long = useKey(state, "text") === "long";
+  const [long, view] = [useKey(state, "text") === "long", useKey(state, "view")];
   const params = { run, tag: tool.id, host: host ?? undefined, module_name: module };
   const form = long ? { type: "long_txt", show_metadata: true } : { type: "short_txt" };
   const answer = useLoad(JSON.stringify([params, long]), async (signal) => readHlo(await client.text("data", { ...params, ...form }, { signal })));
@@ -38,7 +40,10 @@ function Chosen(props: PageProps & { names: readonly string[] }) {
   return (
     <div class="tool-page graph-viewer">
       <div class="viewer-tools" role="toolbar" aria-label="Module and text format">
-        <Picker label="Module" noun="module" choices={names.map((id) => ({ id }))} value={module} onChoose={(id) => state.set({ module_name: id, program_id: null, node_name: null, q: null }, "push")} />
+        <Picker label="Module" noun="module" choices={names.map((id) => ({ id }))} value={module} onChoose={(id) => state.set({ module_name: id, program_id: null, node_name: null, sel: null, expand: null, max_nodes: null, q: null }, "push")} />
+        <span class="segmented" role="group" aria-label="Parts of the page">
+          {PARTS.map(([id, label]) => <button key={id} type="button" aria-pressed={(view ?? "both") === id} onClick={() => state.set({ view: id === "both" ? null : id }, "replace")}>{label}</button>)}
+        </span>
         <span class="segmented" role="group" aria-label="Text">
           <button type="button" aria-pressed={!long} data-tip="Instructions with their attributes" onClick={() => state.set({ text: null }, "replace")}>Short text</button>
           <button type="button" aria-pressed={long} data-tip="With signatures, source metadata and the tables of stack frames" onClick={() => state.set({ text: "long" }, "replace")}>Long text</button>
@@ -49,7 +54,7 @@ function Chosen(props: PageProps & { names: readonly string[] }) {
         </span>
       </div>
       {answer.data === null || module === null ? <Pending answer={answer} page={props} what={`Reading ${module ?? "the module"}`} />
-        : <Module key={module} module={module} hlo={answer.data} state={state} dot={(node, width) => client.url("data", { ...params, type: "graph", node_name: node, graph_width: width, format: "dot" })} />}
+        : <Module key={module} page={props} module={module} hlo={answer.data} params={params} />}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { chartOf, chartsOf, chooseOps, readOps, replicaGroups, summaryOf } from "./model";
+import { chartOf, chartsOf, chooseOps, readOps, replicaGroups, summaryOf, withBaseOps } from "./model";
 
 const IDS = ["rank", "total_self_time_percent", "program_id", "category", "hlo_op_name", "hlo_op_expression", "tf_op_name", "total_self_time", "dma_stall_percent", "model_flop_rate", "bound_by", "hlo_rematerialization", "outside_compilation", "core_type", "source_info", "hbm_bw"];
 const NUMBERS = ["rank", "total_self_time_percent", "hbm_bw", "total_self_time", "dma_stall_percent", "model_flop_rate"];
@@ -75,4 +75,21 @@ it("marks rates that no device reaches, and leaves them out of the charts", () =
 
 it("rejects other tables", () => {
   expect(() => readOps({})).toThrow(/not a table/);
+});
+
+it("shows ops of a base beside those that pass the filters, by name and origin whatever the number of the program", () => {
+  const base = readOps(payload([
+    [1, 48, "3", "loop fusion", "f.8", "%f.8 = f32[8] fusion()", "jit(f)/add:", 50, 0, 12, "HBM", "No", "No", "TensorCore", SOURCE, 90],
+    [2, 24, "3", "all-reduce", "ar.1", "%ar.1 = f32[] all-reduce()", "", 35, 0.5, 0, "Unknown", "Yes", "No", "TensorCore", "", 112],
+    [3, 8, "3", "loop fusion", "old.1", "%old.1 = fusion()", "", 7, 0, 0, "HBM", "No", "No", "TensorCore", "", 109],
+  ]));
+  const none = { program: "", category: "", core: "", bound: "", text: "" };
+  const shown = (choice: object): unknown[][] => {
+    const table = withBaseOps(OPS, base, { ...none, ...choice }, null);
+    const values = (id: string) => table.columns.find((column) => column.id === id)?.values ?? [];
+    return values("hlo_op_name").map((op, i) => [op, ...["total_self_time", "base_total_self_time", "difference_total_self_time"].map((id) => values(id)[i])]);
+  };
+  expect(shown({})).toEqual([["f.1", 60, 50, 10], ["ar.1", 30, 35, -5], ["c.1", 10, null, 10], ["old.1", null, 7, -7]]);
+  expect(shown({ category: "loop fusion" })).toEqual([["f.1", 60, 50, 10], ["old.1", null, 7, -7]]);
+  expect(shown({ program: "7", text: "ar" })).toEqual([["ar.1", 30, 35, -5]]);
 });

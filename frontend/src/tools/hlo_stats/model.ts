@@ -1,5 +1,9 @@
 // HLO ops of a profile: filters, charts and summary. Pure.
 import { asTable, columnOf, numbersOf, textsOf } from "../../api/payload/fields";
+import type { Comparison } from "../../api/payload/comparison";
+import { joinTables } from "../../base/table/difference";
+import { pairOps } from "../../page/paired_ops";
+import type { OpColumns } from "../../page/paired_ops";
 import { overCores, rateDoubt, readNotes } from "../../page/op_request";
 import type { OpNotes } from "../../page/op_request";
 import type { BarsChart, ChartSpec } from "../../base/chart/chart_spec";
@@ -92,17 +96,22 @@ export interface Choice {
   text: string;
 }
 
-/** Ops that pass all filters. */
-export function chooseOps(ops: Ops, { program, category, core, bound, text }: Choice): Ops {
+/** Rows of the ops that pass all filters. */
+export function rowsOf(ops: Ops, { program, category, core, bound, text }: Choice): number[] {
   const wanted = text.trim().toLowerCase();
-  if (!program && !category && !core && !bound && !wanted) return ops;
   const has = (value: string | undefined): boolean => (value ?? "").toLowerCase().includes(wanted);
-  const rows = rowsWhere(ops.table, (row) =>
+  return rowsWhere(ops.table, (row) =>
     (program === "" || ops.program[row] === program) &&
     (category === "" || ops.category[row] === category) &&
     (core === "" || ops.core[row] === core) &&
     (bound === "" || ops.bound[row] === bound) &&
     (wanted === "" || has(ops.name[row]) || has(ops.expression[row]) || has(ops.framework[row])));
+}
+
+/** Ops that pass all filters. */
+export function chooseOps(ops: Ops, choice: Choice): Ops {
+  if (!Object.values(choice).some((value: string) => value.trim() !== "")) return ops;
+  const rows = rowsOf(ops, choice);
   const take = <T>(values: readonly T[]): T[] => rows.map((row) => values[row] as T);
   return {
     ...ops,
@@ -207,4 +216,14 @@ export function summaryOf(ops: Ops): Summary {
   if (bounds.length) lines.push(`Bound by ${bounds.map(({ name, value }) => `${name} for ${percent(value)}`).join(", ")} of the ${base}.`);
   if (notes.onCpu) lines.push("The ops ran on the CPU, whose peak rates are unknown, so their bottleneck cannot be determined.");
   return { headline: `${category.name} takes ${percent(category.value)} of the ${base}`, lines };
+}
+
+const COLUMNS: OpColumns = { name: "hlo_op_name", program: "program_id", kind: ["category", "core_type"], origin: ["tf_op_name", "source_info"] };
+const COMPARED = { sums: ["total_self_time", "total_time", "occurrences"], rates: ["busy_share", "avg_time", "avg_self_time", "model_flop_rate", "hbm_bw"] };
+
+/** The table of the ops that pass the filters with those of a base. Programs have other ids there, so that only names and kinds filter what it has alone. */
+export function withBaseOps(ops: Ops, base: Ops, choice: Choice, found: Comparison | null): TableData {
+  const pairs = pairOps(ops.table, base.table, COLUMNS, found);
+  const passing = new Set(rowsOf(base, { ...choice, program: "" }));
+  return joinTables(ops.table, base.table, pairs, COMPARED, { run: rowsOf(ops, choice), rest: pairs.rest.filter((row) => passing.has(row)) });
 }

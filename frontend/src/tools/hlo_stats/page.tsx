@@ -1,11 +1,13 @@
 // HLO stats: every XLA op with its time, rates and bottleneck, as charts and a filterable table.
 import { useMemo } from "preact/hooks";
+import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
-import { fileNameOf, hostCount } from "../../page/page_state";
+import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";
+import { SIDE, baseOf, differenceOf } from "../../base/table/difference";
 import { firstColumns, hiding } from "../../base/table/transform";
 import { Chart } from "../../widgets/chart/chart";
 import { SummaryBox } from "../../widgets/content/summary_box";
@@ -14,12 +16,17 @@ import { PieList } from "../../widgets/chart/pie_list";
 import { Table } from "../../widgets/table/table";
 import { useLoad } from "../../widgets/status/use_load";
 import "../../widgets/content/card.css";
-import { CHART_WORDS, chartOf, chartsOf, chooseOps, readOps, summaryOf } from "./model";
+import { CHART_WORDS, chartOf, chartsOf, chooseOps, readOps, summaryOf, withBaseOps } from "./model";
 import type { ChartId, Choice, Ops } from "./model";
 import "./page.css";
 
 /** Columns shown initially, in this order; the others are hidden. */
+/** Keys of the address that belong to this page. */
+const OWN_KEYS = ["program", "category", "core", "bound", "op", "chart", "unattributed", "backend"];
 const SHOWN = ["hlo_op_name", "category", "busy_share", "total_self_time_percent", "total_self_time", "occurrences", "avg_time", "bound_by", "model_flop_rate", "hbm_bw", "tf_op_name", "source_info", "hlo_op_expression", "program_id"];
+
+/** The same with a base. */
+const SHOWN_WITH_BASE = ["hlo_op_name", "category", "total_self_time", baseOf("total_self_time"), differenceOf("total_self_time"), "occurrences", differenceOf("occurrences"), "avg_time", differenceOf("avg_time"), SIDE, "busy_share", "bound_by", "model_flop_rate", "hbm_bw", "tf_op_name", "source_info", "hlo_op_expression", "program_id"];
 
 function HloPage(page: PageProps) {
   const { tool, host, hosts, client, state } = page;
@@ -53,8 +60,10 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
   const charts = useMemo(() => chartsOf(ops), [ops]);
   const id = charts.find((one) => one === wanted) ?? "category";
   const summary = useMemo(() => summaryOf(shown), [shown]);
-  const data = useMemo(() => firstColumns(shown.table, SHOWN), [shown]);
-  const hide = useMemo(() => data.columns.map((column) => column.id).filter((one) => !SHOWN.includes(one)), [data]);
+  const base = useBase(page, { read: readOps, params: opRequest(page) });
+  const found = useComparison(page);
+  const data = useMemo(() => (base.data === null ? firstColumns(shown.table, SHOWN) : firstColumns(withBaseOps(ops, base.data, choice, found), SHOWN_WITH_BASE)), [shown, base.data, found]);
+  const hide = useMemo(() => data.columns.map((column) => column.id).filter((one) => !(base.data === null ? SHOWN : SHOWN_WITH_BASE).includes(one)), [data]);
   const { unattributed } = ops.notes;
   return (
     <div class="hlo">
@@ -65,14 +74,16 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
         </SummaryBox>
         <ChartPart ops={shown} charts={charts} id={id} page={page} filtered={shown !== ops} />
       </div>
+      {base.run === null ? null : <div class="hlo-base"><BaseLine page={page} answer={base} steps={found?.steps} /></div>}
       <Controls ops={ops} choice={choice} set={(patch) => state.set(patch, "replace")} />
       <div class="hlo-table">
         <Table
-          key={named}
+          key={`${named}${base.data === null ? "" : base.run ?? ""}`}
           data={data}
           title="HLO ops"
           fileName={fileNameOf("hlo_stats", run, host)}
           store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)}
+          rowTools={(row) => <button type="button" class="button ghost" onClick={() => state.set(toolPatch("graph_viewer", host, OWN_KEYS, { program_id: shown.program[row] ?? "", node_name: shown.name[row] ?? "" }), "push")}>Graph</button>}
         />
       </div>
     </div>
@@ -147,5 +158,5 @@ function Controls({ ops, choice, set }: { ops: Ops; choice: Choice; set: (patch:
   );
 }
 
-const page: PageModule = { ids: ["hlo_stats"], Page: HloPage };
+const page: PageModule = { ids: ["hlo_stats"], Page: HloPage, compares: true };
 export default page;

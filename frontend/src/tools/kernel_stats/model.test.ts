@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { amounts, filterKernels, groupKernels, hiddenColumns, readKernels, summaryOf } from "./model";
+import { amounts, filterKernels, groupKernels, hiddenColumns, readKernels, summaryOf, withBaseKernels } from "./model";
 
 const IDS = ["rank", "kernel_name", "registers_per_thread", "occupancy_pct", "is_op_tensor_core_eligible", "is_kernel_using_tensor_core", "op_name", "occurrences", "total_duration_us", "avg_duration_us", "min_duration_us", "max_duration_us"];
 const TYPES: Record<string, string> = { kernel_name: "string", op_name: "string", is_op_tensor_core_eligible: "boolean", is_kernel_using_tensor_core: "boolean" };
@@ -72,4 +72,16 @@ it("keeps the base of percentages when filters apply", () => {
 it("rejects other tables", () => {
   expect(() => readKernels({ cols: [{ id: "a", type: "number" }], rows: [] })).toThrow(/no column total_duration_us/);
   expect(() => readKernels([])).toThrow(/not a table/);
+});
+
+it("shows launches, kernels and ops of a base; ops also under another number", () => {
+  const base = readKernels(payload([[1, "gemm", 32, 50, true, true, "a/MatMul", 2, 50, 25, 20, 40], [2, "fusion", 16, 0, true, false, "a/MatMul", 1, 31, 31, 31, 31], [3, "old", 1, 0, false, false, "fusion.3", 1, 4, 4, 4, 4]]));
+  const run = readKernels(payload([[1, "gemm", 32, 50, true, true, "a/MatMul", 2, 60, 30, 20, 40], [2, "fusion", 0, 0, true, false, "a/MatMul", 1, 30, 30, 30, 30], [3, "new", 1, 0, false, false, "fusion.7", 1, 5, 5, 5, 5]]));
+  const shown = (group: "launch" | "kernel" | "op") => {
+    const table = withBaseKernels(groupKernels(run, group), groupKernels(base, group), group);
+    return [values(table, group === "launch" ? "kernel_name" : "name"), values(table, "difference_total_duration_us")];
+  };
+  expect(shown("launch")).toEqual([["gemm", "fusion", "new", "old"], [10, -1, 5, -4]]);
+  expect(shown("kernel")).toEqual([["gemm", "fusion", "new", "old"], [10, -1, 5, -4]]);
+  expect(shown("op")).toEqual([["a/MatMul", "fusion.7"], [9, 1]]);
 });

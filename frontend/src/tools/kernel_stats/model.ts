@@ -1,6 +1,8 @@
 // Kernels of a profile: filters, groups and summary. Pure.
 import { flagColumn, makeTable, numberColumn, textColumn } from "../../base/table/columns";
 import { asTable, badAnswer, columnOf, numbersOf, textsOf } from "../../api/payload/fields";
+import { SIDE, baseOf, differenceOf, joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/difference";
+import type { Keys } from "../../base/table/difference";
 import { formatPercent, formatTime, plural } from "../../base/format";
 import { constantColumns, firstColumns, withoutUnitLabels, pickRows, rowsWhere } from "../../base/table/transform";
 import { sumBy } from "../../base/chart/slices";
@@ -135,3 +137,19 @@ export function summaryOf(kernels: Kernels): Summary {
     ],
   };
 }
+
+const LAUNCH_KEYS = ["kernel_name", "op_name", "registers_per_thread", "shared_bytes", "block_dim", "grid_dim"];
+const SUMS = ["total_duration_us", "occurrences", "launches"];
+const RATES = ["share", "avg_duration_us", "min_duration_us", "max_duration_us"];
+
+/** The rows of the shown kernels with those of a base, which passed the same filters. */
+export function withBaseKernels(table: TableData, base: TableData, group: Group): TableData {
+  const both = (of: (one: TableData) => string[], unique = false): Keys => ({ run: of(table), base: of(base), unique });
+  const levels = group === "launch"
+    ? [both((one) => keysOf(one, LAUNCH_KEYS)), both((one) => keysOf(one, ["kernel_name", "op_name"]), true), both((one) => keysOf(one, ["kernel_name"]), true)]
+    : [both((one) => keysOf(one, ["name"])), ...(group === "op" ? [both((one) => keysOf(one, ["name"]).map(withoutNumber), true)] : [])];
+  return joinTables(table, base, pairRows(levels), { sums: SUMS, rates: RATES });
+}
+
+/** Columns that come first with a base. */
+export const FIRST_WITH_BASE = ["kernel_name", "name", "total_duration_us", baseOf("total_duration_us"), differenceOf("total_duration_us"), "occurrences", differenceOf("occurrences"), "avg_duration_us", differenceOf("avg_duration_us"), SIDE];

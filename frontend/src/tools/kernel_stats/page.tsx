@@ -1,5 +1,6 @@
 // Kernel stats: GPU kernel time by launch, by kernel or by op.
 import { useMemo } from "preact/hooks";
+import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
@@ -13,8 +14,9 @@ import { PieList } from "../../widgets/chart/pie_list";
 import { Table } from "../../widgets/table/table";
 import { useLoad } from "../../widgets/status/use_load";
 import "../../widgets/content/card.css";
-import { hiding } from "../../base/table/transform";
-import { GROUPS, NO_OP, amounts, filterKernels, groupKernels, hiddenColumns, readKernels, summaryOf } from "./model";
+import { addedColumns } from "../../base/table/difference";
+import { firstColumns, hiding } from "../../base/table/transform";
+import { FIRST_WITH_BASE, GROUPS, NO_OP, amounts, filterKernels, groupKernels, hiddenColumns, readKernels, summaryOf, withBaseKernels } from "./model";
 import type { Group, Kernels } from "./model";
 import "./page.css";
 
@@ -45,9 +47,12 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
   const by = useKey(state, "by");
   const group = GROUPS.find((one) => one === by) ?? "launch";
   const shown = useMemo(() => filterKernels(kernels, kernel, op), [kernels, kernel, op]);
-  const table = useMemo(() => groupKernels(shown, group), [shown, group]);
+  const base = useBase(page, { read: readKernels, params: opRequest(page) });
+  const found = useComparison(page);
+  const alone = useMemo(() => groupKernels(shown, group), [shown, group]);
+  const table = useMemo(() => (base.data === null ? alone : firstColumns(withBaseKernels(alone, groupKernels(filterKernels(base.data, kernel, op), group), group), FIRST_WITH_BASE)), [alone, base.data]);
   // Of all kernels, so that a filter does not change the columns.
-  const hide = useMemo(() => hiddenColumns(groupKernels(kernels, group)), [kernels, group]);
+  const hide = useMemo(() => [...hiddenColumns(groupKernels(kernels, group)), ...addedColumns(table, []).filter((id) => !FIRST_WITH_BASE.includes(id))], [kernels, group, table]);
   const slices = useMemo(() => topSlices(amounts(shown, group)), [shown, group]);
   const summary = useMemo(() => summaryOf(shown), [shown]);
   const key = group === "op" ? "op" : "kernel";
@@ -71,6 +76,7 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
           pickHint={`Click: show only this ${what}`}
         />
       </div>
+      {base.run === null ? null : <div class="kst-base"><BaseLine page={page} answer={base} steps={found?.steps} /></div>}
       <div class="kst-controls" role="toolbar" aria-label="Filter kernels">
         <span class="segmented" role="group" aria-label="One row per">
           {GROUPS.map((one) => <button key={one} type="button" aria-pressed={group === one} onClick={() => state.set({ by: one === "launch" ? null : one, sort: null, filter: null, hide: null }, "push")}>{GROUP_LABELS[one]}</button>)}
@@ -79,11 +85,11 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
         <label>Op <input class="field" type="search" value={op} placeholder="- for none" onInput={(e) => state.set({ op: e.currentTarget.value || null }, "replace")} /></label>
       </div>
       <div class="kst-table">
-        <Table key={`${group} ${kernel} ${op}`} data={table} title={GROUP_LABELS[group]} fileName={fileNameOf("kernel_stats", run, host)} store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)} />
+        <Table key={`${group} ${kernel} ${op}${base.data === null ? "" : ` ${base.run ?? ""}`}`} data={table} title={GROUP_LABELS[group]} fileName={fileNameOf("kernel_stats", run, host)} store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)} />
       </div>
     </div>
   );
 }
 
-const page: PageModule = { ids: ["kernel_stats"], Page: KernelPage };
+const page: PageModule = { ids: ["kernel_stats"], Page: KernelPage, compares: true };
 export default page;

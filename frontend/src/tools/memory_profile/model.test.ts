@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ApiError } from "../../api/error";
 import { readMemoryProfile } from "./decode";
 import type { Memory } from "./decode";
-import { breakdown, figures, fullest, headline, hidesFree, history, historyChart, moduleTable, modulesOf, peakMark, popUp } from "./model";
+import { breakdown, figures, fullest, headline, hidesFree, history, historyChart, moduleTable, modulesOf, peakMark, peaksTable, popUp } from "./model";
 import { ANSWER, NOTHING } from "./testing";
 
 const profile = readMemoryProfile(ANSWER);
@@ -104,4 +104,10 @@ describe("the tables", () => {
     expect(modulesOf(profile.modules, "GPU_0_bfc")).toHaveLength(1);
     expect(moduleTable(profile.modules).columns.map(({ values }) => values[0])).toEqual(["jit_f(12)", "TPU:0", 1.5e9, 1.7e9, 2e8, "3"]);
   });
+});
+
+it("shows the peak of a base beside its own", () => {
+  const base: Memory = { ...memory, peak: { ...memory.peak, used: 450, heap: 350 } };
+  const table = peaksTable(memory, base);
+  expect(table.columns.map(({ values }) => values.slice(0, 3))).toEqual([["Peak memory usage", "Stack reservation", "Heap allocation"], [600, 100, 500], [450, 100, 350], [150, 0, 150]]);
 });

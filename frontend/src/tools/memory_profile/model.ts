@@ -1,6 +1,7 @@
 // Summary, figures, chart and tables of the memory profile page. Pure.
 import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
 import type { Colour, Mark, StepsChart } from "../../base/chart/chart_spec";
+import { amountsTable } from "../../base/table/difference";
 import { formatBytes, formatPercent, formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import type { Figure } from "../../widgets/content/figures";
@@ -216,4 +217,13 @@ export function moduleTable(modules: readonly ModuleRun[]): TableData {
     numberColumn("duration", "Duration", "ps", "End - start.", modules.map((one) => one.endPs - one.beginPs)),
     textColumn("id", "Id", "Number of the run within the profile.", modules.map((one) => one.id)),
   ]);
+}
+
+/** The state of a memory at its peak, in the run and in the base. */
+export function peaksTable({ peak }: Memory, { peak: base }: Memory): TableData {
+  const amounts = (one: typeof peak): [string, number][] => [
+    ["Peak memory usage", one.used], ["Stack reservation", one.stack], ["Heap allocation", one.heap], ["Free memory", one.free],
+    ["Memory capacity", one.capacity], ["Peak heap usage, lifetime", one.lifetime],
+  ];
+  return amountsTable("At the peak", "bytes", amounts(peak), amounts(base));
 }

@@ -1,6 +1,7 @@
 // Memory profile: summary of the peak, memory timeline, and live allocations at the peak.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
+import { BaseLine, useBase } from "../../page/base_run";
 import { Pending } from "../../page/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
@@ -15,7 +16,7 @@ import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
 import { readMemoryProfile } from "./decode";
 import type { Memory, MemoryProfile, ModuleRun } from "./decode";
-import { PARTS, breakdown, figures, fullest, headline, hidesFree, historyChart, moduleTable, modulesOf, peakMark, peakMarker } from "./model";
+import { PARTS, breakdown, figures, fullest, headline, hidesFree, historyChart, moduleTable, modulesOf, peakMark, peakMarker, peaksTable } from "./model";
 import "./page.css";
 
 /** Query keys of this page. */
@@ -73,6 +74,10 @@ function Content({ page, profile, first }: ContentProps) {
   const marks = useMemo(() => [peakMark(memory)], [memory]);
   const live = useMemo(() => breakdown(memory.live), [memory]);
   const store = useMemo(() => storeAt(state, "t1"), [state]);
+  const base = useBase(page, { read: readMemoryProfile, params: { run, tag: page.tool.id, host: host ?? undefined, extended: true } });
+  const other = base.data?.memories.find(({ id }) => id === memory.id) ?? null;
+  const peaks = useMemo(() => (other === null ? null : peaksTable(memory, other)), [memory, other]);
+  const baseStore = useMemo(() => storeAt(state, "t3"), [state]);
   const file = fileNameOf("memory", run, host, memory.id);
   const { tone, title, sentences, parts } = headline(profile, memory);
   const openTrace = (): void => state.set(toolPatch("trace_viewer@", host, OWN_KEYS, { marker: peakMarker(memory) }), "push");
@@ -84,6 +89,12 @@ function Content({ page, profile, first }: ContentProps) {
           <ShareBar parts={parts} label="Memory at the peak" />
           <p>{sentences.join(" ")} <button type="button" class="link" onClick={openTrace}>Open the trace viewer at the peak</button></p>
         </SummaryBox>
+        <BaseLine page={page} answer={base} note={base.data !== null && other === null ? `The base has no memory ${memory.id}.` : ""} />
+        {peaks === null ? null : (
+          <Card title="Peak against the base" help={"State of the memory at the peak of each run.\nSource: trace."}>
+            <FitTable most={300} data={peaks} title="" fileName={`${file}_base`} store={baseStore} />
+          </Card>
+        )}
         <div class="columns narrow-wide">
           <Card title="Memory">
             <label class="memory-choice">
@@ -134,5 +145,5 @@ function Modules({ modules, fileName, state, onZoom }: ModulesProps) {
   );
 }
 
-const page: PageModule = { ids: ["memory_profile"], Page: MemoryProfilePage };
+const page: PageModule = { ids: ["memory_profile"], Page: MemoryProfilePage, compares: true };
 export default page;

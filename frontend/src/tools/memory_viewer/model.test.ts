@@ -6,6 +6,9 @@ import { chooseModule, loadModules } from "./choose";
 import { readMemoryView } from "./decode";
 import type { Buffer } from "./decode";
 import { bufferTable, byCategory, card, edges, figures, groups, hasSeries, headline, isEmpty, lifetime, ordered, search, spacesOf, spaceTable } from "./model";
+import { readComparison } from "../../api/payload/comparison";
+import { COMPARISON } from "../../page/comparison_testing";
+import { moduleOfBase, sizesTable, withBaseBuffers } from "./base_tables";
 import { ANSWER, NO_TRACE } from "./testing";
 
 const view = readMemoryView(ANSWER);
@@ -159,5 +162,27 @@ describe("the choice of a module", () => {
     // A program id is matched whole, never as a part.
     expect(chooseModule(modules, null, "2")).toBe("c(2)");
     expect(chooseModule({ names: [], peaks: new Map() }, null, null)).toBeNull();
+  });
+});
+
+describe("a base", () => {
+  it("has the program of the same name, the one that the comparison found, or the same name with another id", () => {
+    const found = readComparison(COMPARISON);
+    expect(moduleOfBase(["jit_f(7)", "jit_f_again(9)"], "jit_f_again(9)", found)).toBe("jit_f_again(9)");
+    expect(moduleOfBase(["jit_g(1)", "jit_f(7)"], "jit_f_again(9)", found)).toBe("jit_f(7)");
+    expect(moduleOfBase(["jit_g(1)", "jit_f(7)"], "jit_f(9)", null)).toBe("jit_f(7)");
+    expect(moduleOfBase(["jit_g(1)"], "jit_f(9)", found)).toBeNull();
+  });
+
+  it("has sizes beside those of the run", () => {
+    const [names, run, base, delta] = sizesTable(view, { ...view, peakMib: view.peakMib - 1 }).columns.map(({ values }) => values[0]);
+    expect([names, run, base, delta]).toEqual(["Peak memory usage", view.peakMib, view.peakMib - 1, 1]);
+  });
+
+  it("has the buffers of the same name, or of the same origin under another number", () => {
+    const base = { ...view, buffers: [{ ...dot, name: "dot.9", sizeMib: 1 }, { ...copy, sizeMib: 5 }] };
+    const table = withBaseBuffers(view, base, [dot, copy], false);
+    const values = (id: string) => table.columns.find((column) => column.id === id)?.values;
+    expect([values("name"), values("base_size"), values("difference_size")]).toEqual([["dot.1", copy.name], [1, 5], [dot.sizeMib - 1, copy.sizeMib - 5]]);
   });
 });

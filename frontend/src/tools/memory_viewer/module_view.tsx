@@ -13,6 +13,9 @@ import { Blocks } from "./blocks";
 import { BufferBar } from "./buffer_bar";
 import type { Choosing } from "./buffer_bar";
 import type { Buffer, MemoryView } from "./decode";
+import { BaseLine } from "../../page/base_run";
+import { BaseCard, useBaseModule } from "./base";
+import { withBaseBuffers } from "./base_tables";
 import { bufferTable, card, figures, hasSeries, headline, search } from "./model";
 import type { Grouping } from "./model";
 import { Treemap } from "./treemap";
@@ -42,6 +45,7 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
   const choosing: Choosing = { chosen, found, onPoint: setPointed, onPick: pick };
   const { tone, title, sentences, parts } = useMemo(() => headline(view, module, space), [view, module, space]);
   const file = fileNameOf("memory", run, module);
+  const base = useBaseModule(page, module, space);
   const overview = useMemo(() => <Figures items={figures(view, space)} />, [view, space]);
   return (
     <>
@@ -49,6 +53,8 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
         {parts.length ? <ShareBar parts={parts} label="Memory at the peak" /> : null}
         <p>{sentences.join(" ")}</p>
       </SummaryBox>
+      <BaseLine page={page} answer={base} note={base.data === null ? "" : base.data.module === module ? "" : `Its program is ${base.data.module}.`} />
+      {base.data === null ? null : <BaseCard view={view} base={base.data.view} file={file} page={page} />}
       <div class="columns narrow-wide">
         <div class="column">
           <BufferCard buffer={chosen ?? largest} state={chosen === null ? "largest" : chosen === pinned ? "pinned" : "hovered"} page={page} module={module} own={own} />
@@ -71,7 +77,7 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
           {buffers.length ? <Areas {...choosing} buffers={buffers} state={state} file={file} /> : null}
         </div>
       </div>
-      {buffers.length ? <BufferTable view={view} found={found} file={file} page={page} onOpen={pick} /> : null}
+      {buffers.length ? <BufferTable view={view} base={base.data?.view ?? null} found={found} file={file} page={page} onOpen={pick} /> : null}
       {view.blocks.length ? (
         <Card title="Allocation timeline" collapsed={false} help={"Offset of each temporary within its allocation, and its lifetime.\nSource: HLO, buffer assignment and heap simulation."}>
           <Blocks {...choosing} view={view} zoom={zoom} onZoom={setZoom} buffers={buffers} fileName={`${file}_allocations`} tools={<TimelineLink page={page} module={module} space={space} />} />
@@ -137,19 +143,20 @@ function Areas({ buffers, state, file, ...choosing }: Choosing & { buffers: read
 
 interface TableProps {
   view: MemoryView;
+  base: MemoryView | null;
   found: ReadonlySet<number> | null;
   file: string;
   page: PageProps;
   onOpen: (buffer: Buffer) => void;
 }
 
-function BufferTable({ view, found, file, page, onOpen }: TableProps) {
+function BufferTable({ view, base, found, file, page, onOpen }: TableProps) {
   const rows = useMemo(() => view.buffers.filter(({ index }) => found === null || found.has(index)), [view, found]);
-  const data = useMemo(() => bufferTable(rows, view.instructions), [rows, view]);
+  const data = useMemo(() => (base === null ? bufferTable(rows, view.instructions) : withBaseBuffers(view, base, rows, found !== null)), [rows, view, base]);
   const store = useMemo(() => storeAt(page.state, "t1"), [page.state]);
   // Memoized, so that hovering over a buffer does not render the table again.
   const table = useMemo(() => (
-    <FitTable most={420} data={data} title="" fileName={`${file}_peak`} store={store} onOpen={(row) => { const buffer = rows[row]; if (buffer) onOpen(buffer); }} />
+    <FitTable key={base === null ? "" : "base"} most={420} data={data} title="" fileName={`${file}_peak`} store={store} onOpen={(row) => { const buffer = rows[row]; if (buffer) onOpen(buffer); }} />
   ), [data, file, store]);
   return <div id={TABLE_ID}><Card title="Table of the buffers at the peak" help={"Double click or Enter pins a buffer in the charts above.\nSource: HLO, buffer assignment."}>{table}</Card></div>;
 }

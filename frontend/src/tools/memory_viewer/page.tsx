@@ -85,5 +85,5 @@ function Chosen({ page, modules, space }: ChosenProps) {
   );
 }
 
-const page: PageModule = { ids: ["memory_viewer"], Page: MemoryViewerPage };
+const page: PageModule = { ids: ["memory_viewer"], Page: MemoryViewerPage, compares: true };
 export default page;

@@ -3,6 +3,7 @@ import { MISSING, formatBytes, formatCount, formatPercent, formatQuantity, forma
 import { CopyButton } from "../../widgets/content/copy_button";
 import { Figures } from "../../widgets/content/figures";
 import type { Figure } from "../../widgets/content/figures";
+import { DUPLICATES } from "./decode";
 import type { OpFacts, OpNode } from "./decode";
 import { fit, flopsUse, memoryUse, perSecond, share, wasted } from "./formulas";
 import type { Peaks } from "./formulas";
@@ -16,6 +17,8 @@ interface Props {
   device: string;
   idle: boolean;
   onUnpin: () => void;
+  /** Shows an instruction of a program in the graph viewer. */
+  onGraph: (program: string, name: string) => void;
 }
 
 const NOTES: Partial<Record<OpNode["kind"], string>> = {
@@ -26,7 +29,7 @@ const NOTES: Partial<Record<OpNode["kind"], string>> = {
 };
 const MEMORIES = ["HBM", "On-chip read", "On-chip write"] as const;
 
-export function Card({ node, root, peaks, device, idle, onUnpin }: Props) {
+export function Card({ node, root, peaks, device, idle, onUnpin, onGraph }: Props) {
   const note = node.contains ? CONTAINS : NOTES[node.kind];
   const uses = [flopsUse(node, root, peaks), ...MEMORIES.map((_, i) => memoryUse(node, i, peaks))].filter((use) => use !== null);
   const doubt = uses.length ? shareDoubt(Math.max(...uses)) : null;
@@ -37,6 +40,7 @@ export function Card({ node, root, peaks, device, idle, onUnpin }: Props) {
         <button type="button" class="button ghost icon" aria-label="Close details" onClick={onUnpin}>✕</button>
       </div>
       {node.op && node.kind !== "idle" && node.op.category ? <p class="dim">{node.op.category} operation</p> : null}
+      {node.op?.programId && node.kind !== "idle" ? <p><button type="button" class="link" onClick={() => onGraph(node.op?.programId ?? "", node.name.replace(DUPLICATES, ""))}>Show in the graph viewer</button></p> : null}
       {note ? <p class="dim">{note}</p> : null}
       {doubt === null ? null : <p>⚠ Utilisation: {doubt}</p>}
       <Figures items={figures(node, root, peaks, device, idle)} />

@@ -2,6 +2,7 @@
 import { download } from "../../widgets/content/download";
 import { toCsv } from "../../widgets/table/csv";
 import { GROUPINGS } from "./decode";
+import type { Against } from "./against";
 import type { OpNode } from "./decode";
 import type { Peaks } from "./formulas";
 import { treeTable } from "./rows";
@@ -11,7 +12,7 @@ import type { ViewState } from "./view_state";
 
 const GROUP_LABELS = { program: "Program", category: "Category", provenance: "Scope" } as const;
 const GROUP_TIPS = { program: "Programs, then categories of ops", category: "Categories of ops", provenance: "Programs, then the framework's scopes" } as const;
-const ORDER_LABELS: Record<Order, string> = { time: "By time", wasted: "By wasted time", traffic: "By HBM bytes" };
+const ORDER_LABELS: Record<Order, string> = { time: "By time", wasted: "By wasted time", traffic: "By HBM bytes", difference: "By difference" };
 
 interface Props {
   view: ViewState;
@@ -20,12 +21,14 @@ interface Props {
   fileName: string;
   /** Whether there may be kernels without an op name. */
   gpu: boolean;
+  /** Times in the base; null without one. */
+  basePs: Against["basePs"] | null;
   change: (patch: Partial<ViewState>) => void;
 }
 
-export function Controls({ view, root, peaks, fileName, gpu, change }: Props) {
+export function Controls({ view, root, peaks, fileName, gpu, basePs, change }: Props) {
   const save = (): void => {
-    const table = treeTable(root, peaks);
+    const table = treeTable(root, peaks, basePs);
     download(`${fileName}.csv`, toCsv(table.columns, Array(table.rowCount).keys()));
   };
   return (
@@ -36,7 +39,7 @@ export function Controls({ view, root, peaks, fileName, gpu, change }: Props) {
         ))}
       </span>
       <select class="field" aria-label="Order by" value={view.order} onChange={(e) => change({ order: e.currentTarget.value as Order })}>
-        {(Object.keys(ORDER_LABELS) as Order[]).map((order) => <option key={order} value={order}>{ORDER_LABELS[order]}</option>)}
+        {(Object.keys(ORDER_LABELS) as Order[]).filter((order) => order !== "difference" || basePs !== null).map((order) => <option key={order} value={order}>{ORDER_LABELS[order]}</option>)}
       </select>
       <select class="field" aria-label="Children shown per node" value={view.limit} onChange={(e) => change({ limit: Number(e.currentTarget.value), full: new Set() })}>
         {LIMITS.map((limit) => <option key={limit} value={limit}>Top {limit}</option>)}

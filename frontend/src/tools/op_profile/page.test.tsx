@@ -2,6 +2,7 @@ import { render } from "preact";
 import { afterEach, expect, it } from "vitest";
 import { makeClient } from "../../api/client";
 import type { UrlState } from "../../page/page";
+import { NO_BASE } from "../../page/testing";
 import type { ToolInfo } from "../../api/types";
 import { unmount } from "../../base/testing";
 import page from "./page";
@@ -33,7 +34,7 @@ async function open(body: unknown, state = memoryState()): Promise<string[]> {
     return Promise.resolve(new Response(JSON.stringify(body)));
   });
   document.body.append(root);
-  render(<page.Page run="r/1" tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
+  render(<page.Page run="r/1" base={NO_BASE} tool={tool} host="h" hosts={["h"]} client={client} state={state} />, root);
   await settle();
   return asked;
 }
@@ -68,6 +69,12 @@ it("expands and collapses by arrow keys, pins by Enter, and writes it to the add
   expect(card).toContain("78.1% of the matrix unit's tiles hold data.");
   expect(card).toContain("Pad to 128");
   expect(card).toContain("%fusion.1 = f32[8]");
+  const pinned = new Map(state.kept);
+  [...root.querySelectorAll<HTMLElement>(".opp-card button")].find((one) => one.textContent === "Show in the graph viewer")?.click();
+  expect(Object.fromEntries(state.kept)).toMatchObject({ tool: "graph_viewer", program_id: "7", node_name: "fusion.1" });
+  expect(state.kept.has("node")).toBe(false);
+  state.set({ tool: null, program_id: null, node_name: null, ...Object.fromEntries(pinned) }, "replace");
+  await settle();
   await press("ArrowLeft", "ArrowLeft", "ArrowLeft");
   expect(names()).toEqual(["jit_f(7)", "loop fusion", "copy", "while.1"]);
 });

@@ -1,14 +1,16 @@
 // Op profile: device time as a tree of ops, with their utilisation of the hardware.
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { opRequest, overCores } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
-import { fileNameOf, hostCount } from "../../page/page_state";
+import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { formatPercent, plural } from "../../base/format";
 import { Panel } from "../../widgets/status/panel";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
 import "../../widgets/content/card.css";
+import { against } from "./against";
 import { adviceOf } from "./advice";
 import { Card } from "./card";
 import { Controls } from "./controls";
@@ -17,7 +19,7 @@ import type { OpProfile } from "./decode";
 import { peaksOf } from "./formulas";
 import { firstOpen, pathTo, visibleRows } from "./rows";
 import { Tree } from "./tree";
-import { readView, writeView } from "./view_state";
+import { OWN_KEYS, readView, writeView } from "./view_state";
 import type { ViewState } from "./view_state";
 import "./page.css";
 
@@ -30,7 +32,8 @@ function OpProfilePage(page: PageProps) {
   const answer = useLoad(JSON.stringify(params), async (signal) => readOpProfile(await client.json<unknown>("data", params, { signal }), view.groupBy));
   if (answer.data === null) return <Pending answer={answer} page={page} what={`Computing the op profile of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.busy.timePs <= 0) return <NoOps profile={answer.data} onAll={() => change({ unattributed: true })} asked={view.unattributed} />;
-  return <Profile profile={answer.data} view={view} change={change} fileName={fileNameOf("op_profile", run, host)} />;
+  const onGraph = (program: string, name: string): void => state.set(toolPatch("graph_viewer", host, OWN_KEYS, { program_id: program, node_name: name }), "push");
+  return <Profile page={page} profile={answer.data} view={view} change={change} fileName={fileNameOf("op_profile", run, host)} onGraph={onGraph} />;
 }
 
 interface NoOpsProps {
@@ -61,14 +64,23 @@ function NoOps({ profile, onAll, asked }: NoOpsProps) {
 }
 
 interface ProfileProps {
+  page: PageProps;
   profile: OpProfile;
   view: ViewState;
   change: (patch: Partial<ViewState>) => void;
   fileName: string;
+  onGraph: (program: string, name: string) => void;
 }
 
-function Profile({ profile, view, change, fileName }: ProfileProps) {
-  const root = view.idle ? profile.whole : profile.busy;
+function Profile({ page, profile, view: chosen, change, fileName, onGraph }: ProfileProps) {
+  const base = useBase(page, { read: (answer) => readOpProfile(answer, chosen.groupBy), params: opRequest(page, { group_by: chosen.groupBy }) });
+  const found = useComparison(page);
+  const own = chosen.idle ? profile.whole : profile.busy;
+  const other = base.data === null ? null : chosen.idle ? base.data.whole : base.data.busy;
+  const joined = useMemo(() => (other === null ? null : against(own, other, found)), [own, other, found]);
+  const root = joined?.root ?? own;
+  const basePs = joined?.basePs ?? null;
+  const view = useMemo(() => ({ ...chosen, basePs }), [chosen, basePs]);
   const peaks = useMemo(() => peaksOf(profile), [profile]);
   const advice = useMemo(() => adviceOf(profile), [profile]);
   const open = useMemo(() => view.open ?? new Set([...firstOpen(root), ...pathTo(root, view.pinned ?? "").slice(0, -1).map(({ id }) => id)]), [view.open, root]);
@@ -89,11 +101,13 @@ function Profile({ profile, view, change, fileName }: ProfileProps) {
           {advice.lines.map((line) => <p key={line}>{line}</p>)}
           {unattributed !== null && unattributed > 0 ? <p>{formatPercent(unattributed * 100)} of the GPU time cannot be attributed to an op by launch or kernel name. It is shown as kernels without a program.</p> : null}
         </SummaryBox>
-        <Controls view={view} root={root} peaks={peaks} fileName={fileName} gpu={profile.device === "GPU"} change={change} />
+        <BaseLine page={page} answer={base} steps={found?.steps} />
+        <Controls view={view} root={root} peaks={peaks} basePs={basePs} fileName={fileName} gpu={profile.device === "GPU"} change={change} />
       </div>
       <div class="opp-split">
         <Tree
           rows={rows}
+          basePs={basePs}
           root={root}
           peaks={peaks}
           idle={view.idle}
@@ -104,11 +118,11 @@ function Profile({ profile, view, change, fileName }: ProfileProps) {
           onFull={(id) => change({ full: new Set([...view.full, id]) })}
           onPin={(id) => change({ pinned: id === pinned ? null : id })}
         />
-        {node ? <Card node={node} root={root} peaks={peaks} device={profile.device} idle={view.idle} onUnpin={() => change({ pinned: null })} /> : null}
+        {node ? <Card node={node} root={root} peaks={peaks} device={profile.device} idle={view.idle} onUnpin={() => change({ pinned: null })} onGraph={onGraph} /> : null}
       </div>
     </div>
   );
 }
 
-const page: PageModule = { ids: ["op_profile"], Page: OpProfilePage };
+const page: PageModule = { ids: ["op_profile"], Page: OpProfilePage, compares: true };
 export default page;

@@ -3,10 +3,12 @@ import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
 import { hashText } from "../../base/colour";
 import type { TableColumn, TableData } from "../../base/table/table_data";
 import type { OpNode } from "./decode";
+import { differencePs } from "./against";
+import type { Against } from "./against";
 import { flopsUse, frameworkOp, memoryUse, share, trafficShare, wasted } from "./formulas";
 import type { Peaks } from "./formulas";
 
-export const ORDERS = ["time", "wasted", "traffic"] as const;
+export const ORDERS = ["time", "wasted", "traffic", "difference"] as const;
 export type Order = (typeof ORDERS)[number];
 
 export interface Options {
@@ -15,6 +17,8 @@ export interface Options {
   /** Only the longest children that make up 90 % of their parent's time. */
   top90: boolean;
   order: Order;
+  /** Times in the base; null without one. */
+  basePs?: Against["basePs"] | null;
 }
 
 export interface Row {
@@ -34,7 +38,8 @@ export interface Row {
 
 const TOP = 0.9;
 
-function value(node: OpNode, root: OpNode, peaks: Peaks, order: Order): number {
+function value(node: OpNode, root: OpNode, peaks: Peaks, { order, basePs = null }: Options): number {
+  if (order === "difference" && basePs !== null) return Math.abs(differencePs(node, basePs) ?? 0);
   if (order === "wasted") return wasted(node, root, peaks) ?? -1;
   if (order === "traffic") return trafficShare(node, root) ?? -1;
   return node.timePs;
@@ -45,7 +50,7 @@ export function shownChildren(parent: OpNode, root: OpNode, peaks: Peaks, option
   const timed = parent.children.some(({ kind }) => kind !== "part");
   if (!timed) return parent.children.slice(0, options.limit);
   const sorted = parent.children
-    .map((node) => ({ node, by: value(node, root, peaks, options.order) }))
+    .map((node) => ({ node, by: value(node, root, peaks, options) }))
     .sort((a, b) => b.by - a.by)
     .map(({ node }) => node);
   let count = Math.min(options.limit, sorted.length);
@@ -116,7 +121,7 @@ export function firstOpen(root: OpNode): string[] {
 }
 
 /** The whole tree as a table, for CSV. */
-export function treeTable(root: OpNode, peaks: Peaks): TableData {
+export function treeTable(root: OpNode, peaks: Peaks, basePs: Against["basePs"] | null = null): TableData {
   const all: { node: OpNode; depth: number; path: string }[] = [];
   const add = (node: OpNode, depth: number, path: string): void => {
     for (const child of node.children) {
@@ -137,6 +142,10 @@ export function treeTable(root: OpNode, peaks: Peaks): TableData {
     text("category", "Category", (n) => n.op?.category || null),
     text("framework_op", "Framework op", (n) => frameworkOp(n.op?.provenance ?? "")),
     number("time", "Time", "ps", timed((n) => n.timePs)),
+    ...(basePs === null ? [] : [
+      number("base_time", "Time, base", "ps", timed((n) => basePs.get(n) ?? 0)),
+      { ...number("difference_time", "Time, difference", "ps", (n) => differencePs(n, basePs)), signed: true },
+    ]),
     number("share", "Time share", "fraction", (n) => share(n, root)),
     number("wasted", "Wasted", "fraction", (n) => wasted(n, root, peaks)),
     number("flops_use", "FLOPS utilisation", "fraction", (n) => flopsUse(n, root, peaks)),

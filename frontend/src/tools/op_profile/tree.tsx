@@ -4,6 +4,8 @@ import { MISSING, formatPercent, formatTime } from "../../base/format";
 import { moveIndex } from "../../base/keys";
 import { Info } from "../../widgets/content/info";
 import { Meter } from "../../widgets/content/meter";
+import { differencePs } from "./against";
+import type { Against } from "./against";
 import type { OpNode } from "./decode";
 import { shareDoubt } from "../../page/op_request";
 import { flopsUse, frameworkOp, memoryUse, share, trafficShare, wasted } from "./formulas";
@@ -12,6 +14,8 @@ import type { Row } from "./rows";
 
 interface Props {
   rows: readonly Row[];
+  /** Times in the base; null without one. */
+  basePs: Against["basePs"] | null;
   root: OpNode;
   peaks: Peaks;
   /** Whether idle time is part of the tree. */
@@ -40,7 +44,12 @@ const heads = (idle: boolean, over: string): readonly { name: string; help: stri
   { name: "Framework op", help: "The framework op it was compiled from.\nSource: HLO metadata.", class: "opp-wide" },
 ];
 
-export function Tree({ rows, root, peaks, idle, over, open, pinned, onOpen, onFull, onPin }: Props) {
+const BASE_HEADS: ReturnType<typeof heads> = [
+  { name: "Base", help: "Time of the same node in the base: the op that the comparison of both runs found, else the one of the same name.\nMissing if the base has none.", class: "number" },
+  { name: "Difference", help: "Time in the run minus time in the base; all of it for nodes that only one side has. Missing if the server left the node of the base out.", class: "number" },
+];
+
+export function Tree({ rows, basePs, root, peaks, idle, over, open, pinned, onOpen, onFull, onPin }: Props) {
   const [active, setActive] = useState<string | null>(pinned);
   const grid = useRef<HTMLDivElement>(null);
   const found = rows.findIndex(({ id }) => id === active);
@@ -71,7 +80,7 @@ export function Tree({ rows, root, peaks, idle, over, open, pinned, onOpen, onFu
   return (
     <div
       ref={grid}
-      class="opp-tree"
+      class={basePs === null ? "opp-tree" : "opp-tree with-base"}
       role="treegrid"
       tabIndex={0}
       aria-label="Ops"
@@ -79,7 +88,7 @@ export function Tree({ rows, root, peaks, idle, over, open, pinned, onOpen, onFu
       onKeyDown={onKey}
     >
       <div class="opp-row opp-heads" role="row">
-        {heads(idle, over).map(({ name, help, class: extra }) => (
+        {[...heads(idle, over).slice(0, 3), ...(basePs === null ? [] : BASE_HEADS), ...heads(idle, over).slice(3)].map(({ name, help, class: extra }) => (
           <span key={name} class={extra} role="columnheader">{name} <Info label={name} text={help} focusable={false} /></span>
         ))}
       </div>
@@ -87,6 +96,7 @@ export function Tree({ rows, root, peaks, idle, over, open, pinned, onOpen, onFu
         <Line
           key={row.id}
           row={row}
+          basePs={basePs}
           root={root}
           peaks={peaks}
           open={open.has(row.id)}
@@ -106,6 +116,7 @@ export function Tree({ rows, root, peaks, idle, over, open, pinned, onOpen, onFu
 
 interface LineProps {
   row: Row;
+  basePs: Against["basePs"] | null;
   root: OpNode;
   peaks: Peaks;
   open: boolean;
@@ -115,7 +126,7 @@ interface LineProps {
   onTwice: () => void;
 }
 
-function Line({ row, root, peaks, open, active, pinned, onPress, onTwice }: LineProps) {
+function Line({ row, basePs, root, peaks, open, active, pinned, onPress, onTwice }: LineProps) {
   const { node, depth } = row;
   const opens = row.kind === "node" && node.children.length > 0;
   const common = {
@@ -154,12 +165,25 @@ function Line({ row, root, peaks, open, active, pinned, onPress, onTwice }: Line
         <b>{part === null ? MISSING : formatPercent(part * 100)}</b>
       </span>
       <span class="number opp-wide" role="gridcell" data-tip={part === null ? PART : `${node.timePs} ps`}>{part === null ? MISSING : formatTime(node.timePs)}</span>
+      {basePs === null ? null : <BaseCells node={node} basePs={basePs} />}
       <span class="number opp-wide" role="gridcell" data-tip={waste === null ? (node.contains ? CONTAINS : "Its HBM traffic is unknown.") : `${waste * 100} %`}>{waste === null ? MISSING : formatPercent(waste * 100)}</span>
       <span role="gridcell"><Meter value={flops} doubt={flops === null ? null : shareDoubt(flops)} scaled reason={node.kind === "part" ? PART : reasonFor(node, peaks.flops)} /></span>
       <span role="gridcell"><Meter value={hbm} doubt={hbm === null ? null : shareDoubt(hbm)} reason={node.kind === "part" ? PART : reasonFor(node, peaks.memory[0] ?? false)} /></span>
       <span class="number opp-widest" role="gridcell" data-tip={traffic === null ? (node.contains ? CONTAINS : "The HBM traffic is unknown.") : `${traffic * 100} %`}>{traffic === null ? MISSING : formatPercent(traffic * 100)}</span>
       <span class={framework ? "opp-wide" : "opp-wide dim"} role="gridcell" data-tip={node.op?.provenance || (node.op ? "The HLO metadata has no framework op." : "Only ops have a framework op.")}>{framework ?? MISSING}</span>
     </div>
+  );
+}
+
+/** Time of a node in the base, and the difference. */
+function BaseCells({ node, basePs }: { node: OpNode; basePs: Against["basePs"] }) {
+  const [old, delta] = [node.kind === "part" ? null : (basePs.get(node) ?? null), differencePs(node, basePs)];
+  const why = node.kind === "part" ? PART : basePs.has(node) ? "The base has no such node." : "The server did not send this node of the base.";
+  return (
+    <>
+      <span class="number" role="gridcell" data-tip={old === null ? why : `${old} ps`}>{old === null ? MISSING : formatTime(old)}</span>
+      <span class="number" role="gridcell" data-tip={delta === null ? why : `${delta} ps`}>{delta === null ? MISSING : `${delta > 0 ? "+" : ""}${formatTime(delta)}`}</span>
+    </>
   );
 }
 

@@ -11,6 +11,7 @@ import { Callouts } from "../../widgets/status/callouts";
 import { Card } from "../../widgets/content/card";
 import { Figures } from "../../widgets/content/figures";
 import { useLoad } from "../../widgets/status/use_load";
+import { BaseCard } from "./base_card";
 import { readOverview } from "./decode";
 import { FindingsPanel } from "./findings_panel";
 import { InferredCard } from "./inferred";
@@ -51,6 +52,7 @@ function Content(props: PartProps) {
       <div class="tool-page-body overview">
         <Callouts messages={overview.messages.filter(({ text }) => !NO_STEPS.test(text))} />
         <OverviewSummary {...props} answer={findings} />
+        <BaseCard {...props} />
         <div class="columns narrow-wide">
           <div class="column overview-main">
             <FindingsPanel {...props} answer={findings} />
@@ -71,5 +73,5 @@ function Content(props: PartProps) {
   );
 }
 
-const page: PageModule = { ids: ["overview_page"], Page: OverviewPage };
+const page: PageModule = { ids: ["overview_page"], Page: OverviewPage, compares: true };
 export default page;

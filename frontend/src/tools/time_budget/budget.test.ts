@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readBudget } from "./decode";
-import { averageParts, causeName, causesTable, chooseDevice, devicesChart, headline, lookOf, partsOf, partsTable, shareParts, stepsChart, windowOf } from "./model";
+import { averageParts, causeName, causesTable, chooseDevice, devicesChart, headline, lookOf, partsOf, partsTable, shareParts, stepNote, stepsChart, windowOf, withBase } from "./model";
 import { ANSWER, NOTHING } from "./testing";
 
 const budget = readBudget(ANSWER);
@@ -89,4 +89,23 @@ it("opens the trace viewer at a step with some room", () => {
   const step = { number: 1, name: "train 1", beginPs: [2000, 7000], durationPs: [200, 400] };
   expect([windowOf(step, 0), windowOf(step, 1)]).toEqual(["1990,2210", "6980,7420"]);
   expect(windowOf({ ...step, beginPs: [1, 1] }, 0)).toBe("0,211");
+});
+
+describe("a base of the time budget", () => {
+  const base = readBudget({ ...ANSWER, steps: ANSWER.steps.slice(0, 1), time_ps: [[[50, 0, 30], [50, 30, 0]]], between: { duration_ps: [0, 0], time_ps: [[0, 0, 0], [0, 0, 0]] } });
+  const values = (wanted: string | null, id: string) => withBase(partsTable(budget, chooseDevice(budget, wanted)), base, wanted).columns.find((column) => column.id === id)?.values;
+
+  it("stands beside each part, of the same device if the base has it, else as the mean", () => {
+    expect([values(null, "time"), values(null, "base_time"), values(null, "difference_time")]).toEqual([[97.5, 17.5, 35], [50, 15, 15], [47.5, 2.5, 20]]);
+    expect(values("TPU 1", "base_time")).toEqual([50, 30, 0]);
+    expect(values("TPU 9", "base_time")).toEqual([50, 15, 15]);
+  });
+
+  it("is left out without steps", () => {
+    const table = partsTable(budget, null);
+    expect(withBase(table, readBudget(NOTHING), null)).toBe(table);
+    expect(stepNote(budget, readBudget(NOTHING), null)).toContain("One side has no steps");
+    const other = readBudget({ ...ANSWER, devices: [{ name: "GPU 0", host: "h", kind: "gpu" }, { name: "GPU 1", host: "h", kind: "gpu" }] });
+    expect(stepNote(budget, other, "TPU 1")).toContain("The base has no TPU 1: the mean of its devices is shown.");
+  });
 });

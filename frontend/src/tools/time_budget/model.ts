@@ -3,6 +3,7 @@ import type { Colour, StackChart } from "../../base/chart/chart_spec";
 import { filledSeries } from "../../base/chart/chart_data";
 import { formatPercent, formatTime, plural } from "../../base/format";
 import { BUDGET_CATEGORIES, CATEGORIES } from "../../base/steps/step_category";
+import { SIDE, joinBy } from "../../base/table/difference";
 import { numberColumn, makeTable, textColumn } from "../../base/table/columns";
 import type { TableData } from "../../base/table/table_data";
 import type { SharePart } from "../../widgets/chart/share_bar";
@@ -128,6 +129,25 @@ export function partsTable(budget: Budget, device: number | null): TableData {
   ];
   if (sum(between) > 0) columns.splice(3, 0, numberColumn("between", "Between steps", "ps", "Time between successive steps, in all.\nSource: trace.", between));
   return makeTable(columns);
+}
+
+/** The device of a base: of the same name; null: the mean of all. */
+const deviceOf = (base: Budget, wanted: string | null): number | null => (wanted === null ? null : chooseDevice(base, wanted));
+
+/** The table of parts with those of a base, of the device of the same name if there is one, else of the mean of its devices. */
+export function withBase(table: TableData, base: Budget | null, wanted: string | null): TableData {
+  if (base === null || base.steps.length === 0) return table;
+  const joined = joinBy(table, partsTable(base, deviceOf(base, wanted)), ["part"], { sums: ["time", "between"], rates: ["share"] });
+  return { ...joined, columns: joined.columns.filter(({ id }) => id !== SIDE) };
+}
+
+/** The step in the base and the difference, in a sentence. */
+export function stepNote(budget: Budget, base: Budget, wanted: string | null): string {
+  if (base.steps.length === 0 || budget.steps.length === 0) return "One side has no steps, so that times per step cannot be compared.";
+  const [mine, theirs] = [sum(averageParts(budget, chooseDevice(budget, wanted))), sum(averageParts(base, deviceOf(base, wanted)))];
+  const delta = mine - theirs;
+  const mean = wanted !== null && deviceOf(base, wanted) === null ? ` The base has no ${wanted}: the mean of its devices is shown.` : "";
+  return `A step takes ${formatTime(mine)}, in the base ${formatTime(theirs)}: ${delta > 0 ? "+" : ""}${formatTime(delta)}${theirs > 0 ? ` (${delta > 0 ? "+" : ""}${formatPercent((100 * delta) / theirs)})` : ""}.${mean}`;
 }
 
 /** One row per place of the host's code behind idle time. */

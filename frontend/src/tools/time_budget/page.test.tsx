@@ -37,6 +37,34 @@ describe("the time budget", () => {
     expect(shown.text()).toContain("Average step of all devices (mean)");
   });
 
+  /** Answers of a run and of its base, whose host has another name. */
+  const pair = (base: unknown, tool: Record<string, unknown> = {}) => (url: URL): unknown => {
+    const listed = { id: "time_budget", hosts: "one_or_all", host_names: ["other"], available: true, reason: null, ...tool };
+    if (url.pathname.endsWith("/run_info")) return { tools: [listed] };
+    return url.searchParams.get("run") === "before" ? base : ANSWER;
+  };
+
+  it("names the base and the difference of the step", async () => {
+    await show(pair({ ...ANSWER, steps: ANSWER.steps.slice(0, 1), time_ps: [[[50, 0, 30], [50, 30, 0]]] }), { base: "before" });
+    await vi.waitFor(() => expect(shown.text()).toContain("Compared with before, host other."));
+    expect(shown.text()).toContain("A step takes 0.150 ns, in the base 0.080 ns: +0.070 ns (+87.5%).");
+  });
+
+  it("says why there is no comparison, and removes the base", async () => {
+    const keys = await show(pair(ANSWER, { available: false, reason: "It has no device." }), { base: "before" });
+    await vi.waitFor(() => expect(shown.text()).toContain("No comparison with before: It has no device."));
+    [...shown.root.querySelectorAll("button")].find((one) => one.textContent === "Remove the base")?.click();
+    await settle(shown.root);
+    expect(keys.has("base")).toBe(false);
+  });
+
+  it("does not compare steps if one side has none, nor hosts that do not correspond", async () => {
+    await show(pair({ ...ANSWER, steps: [], time_ps: [] }), { base: "before" });
+    await vi.waitFor(() => expect(shown.text()).toContain("One side has no steps"));
+    await show(pair(ANSWER, { host_names: ["x", "y"] }), { base: "before" });
+    await vi.waitFor(() => expect(shown.text()).toContain("It has no host named h."));
+  });
+
   it("explains a profile without devices", async () => {
     await show(NOTHING);
     expect(shown.text()).toContain("No device to account for");

@@ -1,6 +1,7 @@
 // Time budget: what a step consists of, and what of it could go.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
+import { BaseLine, useBase } from "../../page/base_run";
 import { Pending } from "../../page/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
@@ -15,7 +16,7 @@ import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
 import { readBudget } from "./decode";
 import type { Budget } from "./decode";
-import { averageParts, causesTable, chooseDevice, devicesChart, headline, partsTable, shareParts, stepsChart, windowOf } from "./model";
+import { averageParts, causesTable, chooseDevice, devicesChart, headline, partsTable, shareParts, stepNote, stepsChart, windowOf, withBase } from "./model";
 import "./page.css";
 
 const TRACE = "trace_viewer@";
@@ -46,7 +47,9 @@ function Content({ page, budget }: { page: PageProps; budget: Budget }) {
   const parts = useMemo(() => shareParts(budget.parts, averageParts(budget, device)), [budget, device]);
   const steps = useMemo(() => stepsChart(budget, device), [budget, device]);
   const devices = useMemo(() => devicesChart(budget), [budget]);
-  const table = useMemo(() => partsTable(budget, device), [budget, device]);
+  const base = useBase(page, { read: readBudget, params: { run, tag: page.tool.id, host: host ?? undefined } });
+  const wanted = device === null ? null : (budget.devices[device]?.label ?? null);
+  const table = useMemo(() => withBase(partsTable(budget, device), base.data, wanted), [budget, device, base.data]);
   const causes = useMemo(() => causesTable(budget), [budget]);
   const tableStore = useMemo(() => storeAt(state, "t1"), [state]);
   const causeStore = useMemo(() => storeAt(state, "t2"), [state]);
@@ -66,6 +69,7 @@ function Content({ page, budget }: { page: PageProps; budget: Budget }) {
           <ShareBar parts={parts} label={`The average step of ${who ?? ""}`} />
           <p>{sentences.join(" ")}</p>
         </SummaryBox>
+        <BaseLine page={page} answer={base} note={base.data === null ? "" : stepNote(budget, base.data, wanted)} />
         <Callouts messages={budget.notes.map((text) => ({ severity: "info", text }))} />
         {budget.devices.length > 1 ? (
           <p class="time-budget-choice">
@@ -80,7 +84,7 @@ function Content({ page, budget }: { page: PageProps; budget: Budget }) {
           <Chart spec={steps} title="" fileName={`${file}_steps`} height={260} onPick={open} pickHint="Click: open the step in the trace viewer. Drag: zoom." />
         </Card>
         <Card title={`Average step of ${who ?? ""}`} help={"Mean over the steps, and what the device does between steps.\nSource: trace."}>
-          <FitTable data={table} most={420} title="Parts of the step" fileName={`${file}_parts`} store={tableStore} />
+          <FitTable key={base.data === null ? "" : (base.run ?? "")} data={table} most={420} title="Parts of the step" fileName={`${file}_parts`} store={tableStore} />
         </Card>
         {causes.rowCount > 0 ? (
           <Card title="Host code behind idle time" help={"What the main thread does while devices are idle, where one event covers at least 80% of the idle time.\nSource: trace."}>
@@ -97,5 +101,5 @@ function Content({ page, budget }: { page: PageProps; budget: Budget }) {
   );
 }
 
-const page: PageModule = { ids: ["time_budget"], Page: BudgetPage };
+const page: PageModule = { ids: ["time_budget"], Page: BudgetPage, compares: true };
 export default page;

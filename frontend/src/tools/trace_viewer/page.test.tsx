@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../api/error";
 import type { Client, Params } from "../../api/client";
 import type { PageProps } from "../../page/page";
+import { NO_BASE } from "../../page/testing";
 import { unmount } from "../../base/testing";
 import { recordingContext } from "../../timeline/testing/context";
 import { encodeContainer, encodeTrace } from "../../timeline/testing/synthetic";
@@ -69,7 +70,7 @@ async function open(query: Record<string, string> = {}) {
     subscribe: () => () => undefined,
   };
   const tool = { id: "trace_viewer@", title: "Trace viewer", group: "Time", summary: "", hosts: "several" as const, host_names: ["vm"], available: true, reason: null, params: [] };
-  render(<page.Page run="r" tool={tool} host={null} hosts={["vm"]} client={client} state={state} />, root);
+  render(<page.Page run="r" base={NO_BASE} tool={tool} host={null} hosts={["vm"]} client={client} state={state} />, root);
   await eventually(() => expect(asked.length).toBeGreaterThan(0));
 }
 const words = () => root.textContent ?? "";

@@ -16,6 +16,7 @@ import { copyLink, saveChrome, savePerfetto, savePicture } from "./export/export
 import { FloatingTools } from "./toolbar/floating_tools";
 import { Help } from "./toolbar/help";
 import "./page.css";
+import { BaseBar, usePair } from "./pair/base_pane";
 import { Pane } from "./pane/pane";
 import { SEARCH_ID } from "./toolbar/search_box";
 import { Session } from "./session/session";
@@ -64,7 +65,11 @@ function useSession(props: PageProps, root: { readonly current: HTMLDivElement |
 
 function Page(props: PageProps) {
   const root = useRef<HTMLDivElement>(null);
+  const baseRoot = useRef<HTMLDivElement>(null);
   const session = useSession(props, root);
+  const [, setTick] = useState(0);
+  const { pair, why } = usePair(props, session, baseRoot, () => setTick((n) => n + 1));
+  const paired = props.base.run !== null;
   const [help, setHelp] = useState(false);
   const [tab, setTab] = useState("selection");
   const [floating, setFloating] = useState(false);
@@ -116,8 +121,17 @@ function Page(props: PageProps) {
           actions={actions}
         />
       ) : null}
-      <div class="tv-main">
-        <div ref={root} class="tv-timeline" />
+      <div class={paired ? "tv-main paired" : "tv-main"}>
+        {paired ? (
+          <div key="base" class="tv-side">
+            <BaseBar page={props} pair={pair} why={why} />
+            <div ref={baseRoot} class="tv-timeline" />
+          </div>
+        ) : null}
+        <div key="run" class="tv-side">
+          {paired ? <p key="bar" class="tv-side-bar"><b>Run</b> <span class="tv-side-name">{props.run}</span></p> : null}
+          <div key="timeline" ref={root} class="tv-timeline" />
+        </div>
         {trace === null && !problem ? (
           <div class="tv-cover">
             <Loading what="Reading the trace" />
@@ -232,5 +246,5 @@ function Status({ session, message }: { session: Session; message: string }) {
   );
 }
 
-const page: PageModule = { ids: ["trace_viewer@", "trace_viewer"], Page };
+const page: PageModule = { ids: ["trace_viewer@", "trace_viewer"], Page, compares: true };
 export default page;

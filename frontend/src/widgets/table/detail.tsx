@@ -1,4 +1,5 @@
 // The panel of one row: all columns in full, with help, exact values and copy buttons.
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { formatExact } from "../../base/format";
 import type { TableColumn } from "../../base/table/table_data";
@@ -14,9 +15,11 @@ interface Props {
   row: number;
   onClose: () => void;
   onStep: (by: number) => void;
+  /** Beside the buttons. */
+  tools?: ComponentChildren;
 }
 
-export function TableDetail({ columns, row, onClose, onStep }: Props) {
+export function TableDetail({ columns, row, onClose, onStep, tools }: Props) {
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.focus(), []);
   const title = columns.find((c) => c.kind === "string" && c.values[row]) ?? columns[0];
@@ -38,6 +41,7 @@ export function TableDetail({ columns, row, onClose, onStep }: Props) {
       <header class="table-detail-head">
         <h3>{title ? cellText(title, title.values[row]) : ""}</h3>
         <div class="table-detail-tools">
+          {tools}
           <button type="button" class="button ghost icon" aria-label="Previous row" data-tip="Previous row" onClick={() => onStep(-1)}>↑</button>
           <button type="button" class="button ghost icon" aria-label="Next row" data-tip="Next row" onClick={() => onStep(1)}>↓</button>
           <CopyButton text={() => toTabs(columns, row)} label="Copy row" class="ghost" />

@@ -45,7 +45,7 @@ export interface TableModel {
 /** The text of a cell, for reading. */
 export function cellText(column: TableColumn, value: Cell | undefined): string {
   if (value === null || value === undefined || value === "") return "-";
-  if (typeof value === "number") return isIdentifier(column) ? String(value) : formatQuantity(value, column.unit);
+  if (typeof value === "number") return isIdentifier(column) ? String(value) : `${column.signed && value > 0 ? "+" : ""}${formatQuantity(value, column.unit)}`;
   if (typeof value === "boolean") return value ? "yes" : "no";
   return value;
 }

@@ -63,7 +63,7 @@ function TableCell({ id, column, width, row, index, active }: CellProps) {
   const shown = column.kind === "string" ? cutMiddle(text, room) : text;
   const exact = missing ? "No value in the profile." : shown !== formatExact(value, null) ? formatExact(value, column.unit) : undefined;
   const doubt = column.doubts?.[row] ?? null;
-  const share = typeof value === "number" && doubt === null ? shareOf(value, column.unit) : null;
+  const share = typeof value === "number" && doubt === null && !column.signed ? shareOf(value, column.unit) : null;
   const tip = doubt === null ? exact : `${doubt}\n${formatExact(value, column.unit)}`;
   return (
     <div

@@ -35,7 +35,7 @@ beforeEach(async () => {
     this.dispatchEvent(new Event("scroll"));
   };
   document.body.append(root);
-  render(<Table data={data} title="Ops" />, root);
+  render(<Table data={data} title="Ops" rowTools={(row) => <button type="button">{`More about ${row}`}</button>} />, root);
   await flush();
   root.querySelector<HTMLElement>(".table-scroll")?.focus();
 });
@@ -95,6 +95,7 @@ describe("Table", () => {
     root.querySelector(".table-detail")?.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
     await flush();
     expect(texts(".table-detail h3")).toEqual(["op.1"]);
+    expect(texts(".table-detail-tools button")).toContain("More about 1");
     root.querySelector(".table-detail")?.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
     await flush();
     expect(root.querySelector(".table-detail")).toBeNull();

@@ -1,4 +1,5 @@
 // A table with any number of rows: sorting, filters, columns, keyboard, copying, CSV, and a panel for one row.
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isTyping, keyName, moveIndex } from "../../base/keys";
 import type { TableData } from "../../base/table/table_data";
@@ -27,6 +28,8 @@ interface Props {
   onOpen?: (row: number) => void;
   /** A new object scrolls its row into view and opens it. */
   show?: { row: number } | null;
+  /** Further buttons in the panel of a row. */
+  rowTools?: (row: number) => ComponentChildren;
 }
 
 interface Place {
@@ -36,7 +39,7 @@ interface Place {
 
 let tables = 0;
 
-export function Table({ data, title = "", fileName = "table", store, onOpen, show = null }: Props) {
+export function Table({ data, title = "", fileName = "table", store, onOpen, show = null, rowTools }: Props) {
   const model = useMemo(() => makeTableModel(data, store), [data]);
   const [, draw] = useState(0);
   useEffect(() => model.subscribe(() => draw((n) => n + 1)), [model]);
@@ -61,7 +64,7 @@ export function Table({ data, title = "", fileName = "table", store, onOpen, sho
       <TableToolbar model={model} title={title} fileName={fileName} />
       <div class="table-split">
         <TableGrid model={model} name={name} label={title} grid={grid} opened={opened} show={show} onOpen={onOpen ?? setOpened} />
-        {opened !== null ? <TableDetail columns={data.columns} row={opened} onClose={close} onStep={step} /> : null}
+        {opened !== null ? <TableDetail columns={data.columns} row={opened} onClose={close} onStep={step} tools={rowTools?.(opened)} /> : null}
       </div>
     </section>
   );

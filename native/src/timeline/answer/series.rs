@@ -10,7 +10,7 @@ use crate::timeline::query::select::Run;
 use crate::wire::tags::trace_data::{
     TraceDataResponse, TraceEventMetadata, TraceEventSeries, TraceEventSeriesMetadata,
 };
-use crate::wire::writer::{bytes, number, packed, varint};
+use crate::wire::write::{message, packed, present, varint};
 
 /// Samples of one value of a counter.
 pub struct Samples<'a> {
@@ -43,7 +43,7 @@ impl Texts {
         }
         let number = self.known.len() as u32;
         self.known.insert(text.to_vec(), number);
-        bytes(&mut self.fields, TraceDataResponse::INTERNED_STRINGS, text);
+        message(&mut self.fields, TraceDataResponse::INTERNED_STRINGS, text);
         number
     }
 }
@@ -53,7 +53,7 @@ pub fn fields(sources: &[Source], counters: &[Samples], threads: usize) -> Vec<u
     let (mut out, mut texts) = (Vec::new(), Texts::new());
     for counter in counters {
         let body = of_samples(counter, &mut texts);
-        bytes(&mut out, TraceDataResponse::COUNTER_EVENTS, &body);
+        message(&mut out, TraceDataResponse::COUNTER_EVENTS, &body);
     }
     for source in sources {
         let (trace, order) = (&source.timeline.trace, source.timeline.order(threads));
@@ -72,11 +72,11 @@ pub fn fields(sources: &[Source], counters: &[Samples], threads: usize) -> Vec<u
 
 fn of_samples(counter: &Samples, texts: &mut Texts) -> Vec<u8> {
     let mut place = Vec::new();
-    number(&mut place, TraceEventSeriesMetadata::PROCESS_ID, counter.pid.into());
-    number(&mut place, TraceEventSeriesMetadata::NAME_REF, texts.number(counter.name.as_bytes()).into());
-    number(&mut place, TraceEventSeriesMetadata::EVENT_STATS_REF, texts.number(counter.series.as_bytes()).into());
+    present(&mut place, TraceEventSeriesMetadata::PROCESS_ID, counter.pid.into());
+    present(&mut place, TraceEventSeriesMetadata::NAME_REF, texts.number(counter.name.as_bytes()).into());
+    present(&mut place, TraceEventSeriesMetadata::EVENT_STATS_REF, texts.number(counter.series.as_bytes()).into());
     let mut out = Vec::new();
-    bytes(&mut out, TraceEventSeries::METADATA, &place);
+    message(&mut out, TraceEventSeries::METADATA, &place);
     packed(&mut out, TraceEventSeries::DELTAS_PACKED, deltas(counter.begin.iter().copied()));
     let mut one = Vec::new();
     for &value in counter.value {
@@ -89,7 +89,7 @@ fn of_samples(counter: &Samples, texts: &mut Texts) -> Vec<u8> {
             varint(&mut one, TraceEventMetadata::COUNTER_VALUE_DOUBLE.into());
             one.extend_from_slice(&value.to_le_bytes());
         }
-        bytes(&mut out, TraceEventSeries::EVENT_METADATA, &one);
+        message(&mut out, TraceEventSeries::EVENT_METADATA, &one);
     }
     out
 }
@@ -120,11 +120,11 @@ impl Host<'_> {
 
     fn track(&mut self, run: Run, events: &[u32], out: &mut Vec<u8>) {
         let mut place = Vec::new();
-        number(&mut place, TraceEventSeriesMetadata::PROCESS_ID, self.pid(run));
-        number(&mut place, TraceEventSeriesMetadata::THREAD_ID, self.trace.tracks[run.track as usize].tid.into());
+        present(&mut place, TraceEventSeriesMetadata::PROCESS_ID, self.pid(run));
+        present(&mut place, TraceEventSeriesMetadata::THREAD_ID, self.trace.tracks[run.track as usize].tid.into());
         let names: Vec<u64> = events.iter().map(|&event| self.name(self.trace.name[event as usize])).collect();
         let body = self.series(&place, events, &names);
-        bytes(out, TraceDataResponse::COMPLETE_EVENTS, &body);
+        message(out, TraceDataResponse::COMPLETE_EVENTS, &body);
     }
 
     /// One series per name.
@@ -135,17 +135,17 @@ impl Host<'_> {
         }
         for (name, events) in named {
             let mut place = Vec::new();
-            number(&mut place, TraceEventSeriesMetadata::PROCESS_ID, self.pid(run));
-            number(&mut place, TraceEventSeriesMetadata::NAME_REF, self.name(name));
+            present(&mut place, TraceEventSeriesMetadata::PROCESS_ID, self.pid(run));
+            present(&mut place, TraceEventSeriesMetadata::NAME_REF, self.name(name));
             let body = self.series(&place, &events, &[]);
-            bytes(out, TraceDataResponse::ASYNC_EVENTS, &body);
+            message(out, TraceDataResponse::ASYNC_EVENTS, &body);
         }
     }
 
     fn series(&mut self, place: &[u8], events: &[u32], names: &[u64]) -> Vec<u8> {
         let trace = self.trace;
         let mut out = Vec::new();
-        bytes(&mut out, TraceEventSeries::METADATA, place);
+        message(&mut out, TraceEventSeries::METADATA, place);
         let times = events.iter().map(|&event| trace.begin[event as usize]);
         packed(&mut out, TraceEventSeries::DELTAS_PACKED, deltas(times));
         let durations = events.iter().map(|&event| trace.duration(event as usize).max(0) as u64);
@@ -155,7 +155,7 @@ impl Host<'_> {
         for &event in events {
             one.clear();
             self.facts(event as usize, &mut one);
-            bytes(&mut out, TraceEventSeries::EVENT_METADATA, &one);
+            message(&mut out, TraceEventSeries::EVENT_METADATA, &one);
         }
         out
     }
@@ -163,14 +163,14 @@ impl Host<'_> {
     /// Flow, group and serial of an event; the format has 32 bits for each.
     fn facts(&mut self, event: usize, out: &mut Vec<u8>) {
         if let Some(flow) = self.trace.flow.get(event).map(decode_flow) {
-            number(out, TraceEventMetadata::FLOW_ID, u64::from(flow.id as u32));
-            number(out, TraceEventMetadata::FLOW_CATEGORY, self.texts.number(category(&flow).as_bytes()).into());
+            present(out, TraceEventMetadata::FLOW_ID, u64::from(flow.id as u32));
+            present(out, TraceEventMetadata::FLOW_CATEGORY, self.texts.number(category(&flow).as_bytes()).into());
         }
         let group = self.trace.group_of(event);
         if group != NO_GROUP {
-            number(out, TraceEventMetadata::GROUP_ID, u64::from(group as u32));
+            present(out, TraceEventMetadata::GROUP_ID, u64::from(group as u32));
         }
-        number(out, TraceEventMetadata::SERIAL, self.order.serial[event].into());
+        present(out, TraceEventMetadata::SERIAL, self.order.serial[event].into());
     }
 }
 

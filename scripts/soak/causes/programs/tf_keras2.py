@@ -49,3 +49,22 @@ def scoring_callback(profiled: Any) -> None:
     model.compile("sgd", "mse")
     x = random.random((32 * 14, 64)).astype(np.float32)
     model.fit(x, x[:, :10], batch_size=32, epochs=1, verbose=0, callbacks=[SharedPhrases(profiled, texts)])
+
+
+def eager_layers(profiled: Any) -> None:
+    """Layers and an optimizer of Keras run without tf.function: most time is Python between operations."""
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([*(layers.Dense(32, "relu") for _ in range(12)), layers.Dense(3)])
+    optimizer = tf.keras.optimizers.Adam()
+    x, target = tf.random.normal((32, 16)), tf.random.normal((32, 3))
+
+    def train() -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x, training=True) - target) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.variables), model.variables, strict=True))
+
+    train()
+    with profiled():
+        for number in range(8):
+            with tf.profiler.experimental.Trace("train", step_num=number, _r=1):
+                train()

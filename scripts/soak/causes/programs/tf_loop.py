@@ -119,3 +119,31 @@ def prefetched_xla(profiled: Any) -> None:
     model = Classifier(512, 1024, 1024, 10)
     data = tf.data.Dataset.from_tensors(batch(256, 512)).repeat().prefetch(2)
     train_all(profiled, tf.function(model.train, jit_compile=True), iter(data))
+
+
+def sequential_behind_prefetch(profiled: Any) -> None:
+    """Images are decoded one at a time behind a shuffle; the prefetch at the end is not enough."""
+    model = Classifier(1024, 10)
+    pictures = [tf.io.encode_png(tf.cast(tf.random.uniform((160, 160, 3), maxval=255), tf.uint8)) for _ in range(8)]
+
+    def decode(png: Any) -> tuple[Any, Any]:
+        image = tf.image.resize(tf.image.decode_png(png, 3), (32, 32))
+        return tf.reshape(image[..., 0], [-1]) / 255.0, 1
+
+    data = tf.data.Dataset.from_tensor_slices(pictures).repeat().shuffle(2000).map(decode).batch(32).prefetch(1)
+    train_all(profiled, tf.function(model.train), iter(data))
+
+
+def while_in_graph(profiled: Any) -> None:
+    """Healthy: a loop inside the tf.function computes for long; its marks have a name of their own."""
+    weights, x = tf.random.normal((400, 400)) / 20, tf.random.normal((400, 400))
+
+    @tf.function
+    def simulate(x: Any) -> Any:
+        return tf.while_loop(lambda i, x: i < 40, lambda i, x: (i + 1, tf.tanh(x @ weights)), (0, x))[1]
+
+    simulate(x)
+    with profiled():
+        for number in range(6):
+            with Trace("simulation", step_num=number, _r=1):
+                simulate(x)

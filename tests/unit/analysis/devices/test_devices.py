@@ -140,3 +140,13 @@ def test_profiles_without_devices():
     assert devices("") == ()
     (one,) = devices(GPU)
     assert one.windows.times(Work.COPY)[0].tolist() == no_time()[0].tolist()
+
+
+def test_runs_without_a_number_are_not_taken_for_one_that_lasts_through_the_recording():
+    (one,) = devices("""
+plane 1 "/host:CPU"
+line 1 pool
+10us +20us dot.1 {hlo_op="dot.1", program_id=3, device_ordinal=0, run_id=-1}
+80us +20us dot.1 {hlo_op="dot.1", program_id=3, device_ordinal=0, run_id=-1}
+""")
+    assert (len(one.runs), one.programs, one.starts.tolist()) == (2, None, [])

@@ -146,3 +146,28 @@ def test_a_device_of_several_hosts_and_a_whole_host() -> None:
 def test_a_single_device_waits_for_none() -> None:
     found = told("straggler", cpu([("dot.1", 60)]))
     assert (found["reason"], found["looked"]) == ("The profile has no collective of several devices.", False)
+
+
+def virtual(*ends: int) -> str:
+    """Devices of a CPU in steps of 100 us: all reduce from 60 us on, each until its end, and then compute."""
+    lines = ['plane 9 "/host:CPU"', "line 1 main"]
+    lines += [f"{100 * step}us +99us train {{_r=1, step_num={step}}}" for step in range(4)]
+    for device, end in enumerate(ends):
+        lines.append(f"line {device + 2} worker")
+        for step in range(4):
+            spans = ((0, 60, "dot.1"), (60, end, "all-reduce.2"), (end, 99, "dot.3"))
+            lines += [
+                f'{100 * step + since}us +{until - since}us {op} {{hlo_op="{op}", device_ordinal={device}, '
+                f"program_id=7, run_id={step}}}"
+                for since, until, op in spans
+            ]
+    return "\n".join(lines)
+
+
+def test_devices_that_share_cores_lose_nothing_while_others_compute() -> None:
+    assert told("exposed_communication", virtual(95, 95))["share"] == pytest.approx(35 / 99, abs=0.001)
+    found = told("exposed_communication", virtual(65, 95))
+    # (5 + 35) / 2 of 99 us; 30 of the 40 while device 0 computes.
+    assert found["reason"] == (
+        "Exposed communication takes 20.2% of the step; 5.1% without the time in which others use the same cores."
+    )

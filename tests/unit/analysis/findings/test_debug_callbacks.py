@@ -20,16 +20,16 @@ def calling(name, op_name="jit(f)/while/body/debug_print"):
 
 def test_names_the_op_and_its_line():
     found = finding("debug_callbacks", cpu(MAIN, "0 600 dot.1\n600 399 debug_print.2") + calling("debug_print.2"))
-    assert found["title"] == "Calls into Python take 39.9% of the step: debug_print at train.py:31, 1.0 per step"
+    assert found["title"] == "Calls into Python take 39.9% of the step: debug_print at train.py:31, 1 per step"
     assert found["saving_ps_per_step"] == 399 * 10**6
     assert evidence(found) == {
-        "In callbacks, of the step": 39.91,
+        "In callbacks, of the step": 39.94,
         "In callbacks per step": 0.399,
         "Callbacks per step and device": 1.0,
         "Op": "debug_print.2",
         "Line": "train.py:31",
     }
-    assert found["evidence"][0]["query"] == {"host": "h0", "window": "560100000,1038900000"}
+    assert found["evidence"][0]["query"] == {"host": "h0", "window": "201000000,1398000000"}
 
 
 @pytest.mark.parametrize(("duration", "fires"), [(49, False), (51, True)])
@@ -57,7 +57,7 @@ def test_tensor_cores_say_it_in_the_framework_op():
     stats = '{program_id=u7, symbol_id=u2, hlo_category="loop fusion"}'
     text = text.replace(stats, stats[:-1] + ', tf_op="jit(f)/debug_callback"}')
     found = finding("debug_callbacks", text)
-    assert found["title"] == "Calls into Python take 39.0% of the step: debug_callback, 1.0 per step"
+    assert found["title"] == "Calls into Python take 39.0% of the step: debug_callback, 1 per step"
 
 
 def test_a_device_that_is_idle_while_python_runs():
@@ -82,3 +82,20 @@ def test_python_in_tensorflow_functions():
     # Python ops of an input pipeline look the same.
     data = "\n".join([text, *steps, "line 2 tf_Compute", *calls, "0us +1us Iterator::Model::ParallelMap"])
     assert reason("debug_callbacks", data) == "The programs do not call Python."
+
+
+def test_python_in_a_step_and_in_the_pipeline_of_a_tensorflow_program():
+    """Executors tell which of the ops are the step's."""
+    lines = ['plane 1 "/host:CPU"', "line 1 main"]
+    for at in range(0, 5000, 1000):
+        lines.append(f"{at}us +990us train {{_r=1, step_num={at // 1000}}}")
+        lines.append(f"{at}us +980us EagerExecute")
+    lines.append("line 2 tf_Compute")
+    for at in range(0, 5000, 1000):
+        lines.append(f"{at + 100}us +800us ExecutorState::Process {{id=1}}")
+        lines += [f"{at + 100}us +400us matmul:MatMul", f"{at + 500}us +400us EagerPyFunc:EagerPyFunc"]
+    lines += ["line 3 tf_data_iterator", "0us +5us Iterator::Root"]
+    found = finding("debug_callbacks", "\n".join(lines))
+    assert found["title"].startswith("Calls into Python take 4")
+    assert "EagerPyFunc, 1 per step" in found["title"]
+    assert found["saving_ps_per_step"] == 400 * 10**6

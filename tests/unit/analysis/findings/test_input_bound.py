@@ -25,7 +25,7 @@ def test_names_what_the_host_waits_for_and_links_to_the_pages():
     by_tool = {one["tool"]: one["query"] for one in found["evidence"]}
     assert "time_budget" in by_tool
     assert by_tool["trace_viewer@"] == {
-        "host": "h0", "window": "0,1100000000", "find": "IteratorGetNext",
+        "host": "h0", "window": "0,2000000000", "find": "IteratorGetNext",
     }  # fmt: skip
     assert "tf.data.AUTOTUNE" in found["advice"]
 
@@ -87,3 +87,25 @@ def test_steps_without_devices_are_read_from_their_events():
     found = finding("input_bound", text)
     assert evidence(found)["Waiting for input, of the step"] == 25.0
     assert found["saving_ps_per_step"] == 250 * 10**6
+
+
+def test_a_loop_that_waits_for_input_between_its_steps():
+    """`for batch in loader:` with the marker inside: the step is 100 us, the next batch takes 800."""
+    text = cpu("0 20 PjitFunction(f)\n100 800 $loader.py:7 __next__", "20 70 dot.1", length=1000, lasting=100)
+    found = finding("input_bound", text)
+    assert "of the time from step to step for input, most of it in loader.py:7 __next__" in found["title"]
+    # Three times 800 us between four steps.
+    assert found["saving_ps_per_step"] == 600 * 10**6
+    shown = evidence(found)
+    assert shown["Idle because of input, of the time from step to step"] == pytest.approx(
+        100 * found["share"], abs=0.01
+    )
+    assert shown["Longest time from step to step"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "frame", ["$_base.py:428 result", "$pool.py:873 next", "$connection.py:246 recv", "$queues.py:98 get"]
+)
+def test_waiting_for_another_thread_or_process_is_input(frame):
+    found = finding("input_bound", cpu(f"0 400 {frame}\n400 20 PjitFunction(f)", "420 570 dot.1"))
+    assert frame.removeprefix("$") in found["title"]

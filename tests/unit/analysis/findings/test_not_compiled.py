@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from builders.planted import evidence, finding, findings, reason
+from builders.planted import cpu, evidence, finding, findings, reason
 from builders.tf_loops import tf_loop
 
 STEPS = 3
@@ -62,14 +64,14 @@ def test_counts_programs_and_names_the_function_that_runs_them():
 @pytest.mark.parametrize(
     ("facts", "fires"),
     [
-        ({"count": 99}, False),
+        ({"count": 29}, False),
+        ({"count": 30}, True),
         ({"kinds": 7}, False),
         ({"op": 20, "period": 60}, False),
         ({"op": 19, "period": 60}, True),
         ({"op": 16, "period": 30}, False),  # busy for more than half of the step
         ({"op": 14, "period": 30}, True),
-        ({"op": 10, "period": 2010}, False),  # gaps of 2 ms have another cause
-        ({"op": 10, "period": 2009}, True),
+        ({"op": 10, "period": 2010}, True),  # one gap of 2 ms is little of a step of 201 ms
         ({"frame": ""}, True),
         ({"device": "tpu"}, True),
     ],
@@ -116,3 +118,35 @@ def test_python_between_two_operations_is_not_slow_code_as_well():
     slow = tiny(op=10, period=600, frame=frames)
     assert [one["id"] for one in findings(slow)["findings"] if one["share"]] == ["not_compiled"]
     assert "because of code on the host" in reason("slow_host_code", slow)
+
+
+def slow_between(main, every):
+    """A step of 60 ms: 30 ops, the last of them after code of 30 ms; `every`: distance of the others."""
+    ops = [f"{every * i} 10 f{i % 8}" for i in range(29)] + ["50000 10 f7"]
+    calls = "\n".join(f"{every * i} 5 PjitFunction(add)" for i in range(29))
+    text = cpu(f"{main}\n{calls}\n49990 5 PjitFunction(add)", "\n".join(ops), length=60_000)
+    return re.sub(r'(hlo_op="f(\d)", device_ordinal=0, program_id=)7', r"\g<1>\g<2>", text)
+
+
+def test_slow_code_of_another_function_is_its_own_finding():
+    profile = slow_between("0 59000 $train.py:5 update\n20000 29900 $train.py:9 load", 600)
+    by_id = {one["id"]: one["saving_ps_per_step"] for one in findings(profile)["findings"]}
+    # Idle until 16.8 ms: between the first 29 ops, 590 us each.
+    assert by_id["slow_host_code"] == pytest.approx(33_000 * 10**6, rel=0.02)
+    assert "train.py:9 load" in finding("slow_host_code", profile)["title"]
+
+
+def test_what_the_function_does_that_launches_the_ops_is_the_price_of_launching_them():
+    profile = slow_between("0 59000 $train.py:5 update", 600)
+    assert [one["id"] for one in findings(profile)["findings"] if one["share"]] == ["not_compiled"]
+
+
+@pytest.mark.parametrize(("count", "fires"), [(299, False), (300, True)])
+def test_a_recording_without_steps_has_as_many_as_ten_steps(count, fires):
+    # A single call, so that no event repeats from which steps could be inferred.
+    lines = ['plane 9 "/host:CPU"', "line 1 main", "line 2 worker"]
+    for i in range(count):
+        stats = f'hlo_op="f{i % 8}", device_ordinal=0, program_id={i % 8}, run_id={i}'
+        lines.append(f"{30 * i + i * i // 30}us +10us f{i % 8} {{{stats}}}")
+    assert findings("\n".join(lines))["base"] == "recording"
+    assert (finding("not_compiled", "\n".join(lines)) is not None) == fires

@@ -40,6 +40,13 @@ def test_keras_marks_batches_without_step_numbers():
     quiet(text)
 
 
+def test_events_with_step_numbers_are_marks_whatever_their_name():
+    text = cpu("0 9 PjitFunction(f)", "9 900 dot.1", steps=8)
+    quiet(text.replace(" train {_r=1, step_num=", " simulate {step_num="))
+    unnumbered = text.replace(" train {_r=1, step_num=", " simulate {n=")
+    assert "inferred from simulate" in quiet(unnumbered, "steps_not_marked")["title"]
+
+
 def test_no_steps_at_all():
     found = quiet(unmarked(cpu("0 9 PjitFunction(f)", "9 900 dot.1", steps=1)), "steps_not_marked")
     assert found["title"] == "Steps are not marked; the whole recording counts as one step"

@@ -65,6 +65,8 @@ def test_names_the_function_that_sends():
         ([101] * 5, True),
         ([200, 200, 200, 200, 0], True),
         ([300, 300, 300, 0, 0], False),  # in 60% of the steps
+        ([300, 310, 290, 300, 600], True),  # one took longer
+        ([300, 310, 120, 300, 800], True),
         ([101, 400, 150, 600, 250], False),  # as different as the batches
     ],
 )

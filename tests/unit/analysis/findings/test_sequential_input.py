@@ -69,3 +69,16 @@ def test_only_if_the_program_waits(wait, fires):
 
 def test_without_a_pipeline():
     assert "no event of an input pipeline" in reason("sequential_input", tf_loop("", "0 900 dense/MatMul:MatMul"))
+
+
+def test_a_prefetch_whose_elements_were_made_before_is_not_the_cause():
+    """The longest call shows only the wait in the buffer: its batch was begun before the recording."""
+    lines = pipeline([("Prefetch", ""), ("Map", "")]).splitlines()
+    of_first = [line.startswith("0us +300us") for line in lines]
+    kept = [
+        line.replace("0us +300us", "0us +350us") if first else line
+        for line, first in zip(lines, of_first, strict=True)
+        if not (first and "Map" in line)
+    ]
+    assert len(kept) == len(lines) - 1
+    assert "Map runs one element at a time" in finding("sequential_input", "\n".join(kept))["title"]

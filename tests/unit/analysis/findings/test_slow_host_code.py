@@ -25,7 +25,7 @@ def test_names_the_function_and_the_longest_wait():
     }
     assert found["evidence"][0]["tool"] == "time_budget"
     window = next(one["query"]["window"] for one in found["evidence"] if one["label"] == "Longest wait")
-    assert window == "0,660000000"
+    assert window == "0,1200000000"
 
 
 @pytest.mark.parametrize(("duration", "fires"), [(49, False), (52, True), (300, True)])

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.findings.barriers import BarrierTime, barrier_time, barriers, may_have_barriers
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_device.barriers import (
+    BarrierTime,
+    barrier_time,
+    barriers,
+    may_have_barriers,
+)
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import BARRIER_PERCENT

@@ -9,10 +9,10 @@ from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.op_nature import Nature
-from tpu_profile_plugin.analysis.findings.op_places import Place, longest_run
-from tpu_profile_plugin.analysis.findings.op_work import NamedOp
+from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.on_device.op_nature import Nature
+from tpu_profile_plugin.analysis.findings.on_device.op_places import Place, longest_run
+from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import (
     LEAST_SHARE,
@@ -34,7 +34,6 @@ _TPU = " On TPUs the innermost dimension should be a multiple of 128."
 class Moved:
     """Self times of one host's ops; `most` and `kinds` take most of the movement."""
 
-    all_ps: int
     counted_ps: int
     unknown_ps: int
     movement_ps: int
@@ -55,9 +54,7 @@ def gather(host: HostView) -> Moved:
         longest = longest_run(host, host.ops.module[row], host.ops.name[row])
     most = work.named(moving[0]) if moving else None
     unknown = work.time_ps(work.of(Nature.UNKNOWN))
-    return Moved(
-        host.ops.op_ps, work.counted_ps, unknown, moved, matrix, most, tuple(work.kinds(moving)[:_KINDS]), longest
-    )
+    return Moved(work.counted_ps, unknown, moved, matrix, most, tuple(work.kinds(moving)[:_KINDS]), longest)
 
 
 def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
@@ -89,7 +86,7 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
             Evidence("Ops that move data, of the time of ops that compute or move", 100 * of_ops, "%"),
             Evidence("Matrix products, of the same time", 100 * matrix, "%"),
             Evidence("What they do", _kinds(parts[host])),
-            *of_op(run.hosts[host], most, parts[host].all_ps, parts[host].longest),
+            *of_op(run.hosts[host], most, parts[host].longest),
         ),
         _advice(run, most),
         tuple(run.hosts[i] for i, part in enumerate(parts) if part.movement_ps),

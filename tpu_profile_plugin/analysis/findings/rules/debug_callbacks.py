@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, join, subtract
 from tpu_profile_plugin.analysis.devices.model import busy
-from tpu_profile_plugin.analysis.findings.callbacks import callback_ops, host_times, op_times
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.callbacks import callback_ops, host_times, op_times, tensorflow_times
+from tpu_profile_plugin.analysis.findings.periods import share_of_saving
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
@@ -55,13 +56,15 @@ def gather(host: HostView) -> Callbacks | None:
     """The callbacks of one host; None without any."""
     ops = callback_ops(host)
     on_host, event, events = host_times(host)
+    in_steps = tensorflow_times(host)
     begin, end = host.windows
-    if not len(begin) or (not ops and not events):
+    if not len(begin) or not (ops or events or in_steps.count):
         return None
     window = begin, end
-    lost, calls, times, most = 0, 0, on_host, None
+    lost, calls, times, most = 0, in_steps.count, on_host, None
     for device in host.devices:
         during, name, count = op_times(device, ops)
+        during = join(during, in_steps.times)
         idle = intersect(subtract((begin[:1], end[-1:]), busy(device)), on_host)
         lost += int(covered_within(*join(during, idle), *window).sum())
         calls += count
@@ -70,6 +73,7 @@ def gather(host: HostView) -> Callbacks | None:
     if not host.devices:
         lost = int(covered_within(*on_host, *window).sum())
     op = ops[most] if most else next(iter(ops.values()), None)
+    event = in_steps.event or event
     return Callbacks(
         len(begin) * max(len(host.devices), 1),
         len(begin),
@@ -97,10 +101,13 @@ def judge(run: RunView, gathered: Sequence[Callbacks | None]) -> Finding | Silen
     share = worst.lost_ps / worst.length_ps
     if share < LEAST_SHARE:
         return Silence(f"Calls from programs into Python take {share:.1%} of the {run.base}.")
+    cells = max(sum(one.cells for one, _ in found), run.budget.duration_ps.size)
+    lost = sum(one.lost_ps for one, _ in found) // cells
+    share, base = share_of_saving(run, lost, between=lost > run.step_ps)
     per_step = worst.calls / worst.cells
     where = timeline(host, *worst.window)
     evidence = [
-        Evidence(f"In callbacks, of the {run.base}", 100 * share, "%", TIMELINE, where),
+        Evidence(f"In callbacks, of the {base}", 100 * share, "%", TIMELINE, where),
         Evidence(f"In callbacks per {run.base}", worst.lost_ps / worst.cells / PS_PER_MS, "ms"),
         Evidence(f"Callbacks per {run.base} and device", round(per_step, 1)),
         Evidence("Op", worst.name, "", TIMELINE, timeline(host, *worst.window, worst.name)),
@@ -108,15 +115,15 @@ def judge(run: RunView, gathered: Sequence[Callbacks | None]) -> Finding | Silen
     if worst.source:
         evidence.append(Evidence("Line", worst.source))
     place = f" at {worst.source}" if worst.source else ""
-    cells = max(sum(one.cells for one, _ in found), run.budget.duration_ps.size)
     return Finding(
-        f"Calls into Python take {share:.1%} of the {run.base}: {worst.kind}{place}, {per_step:.1f} per {run.base}",
-        sum(one.lost_ps for one, _ in found) // cells,
+        f"Calls into Python take {share:.1%} of the {base}: {worst.kind}{place}, {round(per_step, 1):g} per {run.base}",
+        lost,
         "time in ops that call Python, and idle time while Python runs for them, per step and device",
         "high",
         tuple(evidence),
         ADVICE,
         (host,),
+        lost > run.step_ps,
     )
 
 

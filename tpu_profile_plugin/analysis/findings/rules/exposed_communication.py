@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COMMUNICATION
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.op_evidence import in_timeline
+from tpu_profile_plugin.analysis.findings.on_device.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import EXPOSED_SHARE
 from tpu_profile_plugin.units import PS_PER_MS
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.findings.host_view import HostView
 
 ADVICE = Advice(
     "Overlap the collective with computation that does not need its result, or send less: fewer bytes per element, "
@@ -26,14 +30,26 @@ ADVICE = Advice(
 )
 
 
-def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
-    """Speaks if exposed communication, without waits for other devices, takes `EXPOSED_SHARE` of the step."""
+def gather(host: HostView) -> int:
+    """Exposed communication of a host's CPU devices while others use their cores, summed over steps and devices."""
+    return host.budget.shared_ps
+
+
+def judge(run: RunView, gathered: Sequence[int | None]) -> Finding | Silence:
+    """Speaks if exposed communication, without waits for other devices, takes `EXPOSED_SHARE` of the step.
+
+    Virtual devices of a CPU share its cores: while others compute, nothing would be gained.
+    """
     lost = run.part_ps(EXPOSED_COMMUNICATION)
     share = run.share(lost)
     if not run.communication.sums:
         return Silence("The profile has no collective.", looked=bool(run.budget.devices))
     if share < EXPOSED_SHARE:
         return Silence(f"Exposed communication takes {share:.1%} of the {run.base}.")
+    shared = sum(one or 0 for one in gathered) / max(run.budget.duration_ps.size, 1)
+    if run.share(lost - shared) < EXPOSED_SHARE:
+        own = f"{run.share(lost - shared):.1%} without the time in which others use the same cores"
+        return Silence(f"Exposed communication takes {share:.1%} of the {run.base}; {own}.")
     most = max(run.communication.sums, key=lambda one: one.exposed_ps - min(one.wait_ps, one.exposed_ps))
     host = run.hosts[run.communication.devices[most.device].host]
     evidence = (
@@ -68,4 +84,4 @@ def _numbers(one: CollectiveSums) -> list[Evidence]:
     return [Evidence(label, value, unit, "communication") for label, value, unit in found if value is not None]
 
 
-RULE = Rule("exposed_communication", "Exposed communication", judge)
+RULE = Rule("exposed_communication", "Exposed communication", judge, gather)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COPY
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.copies import Copies, costly_copies
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.op_places import Place, longest_run
+from tpu_profile_plugin.analysis.findings.on_device.copies import Copies, costly_copies
+from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.on_device.op_places import Place, longest_run
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import EXPOSED_COPY_SHARE
 from tpu_profile_plugin.units import MIB, PS_PER_MS
@@ -34,7 +34,6 @@ class Waited:
     """One host: the copies inside its programs, None on other devices than TPUs; time of all ops; the longest wait."""
 
     copies: Copies | None
-    all_ps: int = 0
     longest: Place | None = None
 
 
@@ -45,7 +44,7 @@ def gather(host: HostView) -> Waited:
     found = costly_copies(host.ops, host.hlo)
     if found is None or found.time_ps < EXPOSED_COPY_SHARE * host.ops.op_ps:
         return Waited(found)
-    return Waited(found, host.ops.op_ps, longest_run(host, found.most.program_id, found.most.name))
+    return Waited(found, longest_run(host, found.most.program_id, found.most.name))
 
 
 def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
@@ -61,7 +60,7 @@ def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
     evidence = [
         Evidence(f"Exposed copies, of the {run.base}", 100 * share, "%", "time_budget"),
         Evidence(f"Exposed copies per {run.base}", lost / PS_PER_MS, "ms", "time_budget"),
-        *of_op(host, copies.most, part.all_ps, part.longest),
+        *of_op(host, copies.most, part.longest),
     ]
     if copies.bytes:
         evidence.append(Evidence("Size of what it copies", copies.bytes / MIB, "MiB"))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import share_of_period
+from tpu_profile_plugin.analysis.findings.on_host.uploads import Uploads, uploads
+from tpu_profile_plugin.analysis.findings.on_host.waits import InputWait, input_wait
+from tpu_profile_plugin.analysis.findings.periods import Lost, lost_to
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules import repeated_transfer
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import INPUT_SHARE, INPUT_SHARE_HIGH
-from tpu_profile_plugin.analysis.findings.uploads import Uploads, uploads
-from tpu_profile_plugin.analysis.findings.waits import InputWait, input_wait
 from tpu_profile_plugin.analysis.steps.input_breakdown import input_breakdown, input_ops
 from tpu_profile_plugin.analysis.steps.slowest import slowest_steps, slowest_verdict
 from tpu_profile_plugin.units import PS_PER_MS
@@ -47,24 +48,37 @@ def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) ->
     """
     if not run.budget.devices:
         return _by_steps(run)
-    lost = run.part_ps(IDLE_INPUT)
-    share = run.share(lost)
+    part = lost_to(run, IDLE_INPUT)
+    lost = part.ps
     if not any(one.seen for one, _ in gathered):
         return Silence("The profile has no event of an input pipeline, so that waits for input do not show.", False)
-    if share < INPUT_SHARE:
-        return Silence(f"Devices wait for input for {share:.1%} of the {run.base}.")
-    if share_of_period(run, lost) < INPUT_SHARE:
-        return Silence(f"Devices wait for input for {share:.1%} of the {run.base}, but most time is between the steps.")
+    if part.share < INPUT_SHARE:
+        return Silence(f"Devices wait for input for {part.share:.1%} of the {part.base}.")
+    if lost < INPUT_SHARE * run.period_ps:
+        where = f"{part.share:.1%} of the {part.base}, but most time is between the steps"
+        return Silence(f"Devices wait for input for {where}.")
     sent = [one for _, one in gathered]
     if isinstance(repeated_transfer.judge(run, sent), Finding):
         lost = max(0, round(lost - repeated_transfer.lost_ps(run, sent)))
-        if run.share(lost) < INPUT_SHARE:
-            return Silence(f"Input takes {share:.1%} of the {run.base}, nearly all of it in uploads.")
+        if lost < INPUT_SHARE * (run.period_ps if part.between else run.step_ps):
+            return Silence(f"Input takes {part.share:.1%} of the {part.base}, nearly all of it in uploads.")
     (worst, _), host = max(zip(gathered, run.hosts, strict=True), key=lambda one: one[0][0].lost_ps)
-    found = [
-        Evidence(f"Idle because of input, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence("Idle because of input per step", run.part_ps(IDLE_INPUT) / PS_PER_MS, "ms", "time_budget"),
+    found = [*_idle(run, part), *_waits(run, worst, host, part)]
+    part = replace(part, ps=lost, share=part.share * lost / part.ps)
+    return _finding(part, [*found, *_ops(run)], _named(worst), (host,) if worst.name else ())
+
+
+def _idle(run: RunView, part: Lost) -> list[Evidence]:
+    """The part of the time budget; pages show only what of it is in steps."""
+    page = "" if part.between else "time_budget"
+    return [
+        Evidence(f"Idle because of input, of the {part.base}", 100 * part.share, "%", page),
+        Evidence(f"Idle because of input per {run.base}", part.ps / PS_PER_MS, "ms", page),
     ]
+
+
+def _waits(run: RunView, worst: InputWait, host: str, part: Lost) -> list[Evidence]:
+    found = []
     if worst.name:
         found.append(Evidence("Waits in", shown(worst.name)))
         found.append(Evidence("Time in it per step", worst.ps / max(run.steps, 1) / PS_PER_MS, "ms"))
@@ -74,8 +88,8 @@ def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) ->
         found.append(Evidence("Its self time, of the longest call", 100 * worst.slowest.share, "%"))
     where = timeline(host, *worst.window, worst.name)
     length = worst.window[1] - worst.window[0]
-    found.append(Evidence("Length of the step that waits longest", length / PS_PER_MS, "ms", TIMELINE, where))
-    return _finding(run, lost, [*found, *_ops(run)], _named(worst), (host,) if worst.name else ())
+    label = "Longest time from step to step" if part.between else "Length of the step that waits longest"
+    return [*found, Evidence(label, length / PS_PER_MS, "ms", TIMELINE, where)]
 
 
 def _named(worst: InputWait) -> str:
@@ -94,7 +108,7 @@ def _by_steps(run: RunView) -> Finding | Silence:
         return Silence(f"Input takes {percent:.1f}% of the step.")
     lost = round(run.step_ps * percent / 100)
     first = Evidence("Waiting for input, of the step", percent, "%", "input_pipeline_analyzer")
-    return _finding(run, lost, [first, *_ops(run)], "", ())
+    return _finding(Lost(lost, run.share(lost), run.base, False), [first, *_ops(run)], "", ())
 
 
 def _ops(run: RunView) -> list[Evidence]:
@@ -118,12 +132,11 @@ def _ops(run: RunView) -> list[Evidence]:
     ]
 
 
-def _finding(run: RunView, lost: int, evidence: Sequence[Evidence], name: str, hosts: tuple[str, ...]) -> Finding:
-    share = run.share(lost)
+def _finding(part: Lost, evidence: Sequence[Evidence], name: str, hosts: tuple[str, ...]) -> Finding:
     where = f", most of it in {name}" if name else ""
-    confidence: Confidence = "high" if share >= INPUT_SHARE_HIGH else "medium"
-    title = f"Devices wait {share:.1%} of the {run.base} for input{where}"
-    return Finding(title, lost, _FORMULA, confidence, tuple(evidence), ADVICE, hosts)
+    confidence: Confidence = "high" if part.share >= INPUT_SHARE_HIGH else "medium"
+    title = f"Devices wait {part.share:.1%} of the {part.base} for input{where}"
+    return Finding(title, part.ps, _FORMULA, confidence, tuple(evidence), ADVICE, hosts, part.between)
 
 
 RULE = Rule("input_bound", "Waiting for input", judge, gather, ("sequential_input",))

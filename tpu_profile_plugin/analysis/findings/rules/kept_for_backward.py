@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.kept_buffers import Kept, has_backward_pass, kept_buffers
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.programs_run import programs_by_time
+from tpu_profile_plugin.analysis.findings.on_device.kept_buffers import Kept, has_backward_pass, kept_buffers
+from tpu_profile_plugin.analysis.findings.on_device.programs_run import programs_by_time
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import (
     KEPT_BUFFER_SHARE,

@@ -9,9 +9,9 @@ from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.op_work import NamedOp
-from tpu_profile_plugin.analysis.findings.precision_work import Wide, double_ops, wide_products
+from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp
+from tpu_profile_plugin.analysis.findings.on_device.precision_work import Wide, double_ops, wide_products
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import DOUBLE_SHARE, LEAST_SHARE, WIDE_SHARE
 
@@ -42,7 +42,6 @@ class Widths:
     """One host: time of all ops whose types are known, and what is wider than it has to be."""
 
     counted_ps: int
-    all_ps: int
     double: Wide
     products: Wide
 
@@ -51,7 +50,7 @@ def gather(host: HostView) -> Widths:
     """What is computed in float64, and in float32 on a device that is faster in 16 bits."""
     work = host.work
     known = work.counted_ps if any(one.rows is not None for one in work.read) else 0
-    return Widths(known, work.table.op_ps, double_ops(host), wide_products(host))
+    return Widths(known, double_ops(host), wide_products(host))
 
 
 def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
@@ -97,7 +96,7 @@ def _finding(
 def _evidence(host: str, part: Widths, wide: Wide, most: NamedOp, share: float) -> tuple[Evidence, ...]:
     found = [
         Evidence("These ops, of the time of ops that compute or move", 100 * share, "%"),
-        *of_op(host, most, part.all_ps, wide.longest),
+        *of_op(host, most, wide.longest),
     ]
     if wide.arguments:
         found.append(Evidence(f"Arguments of {most.program} that are float64", wide.arguments))

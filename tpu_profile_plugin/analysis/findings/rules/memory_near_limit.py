@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.programs_run import programs_by_time
+from tpu_profile_plugin.analysis.findings.on_device.programs_run import programs_by_time
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import MEMORY_SHARE, MOST_PROGRAMS
-from tpu_profile_plugin.analysis.memory.allocations import Allocations
-from tpu_profile_plugin.analysis.memory.capacity import device_allocators, device_memory
+from tpu_profile_plugin.analysis.memory.allocations import MemoryUse
+from tpu_profile_plugin.analysis.memory.capacity import device_memory
 from tpu_profile_plugin.units import MIB
 
 ADVICE = Advice(
@@ -48,11 +48,11 @@ def gather(host: HostView) -> Use | None:
     hardware = host.summary.environment.hardware
     if hardware not in (Hardware.TPU, Hardware.GPU):
         return None
-    found = list(_allocators(device_allocators(host.space, hardware)))
+    found = list(_allocators(host.allocators))
     return max(found or _programs(host), key=lambda one: one.share, default=None)
 
 
-def _allocators(allocators: dict[str, Allocations]) -> Iterable[Use]:
+def _allocators(allocators: dict[str, MemoryUse]) -> Iterable[Use]:
     for name, rows in allocators.items():
         peak = len(rows.in_use) - 1 - int(rows.in_use[::-1].argmax())  # the last, as in the memory profile
         used = int(rows.in_use[peak])

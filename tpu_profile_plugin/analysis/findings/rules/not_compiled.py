@@ -15,9 +15,10 @@ from tpu_profile_plugin.analysis.budget.categories import (
     IDLE_OTHER,
     IDLE_TRANSFER,
 )
-from tpu_profile_plugin.analysis.findings.callers import calling_function
-from tpu_profile_plugin.analysis.findings.launched import Launched, launched
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.callers import calling_function
+from tpu_profile_plugin.analysis.findings.on_host.launched import Launched, launched
+from tpu_profile_plugin.analysis.findings.on_host.slow_code import slow_code
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -27,6 +28,7 @@ from tpu_profile_plugin.analysis.findings.thresholds import (
     LEAST_SHARE,
     MOSTLY_BUSY,
     PROGRAMS_PER_STEP,
+    STEPS_OF_RECORDING,
     TINY_OP_PS,
 )
 from tpu_profile_plugin.units import PS_PER_US
@@ -50,38 +52,54 @@ ADVICE = Advice(
 
 @dataclass(frozen=True, slots=True)
 class Tiny:
-    """Program runs or eager ops of one host in its steps; `function` is what runs them, "" if unknown."""
+    """Program runs or eager ops of one host in its steps.
+
+    Attributes:
+      lost_ps: idle time between them without what slow code of other functions takes, summed over steps and devices.
+      function: what runs them, "" if unknown.
+    """
 
     found: Launched
+    lost_ps: int = 0
     function: str = ""
 
 
 def gather(host: HostView) -> Tiny | None:
     """None if the budget alone tells that devices are not starved between programs."""
-    time = host.budget.time_ps
-    total = int(time.sum())
-    starved = int(time[:, :, _BETWEEN_PROGRAMS].sum())
-    if host.steps is None or starved < LEAST_SHARE * total or int(time[:, :, _BUSY].sum()) > MOSTLY_BUSY * total:
+    if not _starved(host) or host.steps is None:
         return None
     found = launched(host, host.steps)
     if not _many(found):
         return Tiny(found)
-    return Tiny(found, calling_function(host, found.at_ps))
+    slow = slow_code(host, found)
+    lost = max(found.short_ps, found.idle_ps - (slow.lost_ps if slow is not None else 0))
+    return Tiny(found, lost, calling_function(host, found.at_ps))
 
 
-def fires(host: HostView) -> bool:
-    """Whether the steps of a host are not compiled, as far as it alone tells."""
-    found = gather(host)
-    return found is not None and _many(found.found)
+def _starved(host: HostView) -> bool:
+    time = host.budget.time_ps
+    total = int(time.sum())
+    between = int(time[:, :, _BETWEEN_PROGRAMS].sum())
+    return between >= LEAST_SHARE * total and int(time[:, :, _BUSY].sum()) <= MOSTLY_BUSY * total
+
+
+def ops_of(host: HostView) -> Launched | None:
+    """What a host's steps launch if they are not compiled, as far as it alone tells; else None."""
+    if not _starved(host) or host.steps is None:
+        return None
+    found = launched(host, host.steps)
+    return found if _many(found) else None
 
 
 def _many(found: Launched) -> bool:
     least = EAGER_CALLS_PER_STEP if found.eager else PROGRAMS_PER_STEP
+    if found.whole:
+        least *= STEPS_OF_RECORDING
     return found.per_step >= least and found.distinct >= DISTINCT_PROGRAMS and found.median_ps < TINY_OP_PS
 
 
 def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
-    """Speaks if hundreds of tiny programs run per step while the devices are idle for most of it."""
+    """Speaks if dozens of tiny programs run per step while the devices are idle for most of it."""
     if not run.budget.devices:
         return Silence("The profile has no device whose programs could be counted.", looked=False)
     busy = run.share(sum(run.part_ps(part) for part in _BUSY))
@@ -93,7 +111,7 @@ def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
     numbers = f"{worst.found.per_step:,.0f} {what} of {worst.found.distinct} kinds run per {run.base} and device"
     if not _many(worst.found):
         return Silence(f"{numbers}; devices work for {busy:.1%} of it.")
-    lost = min(sum(one.found.short_ps for one, _ in found) // run.budget.duration_ps.size,
+    lost = min(sum(one.lost_ps for one, _ in found) // run.budget.duration_ps.size,
                sum(run.part_ps(part) for part in _BETWEEN_PROGRAMS))  # fmt: skip
     if share_of_period(run, lost) < LEAST_SHARE:
         return Silence(f"{numbers}; between them devices are idle for {run.share(lost):.1%} of it.")
@@ -101,7 +119,7 @@ def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
     return Finding(
         f"Not compiled: {worst.found.per_step:,.0f} {what} per {run.base} are launched one by one{where}",
         lost,
-        "idle time of less than 2 ms between two runs, per step and device",
+        "idle time between two runs, without waits for input and for slow code of other functions, per step and device",
         "high",
         _evidence(run, worst, host, what),
         ADVICE,

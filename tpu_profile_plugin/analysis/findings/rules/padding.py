@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.matrix_units import MatrixUnit, matrix_unit, roof
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.op_nature import Nature
-from tpu_profile_plugin.analysis.findings.op_places import Place, longest_run
-from tpu_profile_plugin.analysis.findings.op_work import NamedOp, ReadOp
-from tpu_profile_plugin.analysis.findings.products import Product, products_of
+from tpu_profile_plugin.analysis.findings.on_device.matrix_units import MatrixUnit, matrix_unit, roof
+from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.on_device.op_nature import Nature
+from tpu_profile_plugin.analysis.findings.on_device.op_places import Place, longest_run
+from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp, ReadOp
+from tpu_profile_plugin.analysis.findings.on_device.products import Product, products_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE, PADDING_SHARE
 
@@ -28,7 +28,6 @@ class Padded:
     known: bool = False
     counted_ps: int = 0
     saving_ps: int = 0
-    all_ps: int = 0
     most: NamedOp | None = None
     wasted: float = 0.0
     sizes: tuple[int, int, int, int] = (0, 0, 0, 0)
@@ -59,7 +58,7 @@ def gather(host: HostView) -> Padded:
         return Padded(unit, known, work.counted_ps)
     named, row = work.named(most[0]), most[0].index
     longest = longest_run(host, work.table.module[row], named.name) if total >= LEAST_SHARE * work.counted_ps else None
-    return Padded(unit, known, work.counted_ps, round(total), work.table.op_ps, named, most[1], most[2].sizes, longest)
+    return Padded(unit, known, work.counted_ps, round(total), named, most[1], most[2].sizes, longest)
 
 
 def _cost(host: HostView, unit: MatrixUnit, one: ReadOp, products: Sequence[Product]) -> tuple[float, float] | None:
@@ -111,7 +110,7 @@ def judge(run: RunView, parts: Sequence[Padded]) -> Finding | Silence:
 def _evidence(host: str, part: Padded, most: NamedOp) -> tuple[Evidence, ...]:
     found = [
         Evidence("Padding, of the matrix units' work on this op", 100 * part.wasted, "%"),
-        *of_op(host, most, part.all_ps, part.longest),
+        *of_op(host, most, part.longest),
     ]
     return tuple(found)
 

@@ -7,17 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.uploads import Uploads, uploads
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import (
+    SAME_SIZE,
     SLOWEST_UPLOAD,
     UPLOAD_EVEN,
     UPLOAD_SHARE,
     UPLOAD_STEPS,
     UPLOADS_SEEN,
 )
-from tpu_profile_plugin.analysis.findings.uploads import Uploads, uploads
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_S
 
 _MIB = 1 << 20
@@ -72,10 +73,13 @@ def lost_ps(run: RunView, gathered: Sequence[Uploads | None]) -> float:
 
 def _even(one: Uploads) -> bool:
     """The steps send the same: as many bytes where these are known, else for about as long."""
-    values = one.size if len(one.size) else one.each_ps.astype(np.float64)
-    middle = float(np.median(values)) if len(values) else 0.0
-    limit = 0.01 if len(one.size) else UPLOAD_EVEN
-    return middle > 0 and float(np.mean(np.abs(values - middle) <= limit * middle)) >= UPLOAD_STEPS
+    if len(one.size):
+        middle = float(np.median(one.size))
+        return middle > 0 and float(np.mean(np.abs(one.size - middle) <= SAME_SIZE * middle)) >= UPLOAD_STEPS
+    if not len(one.each_ps):
+        return False
+    low, middle, high = np.quantile(one.each_ps.astype(np.float64), (0.25, 0.5, 0.75))
+    return bool(middle > 0 and high - low <= UPLOAD_EVEN * middle)
 
 
 def _what(one: Uploads) -> str:

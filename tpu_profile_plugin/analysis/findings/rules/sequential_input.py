@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.periods import share_of_period
-from tpu_profile_plugin.analysis.findings.pipelines import Slowest, slowest_stage
+from tpu_profile_plugin.analysis.findings.on_host.pipelines import Slowest, slowest_stage
+from tpu_profile_plugin.analysis.findings.periods import Lost, lost_to
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import BOTTLENECK_SHARE, INPUT_SHARE
@@ -20,11 +20,10 @@ def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence
     """Speaks if waiting for input takes `INPUT_SHARE` of the step and the slowest transformation is sequential."""
     if not run.summary.input_events:
         return Silence("The profile has no event of an input pipeline.", looked=False)
-    lost = run.part_ps(IDLE_INPUT)
-    share = run.share(lost)
+    part = lost_to(run, IDLE_INPUT)
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
-    if share < INPUT_SHARE or share_of_period(run, lost) < INPUT_SHARE:
-        return Silence(f"Devices wait for input for {share:.1%} of the {run.base}.")
+    if part.share < INPUT_SHARE or part.ps < INPUT_SHARE * run.period_ps:
+        return Silence(f"Devices wait for input for {part.share:.1%} of the {part.base}.")
     if not found:
         return Silence("No pipeline of tf.data has a transformation that its calls wait for.", looked=False)
     worst, host = max(found, key=lambda one: one[0].calls * one[0].mean_ps)
@@ -33,20 +32,22 @@ def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence
         return Silence(f"{where}; it is parallel or ahead of the program.")
     how = "one element at a time" if worst.alone else "only when the program asks for an element"
     return Finding(
-        f"Devices wait {share:.1%} of the {run.base} for input: {worst.name} runs {how}",
-        lost,
+        f"Devices wait {part.share:.1%} of the {part.base} for input: {worst.name} runs {how}",
+        part.ps,
         "time in which the device waits for input, per step and device",
         "high",
-        _evidence(run, lost, worst, host),
+        _evidence(part, worst, host),
         _advice(worst),
         (host,),
+        part.between,
     )
 
 
-def _evidence(run: RunView, lost: int, worst: Slowest, host: str) -> tuple[Evidence, ...]:
+def _evidence(part: Lost, worst: Slowest, host: str) -> tuple[Evidence, ...]:
     page = {"host": host}
     found = [
-        Evidence(f"Idle because of input, of the {run.base}", 100 * run.share(lost), "%", "time_budget"),
+        Evidence(f"Idle because of input, of the {part.base}", 100 * part.share, "%",
+                 "" if part.between else "time_budget"),
         Evidence("Slowest transformation", worst.shown, "",
                  _PAGE, page),
         Evidence("Its self time, of the longest call", 100 * worst.share, "%"),

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST
-from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.on_host.slow_code import SlowCode, slow_code
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules import not_compiled
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE, SHORT_GAP_PS
+from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
 from tpu_profile_plugin.units import PS_PER_MS
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView
-    from tpu_profile_plugin.analysis.findings.spans import HostCode, IdleSpans
 
 ADVICE = Advice(
     "Move this work to another thread or process so that it runs while the devices compute, or make it cheaper. "
@@ -44,75 +39,9 @@ _SAME = 5e-5
 _UNKNOWN = "; Python functions were not recorded"
 
 
-@dataclass(frozen=True, slots=True)
-class SlowCode:
-    """Code of one host that devices wait for.
-
-    Attributes:
-      cells: steps times devices; period_ps: from step to step, on average.
-      lost_ps: idle time, summed over both; between: some of it between the end of a step and the begin of the next.
-      name, inner: the function behind most of it and the deepest event in it; "" if nothing is known of the code.
-      name_ps: idle time because of it.
-      window: the longest wait for it.
-    """
-
-    cells: int
-    period_ps: int
-    lost_ps: int
-    between: bool
-    name: str
-    inner: str
-    name_ps: int
-    window: tuple[int, int]
-
-
 def gather(host: HostView) -> SlowCode | None:
-    """The code that costs most on a host; None if there is none."""
-    code = host.code
-    if code is None:
-        return None
-    spans = code.slow if len(code.slow.ps) or code.traced else code.unknown
-    if not_compiled.fires(host):
-        # What Python does between two operations of a step that is not compiled is that rule's.
-        spans = spans.where(spans.end_ps - spans.begin_ps >= SHORT_GAP_PS)
-    if not len(spans.ps):
-        return None
-    own, inner, ps, rows = _most(code, spans)
-    longest = rows[int(np.argmax(spans.ps[rows]))]
-    return SlowCode(
-        code.cells,
-        code.length_ps // code.cells,
-        spans.total(),
-        _within(host, spans) < (1 - LEAST_SHARE) * spans.total(),
-        code.names[own] if own >= 0 else "",
-        code.names[inner] if inner >= 0 else "",
-        ps,
-        (int(spans.begin_ps[longest]), int(spans.end_ps[longest])),
-    )
-
-
-def _most(code: HostCode, spans: IdleSpans) -> tuple[int, int, int, np.ndarray]:
-    """Names of the function and the event in it with most idle time, that time, and its spans."""
-    own = np.where(spans.user >= 0, spans.user, spans.event)
-    name = np.where(own >= 0, code.events.name[own], -1) if len(code.events) else own
-    event = np.where(spans.event >= 0, code.events.name[spans.event], -1) if len(code.events) else own
-    best, rows, ps = _largest(name, spans.ps, np.arange(len(name)))
-    inner, _, _ = _largest(event, spans.ps, rows)
-    return best, inner, ps, rows
-
-
-def _largest(key: np.ndarray, ps: np.ndarray, rows: np.ndarray) -> tuple[int, np.ndarray, int]:
-    """The key of those rows with the largest sum, its rows, and the sum."""
-    number, first = row_codes(key[rows])
-    sums = np.zeros(len(first), np.int64)
-    np.add.at(sums, number, ps[rows])
-    best = int(sums.argmax())
-    return int(key[rows][first[best]]), rows[number == best], int(sums[best])
-
-
-def _within(host: HostView, spans: IdleSpans) -> int:
-    """The part of the spans that is in steps, between their begin and their end."""
-    return int(covered_within(*union(*host.marks), spans.begin_ps, spans.end_ps).sum())
+    """The code that costs most on a host; what Python does between operations that are not compiled is not meant."""
+    return slow_code(host, not_compiled.ops_of(host))
 
 
 def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silence:
@@ -139,6 +68,7 @@ def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silenc
         (_share(run, base, share), *_evidence(run, worst, host)),
         ADVICE if worst.name.startswith("$") else UNTRACED,
         (host,),
+        worst.between,
     )
 
 

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
+from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns import stats as read
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.findings.host_view import HostView
 
 _KERAS = "Profiled batch"
 """Keras encloses each batch of a profile in this event."""
@@ -22,18 +30,31 @@ ADVICE = Advice(
 )
 
 
-def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
-    """Speaks if the steps of a host are inferred from a repeating event, or there are none."""
+def gather(host: HostView) -> bool:
+    """Whether the event that steps were inferred from has step numbers: groups may leave such marks out."""
+    steps, plane = host.steps, host.plane
+    if steps is None or steps.evidence is None or plane is None or plane.declared.stat_metadata.row("step_num") is None:
+        return False
+    name = steps.evidence.event
+    if not plane.decoded:
+        (plane,) = host.space.filtered(EventFilter(plane, event=name.__eq__))
+    _, known = read.ints(host.space, plane, plane.events.stats, "step_num")
+    named = np.array([one == name for one in plane.event_metadata.names], np.bool_)
+    return bool(named[plane.events.metadata[known]].any())
+
+
+def judge(run: RunView, gathered: Sequence[bool]) -> Finding | Silence:
+    """Speaks if the steps of a host are inferred from a repeating event without step numbers, or there are none."""
     sources, evidence = run.budget.sources, run.budget.evidence
     marked = len(run.summary.merged_steps) or any(one is not None for one in run.summary.recordings)
     if not run.budget.devices:
         return Silence("Steps are marked.") if marked else _found("The profile has no steps", ())
     if "inferred" in sources and evidence is not None:
-        if evidence.event == _KERAS or is_explicit_marker(evidence.event):
+        if any(gathered) or evidence.event == _KERAS or is_explicit_marker(evidence.event):
             return Silence(f"{evidence.event} marks {run.steps} steps.")
         found = (
             Evidence("Event that steps are inferred from", evidence.event, "", "time_budget"),
-            Evidence("How often it repeats", evidence.occurrences, "", "time_budget"),
+            Evidence("How often it repeats", evidence.occurrences, "", "overview_page"),
         )
         return _found(f"Steps are not marked; they are inferred from {evidence.event}", found)
     if "recording" in sources:
@@ -46,4 +67,4 @@ def _found(title: str, evidence: tuple[Evidence, ...]) -> Finding:
     return Finding(title, 0, "about the recording, not about time", "high", evidence, ADVICE)
 
 
-RULE = Rule("steps_not_marked", "Missing step markers", judge)
+RULE = Rule("steps_not_marked", "Missing step markers", judge, gather)

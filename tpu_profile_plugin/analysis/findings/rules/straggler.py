@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.op_evidence import in_timeline
+from tpu_profile_plugin.analysis.findings.on_device.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import ARRIVAL_SHARE, EXPOSED_SHARE, LEAST_SHARE
 from tpu_profile_plugin.units import PS_PER_MS

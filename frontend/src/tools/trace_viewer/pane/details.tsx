@@ -1,14 +1,15 @@
 // Details of the selection: one event with all its arguments, or totals of many events per name.
 import { useMemo, useState } from "preact/hooks";
-import { formatCount, formatTime, plural } from "../../../base/format";
+import { formatCount, formatPercent, formatTime, plural } from "../../../base/format";
 import { CopyButton } from "../../../widgets/content/copy_button";
 import { frame } from "../../../timeline/state/navigation";
-import { mergedCount, selfTimeOf, summarise } from "../../../timeline/data/selection";
+import { mergedCount, sameEvent, selfTimeOf, summarise } from "../../../timeline/data/selection";
 import type { SelectedEvent } from "../../../timeline/data/selection";
 import { instant } from "../../../timeline/data/ticks";
 import { sectionTitle, trackKey } from "../../../timeline/data/trace";
 import type { Trace } from "../../../timeline/data/trace";
 import { explain } from "../../../page/explain";
+import type { PairState } from "../pair/counterpart";
 import type { Session } from "../session/session";
 import type { AreaSums, EventDetails } from "../session/source";
 import { SummaryTable } from "./summary_table";
@@ -104,6 +105,7 @@ function One({ event, trace, session }: OneProps) {
           {details?.long_name && details.long_name !== event.name ? <Property name="Shown as" value={event.name ?? ""} /> : null}
           <Property name="Start" value={instant(event.begin, precision)} exact={`${event.begin} ps`} />
           <Property name="Duration" value={event.duration > 0 ? formatTime(event.duration) : "0 (an instant)"} exact={`${event.duration} ps`} />
+          {session.pair === null ? null : <InBase event={event} pair={session.pair} />}
           {trace.originNs === null ? null : <Property name="Wall clock" value={wallClock(trace.originNs, event.begin)} />}
           <Property name="Section" value={track ? sectionTitle(trace, track.section) : (details?.section ?? String(event.pid))} />
           <Property name="Track" value={track?.name || (details?.track ?? String(event.tid))} />
@@ -121,6 +123,22 @@ function One({ event, trace, session }: OneProps) {
         {details ? <Flows session={session} /> : null}
       </aside>
     </div>
+  );
+}
+
+/** The counterpart in the base and the difference, or why there is none. */
+function InBase({ event, pair }: { event: SelectedEvent; pair: PairState }) {
+  const { counterpart, why } = pair;
+  const known = counterpart !== null && sameEvent(counterpart.run, event) ? counterpart.base : null;
+  if (known === null) return <Property name="In the base" value={why ?? "Searching…"} />;
+  const delta = event.duration - known.duration;
+  const percent = known.duration > 0 ? ` (${delta > 0 ? "+" : ""}${formatPercent((100 * delta) / known.duration)})` : "";
+  return (
+    <>
+      {known.name === event.name ? null : <Property name="Name in the base" value={known.name ?? ""} />}
+      <Property name="Duration in the base" value={formatTime(known.duration)} exact={`${known.duration} ps`} />
+      <Property name="Difference" value={`${delta > 0 ? "+" : ""}${formatTime(delta)}${percent}`} exact={`${delta} ps`} />
+    </>
   );
 }
 

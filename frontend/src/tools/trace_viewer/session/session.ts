@@ -17,6 +17,7 @@ import { Timeline } from "../../../timeline/timeline";
 import { sectionTitle, trackKey } from "../../../timeline/data/trace";
 import type { EventRef, Trace } from "../../../timeline/data/trace";
 import { readChromeTrace } from "../export/chrome_trace";
+import type { PairState } from "../pair/counterpart";
 import type { ChromeTrace } from "../export/chrome_trace";
 import { flowsOf } from "./source";
 import type { AreaSums, EventDetails, Query, Source } from "./source";
@@ -46,6 +47,12 @@ export class Session {
   searchError: unknown = null;
   menu: MenuTarget | null = null;
   command: (command: Command) => void = () => undefined;
+  /** The base above this trace; null without one. */
+  pair: PairState | null = null;
+  /** Window, rows or arrangement changed. */
+  moved: () => void = () => undefined;
+  /** The selection changed. */
+  selected: () => void = () => undefined;
   private readonly loader: Loader<Trace>;
   private readonly unhook: () => void;
   /** Sums over the selected rectangle; null while they are computed, or for other selections. */
@@ -172,6 +179,7 @@ export class Session {
   }
 
   private windowMoved(): void {
+    this.moved();
     const { trace, scale } = this.timeline.state;
     if (trace) {
       const loaded: Loaded = { range: trace.window, resolution: trace.resolution, filtered: trace.mergedEvents > 0 };
@@ -194,6 +202,7 @@ export class Session {
     const [only, second] = selection;
     if (only && !second && only.count === 1) this.fetchDetails(only);
     else if (only && area) this.fetchSums(area);
+    this.selected();
     this.viewChanged();
   }
 
@@ -325,6 +334,7 @@ export class Session {
   }
 
   private viewChanged(): void {
+    this.moved();
     this.changed();
     window.clearTimeout(this.urlTimer);
     this.urlTimer = window.setTimeout(() => this.writeUrl(), URL_DELAY_MS);

@@ -1,0 +1,69 @@
+// Decodes the comparison of a run with a base.
+import { asDict, asList, asNumber, asTable, asText } from "./fields";
+import type { TableData } from "../../base/table/table_data";
+
+/** A time per step and device in both runs, in ps; null: the side has no steps. */
+export interface Difference {
+  base: number | null;
+  run: number | null;
+  delta: number | null;
+  /** Interval of `delta`; null with fewer than two steps on a side. */
+  interval: readonly [number, number] | null;
+}
+
+export type Tone = "same" | "slower" | "faster" | "unknown";
+
+export interface Comparison {
+  step: Difference;
+  /** By id of the part of the time budget, in their order. */
+  parts: ReadonlyMap<string, Difference>;
+  contributions: TableData;
+  programs: TableData;
+  ops: TableData;
+  memory: TableData;
+  environment: TableData;
+  headline: { text: string; tone: Tone };
+  /** Differences below this are noise, in ps. */
+  floorPs: number;
+  steps: { base: number; run: number };
+  notes: readonly string[];
+  labels: ReadonlyMap<string, { name: string; help: string }>;
+}
+
+const STEP = "step_time_ps";
+const TONES: readonly string[] = ["same", "slower", "faster", "unknown"];
+
+function readDifference(value: unknown, what: string): Difference {
+  const dict = asDict(value, what);
+  const number = (key: string): number | null => (dict[key] === null || dict[key] === undefined ? null : asNumber(dict[key], `${key} of ${what}`));
+  const [low, high] = [number("low"), number("high")];
+  return { base: number("base"), run: number("run"), delta: number("delta"), interval: low === null || high === null ? null : [low, high] };
+}
+
+/** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
+export function readComparison(value: unknown): Comparison {
+  const answer = asDict(value, "the comparison");
+  const summary = asDict(answer["summary"], "the summary");
+  const headline = asDict(answer["headline"], "the headline");
+  const tone = asText(headline["tone"], "the tone of the headline");
+  const noise = asDict(answer["noise"], "the noise");
+  const steps = asDict(noise["steps"], "the number of steps");
+  const table = (key: string): TableData => asTable(answer[key], `the table of ${key}`);
+  return {
+    step: readDifference(summary[STEP], "the step time"),
+    parts: new Map(Object.entries(summary).filter(([id]) => id !== STEP).map(([id, part]) => [id.replace(/_ps$/, ""), readDifference(part, id)])),
+    contributions: table("contributions"),
+    programs: table("programs"),
+    ops: table("ops"),
+    memory: table("memory"),
+    environment: table("environment"),
+    headline: { text: asText(headline["text"], "the headline"), tone: TONES.includes(tone) ? (tone as Tone) : "unknown" },
+    floorPs: asNumber(noise["floor_ps"], "the floor of noise"),
+    steps: { base: asNumber(steps["base"], "the steps of the base"), run: asNumber(steps["run"], "the steps of the run") },
+    labels: new Map(Object.entries(asDict(answer["labels"], "the labels")).map(([id, one]) => {
+      const label = asDict(one, `the label of ${id}`);
+      return [id, { name: asText(label["name"], `the name of ${id}`), help: asText(label["help"], `the meaning of ${id}`) }];
+    })),
+    notes: asList(answer["notes"], "the notes").map((note) => asText(note, "a note")),
+  };
+}

@@ -1,0 +1,110 @@
+// Megascale stats: collectives over the data-centre network, what they cost and how much time they had.
+import { useMemo } from "preact/hooks";
+import type { PageModule, PageProps } from "../../page/page";
+import { Pending } from "../../page/pending";
+import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
+import { useKey } from "../../page/use_key";
+import { asList, asTable, textsOf } from "../../api/payload/fields";
+import { formatTime, plural } from "../../base/format";
+import type { TableData } from "../../base/table/table_data";
+import { hiding } from "../../base/table/transform";
+import { Card } from "../../widgets/content/card";
+import { Chart } from "../../widgets/chart/chart";
+import { SummaryBox } from "../../widgets/content/summary_box";
+import { Picker } from "../../widgets/overlay/picker";
+import { Panel } from "../../widgets/status/panel";
+import { FitTable } from "../../widgets/table/fit_table";
+import { useLoad } from "../../widgets/status/use_load";
+import { headline, longest, shownTable, stallChart } from "./model";
+import { RunTimeline } from "./timeline";
+import { readRuns, runKey } from "./timeline_model";
+import type { Run } from "./timeline_model";
+
+const TRACE = "trace_viewer@";
+/** Columns that say nothing: XProf has them. */
+const HIDDEN = ["host_stall", "recv_stall"];
+
+function MegascalePage(page: PageProps) {
+  const { run, tool, host, hosts, client } = page;
+  const params = { run, tag: tool.id, host: host ?? undefined };
+  const answer = useLoad(JSON.stringify(params), async (signal) => asTable(asList(await client.json<unknown>("data", params, { signal }), "the tables")[0], "the table of collectives"));
+  if (answer.data === null) return <Pending answer={answer} page={page} what={`Matching the sends and receives of ${plural(hostCount(tool, host, hosts), "host")}`} rows={12} />;
+  if (answer.data.rowCount === 0) {
+    return (
+      <Panel
+        tone="empty"
+        title="No complete collective between slices"
+        why="A collective is a send and a recv-done op of one rendezvous on the first TPU, in a module whose HLO program is in the profile. There is none."
+        todo={["Capture whole steps.", "Profile with HLO programs: rendezvous and transfer types are read from them."]}
+      />
+    );
+  }
+  return <Content page={page} table={answer.data} />;
+}
+
+function Content({ page, table }: { page: PageProps; table: TableData }) {
+  const { run, host, state } = page;
+  const store = useMemo(() => hiding(storeAt(state, "t1"), HIDDEN), [state]);
+  const shown = useMemo(() => shownTable(table), [table]);
+  const chart = useMemo(() => stallChart(table), [table]);
+  const { tone, title, sentences } = headline(table);
+  const file = fileNameOf("megascale", run, host);
+  const worst = textsOf(table, "rendezvous_name", "the table of collectives")[longest(table)] ?? "";
+  return (
+    <div class="tool-page">
+      <div class="tool-page-body">
+        <SummaryBox tone={tone} title={title}>
+          <p>{sentences.join(" ")}</p>
+        </SummaryBox>
+        <Card title="Total stall" help={"Time in which the first TPU sends, receives or waits for them, all runs together.\nSource: trace."}>
+          <Chart spec={chart} title="" fileName={`${file}_stall`} height={220} pickHint="" />
+        </Card>
+        <TimelineCard page={page} worst={worst} />
+        <Card
+          title="Collectives"
+          help={"One row per rendezvous; times are averages over its runs, in whole µs.\nSlack: what the network may take without holding the TPU up.\nSource: trace, HLO."}
+          tools={<button type="button" class="button" onClick={() => state.set(toolPatch(TRACE, host, []), "push")}>Open the trace viewer</button>}
+        >
+          <FitTable data={shown} most={480} title="Collectives" fileName={file} store={store} />
+        </Card>
+      </div>
+    </div>
+  );
+}
+
+/** One run of a collective, of the one with the longest stall unless another is chosen. */
+function TimelineCard({ page, worst }: { page: PageProps; worst: string }) {
+  const { run, tool, host, client, state } = page;
+  const params = { run, tag: tool.id, host: host ?? undefined, timeline: "true" };
+  const answer = useLoad(JSON.stringify(params), async (signal) => readRuns(await client.json<unknown>("data", params, { signal })));
+  const chosen = useKey(state, "collective");
+  const runs: readonly Run[] = answer.data ?? [];
+  const shown = runs.find((one) => runKey(one) === chosen) ?? runs.find(({ rendezvous }) => rendezvous === worst) ?? runs[0];
+  const choices = useMemo(() => runs.map((one) => ({ id: runKey(one), note: plural(one.parts.length, "part") })), [runs]);
+  if (answer.data !== null && !shown) return null;
+  return (
+    <Card
+      title="Timeline of a run"
+      help={"From the send to the recv-done: ops of the TPU, copies from device to host and back, and curves for what hands over to what.\nGrey: the TPU waits for the network. Copies are there if the runtime recorded them.\nSource: trace."}
+      tools={shown ? <Picker label="Run" noun="run" choices={choices} value={runKey(shown)} onChoose={(id) => state.set({ collective: id }, "push")} /> : null}
+    >
+      {shown ? <RunTimeline run={shown} /> : <p class="dim">{answer.error ? "The timeline could not be read." : "Reading the timeline…"}</p>}
+      {shown ? <PartList run={shown} /> : null}
+    </Card>
+  );
+}
+
+function PartList({ run }: { run: Run }) {
+  const zero = run.parts[0]?.beginPs ?? 0;
+  return (
+    <details>
+      <summary>{plural(run.parts.length, "part")} as a list</summary>
+      <ol>
+        {run.parts.map(({ kind, beginPs, endPs }) => <li key={`${kind} ${beginPs}`}>{kind}: at {formatTime(beginPs - zero)}, {formatTime(endPs - beginPs)}</li>)}
+      </ol>
+    </details>
+  );
+}
+
+const page: PageModule = { ids: ["megascale_stats"], Page: MegascalePage };
+export default page;

@@ -1,0 +1,124 @@
+"""Runs with collectives between slices: a TensorCore that sends and receives, its program, a MegaScale event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from builders import hlo
+from tpu_profile_plugin.protos import message
+
+MODULE = "jit_step"
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One collective: its rendezvous, type, size in f32, and participants (0: not recorded, 1: pairs)."""
+
+    rendezvous: str
+    kind: str
+    floats: int
+    group: int
+
+
+def attributes(**values: str) -> object:
+    """Frontend attributes of an instruction."""
+    made = message("xla.FrontendAttributes")()
+    for key, value in values.items():
+        made.map[key] = value
+    return made
+
+
+def program(transfers: Sequence[Transfer]) -> bytes:
+    """A program with send, send-done, recv and recv-done of each transfer, numbered from 0."""
+    ops = [hlo.op("t", "after-all", "token[]")]
+    for i, one in enumerate(transfers):
+        of = f"f32[{one.floats}]{{0}}"
+        named = attributes(_xla_host_transfer_rendezvous=one.rendezvous, _xla_megascale_transfer_type=one.kind)
+        facts = {"channel_id": i + 1, "is_host_transfer": True}
+        ops += [
+            hlo.op(f"p.{i}", "iota", of, dimensions=[0]),
+            hlo.op(f"send.{i}", "send", [of, "u32[]", "token[]"], f"p.{i}", "t", frontend_attributes=named, **facts),
+            hlo.op(f"send-done.{i}", "send-done", "token[]", f"send.{i}", **facts),
+            hlo.op(f"recv.{i}", "recv", [of, "u32[]", "token[]"], "t", frontend_attributes=named, **facts),
+            hlo.op(f"recv-done.{i}", "recv-done", [of, "token[]"], f"recv.{i}", **facts),
+        ]
+    ops.append(hlo.op("out", "tuple", ["token[]"], "t"))
+    shape = {"result": hlo.shape(["token[]"])}
+    return hlo.program(ops, module=MODULE, more={"host_program_shape": message("xla.ProgramShapeProto")(**shape)})
+
+
+def participants(group: int) -> str:
+    """The stat with the participants of a collective."""
+    info = message("tensorflow.profiler.DcnCollectiveInfoProto")()
+    if group == 1:
+        info.one_to_one_groups.add().destination.slice_id = 1
+    elif group:
+        endpoints = info.endpoint_groups.add().endpoints
+        for slice_id in range(group):
+            endpoints.add(slice_id=slice_id)
+    return f"dcn_collective_info=0x{info.SerializeToString().hex()}"
+
+
+def host(
+    transfers: Sequence[Transfer], runs: Sequence[tuple[int, int]], events: Sequence[str], more: Sequence[str] = ()
+) -> str:
+    """A host: `runs` are begin and duration of the module in us, `events` lines such as "3us +1us send.0"."""
+    lines = [hlo.metadata_plane(**{MODULE: (5, program(transfers))}), 'plane 1 "/device:TPU:0"']
+    names = {}
+    for i, one in enumerate(transfers):
+        for kind in ("send", "send-done", "recv", "recv-done"):
+            attribute = "" if kind.endswith("done") else f' _xla_host_transfer_rendezvous="{one.rendezvous}"'
+            name = names[f"{kind}.{i}"] = json.dumps(f"%{kind}.{i} = x{attribute}")
+            info = f", {participants(one.group)}" if one.group and kind == "send" else ""
+            lines.append(f'metadata {name} {{hlo_category="host {kind}"{info}}} display="{kind}.{i}"')
+    lines += ['line 1 "XLA Modules" @1us', *(f'{begin}us +{length}us "{MODULE}(5)"' for begin, length in runs)]
+    named = [line.rsplit(" ", 1) for line in events]
+    lines += ['line 2 "XLA Ops" @1us', *(f"{when} {names[name]}" for when, name in named)]
+    lines += ['plane 2 "/host:CPU"', 'line 1 "main"', '0 +1us "MegaScale: Receive"', *more]
+    return "\n".join(lines)
+
+
+def copies(executions: Sequence[tuple[str, int, int]], device: int = 200005) -> list[str]:
+    """The plane of the runtime: per execution (rendezvous, begin, end in us) two copies each way."""
+    lines = ['plane 3 "/device:CUSTOM:Megascale Trace"', 'line 1 "graphs" @1us']
+    for number, (name, begin, end) in enumerate(executions):
+        key = f'graph_key="device_{device}_gid_{name}$1^i{number}x"'
+        lines.append(f'{begin}us +{end - begin}us "device_{device}_gid_{name}" {{{key}}}')
+        for way, at in (("DeviceToHost", begin + 1), ("HostToDevice", end - 12)):
+            for action in (0, 1):
+                lines.append(f'{at + 2 * action}us +500ns "{way} START" {{{key}, action_index={action}}}')
+                lines.append(f'{at + 2 * action + 1}us +500ns "{way} END" {{{key}, action_index={action}}}')
+    return lines
+
+
+TRANSFERS = (
+    Transfer("all_reduce_1", "ALL_REDUCE", 5000, 4),
+    Transfer("gather_2", "ALL_GATHER", 2_000_000, 8),
+    Transfer("pairs_3", "ONE_TO_ONE", 100, 1),
+    Transfer("unknown_4", "ALL_TO_ALL", 64, 0),
+)
+
+
+def two_steps(late_us: int = 0) -> str:
+    """Two runs of a module: collectives that overlap, one without slack, one that is cut at the end."""
+    events = []
+    for begin in (0, 2000):
+        events += [
+            f"{begin + 10}us +3us send.0",
+            f"{begin + 14}us +1us recv.0",
+            f"{begin + 20}us +40us send.1",
+            f"{begin + 61}us +2500ns recv.1",
+            f"{begin + 100}us +5us send-done.0",
+            f"{begin + 300 + late_us}us +150us recv-done.0",
+            f"{begin + 500}us +6us send-done.1",
+            f"{begin + 900 + late_us}us +30us recv-done.1",
+            f"{begin + 1000}us +5us send.2",
+            f"{begin + 1005}us +7us recv-done.2",
+            f"{begin + 1100}us +1us send.3",
+        ]
+    events.append("3200us +9us recv-done.3")
+    executions = [("all_reduce_1", begin + 12, begin + 290 + late_us) for begin in (0, 2000)]
+    executions += [("gather_2", begin + 30, begin + 880 + late_us) for begin in (0, 2000)]
+    return host(TRANSFERS, [(0, 1500), (2000, 1500)], events, copies(executions))

@@ -1,0 +1,77 @@
+"""What a host did: the same whether its plane was decoded before or not, and each part read once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builders.xspace_text import build
+
+from tpu_profile_plugin.analysis.budget.host_reader import HostReader
+from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.columns import load_lazily
+
+US = 10**6
+MARKED = """
+plane 1 "/host:CPU"
+line 5 launcher
+0us +40us "PjitFunction(step)" {run_id=3}
+line 6 python
+0us +10us "train 1"
+20us +10us "train 2"
+50us +5us "np.asarray(jax.Array)"
+60us +3us prepare {run_id=8}
+line 7 other
+0us +90us idle
+"""
+UNTOLD = """
+plane 1 "/host:CPU"
+line 5 pool
+0us +90us waiting
+line 6 python
+0us +10us "$train.py:3 main"
+"""
+
+
+def reader(text, decoded):
+    space = load_lazily(np.frombuffer(build(text), np.uint8))
+    if decoded:
+        space.decode()
+    return HostReader(space), space
+
+
+@pytest.mark.parametrize("decoded", [False, True])
+def test_step_markers_tell_the_main_thread_and_any_event_may_launch(decoded):
+    found, space = reader(MARKED, decoded)
+    time = found.time
+    assert time.main == (6, "python")
+    assert [column.tolist() for column in time.transfer] == [[50 * US], [55 * US]]
+    assert (time.launch_key.tolist(), time.launch_ps.tolist()) == ([3, 8], [0, 60 * US])
+    assert host_plane(space).decoded == decoded
+
+
+@pytest.mark.parametrize("decoded", [False, True])
+def test_without_markers_and_launches_python_functions_tell_the_main_thread(decoded):
+    found, _ = reader(UNTOLD, decoded)
+    assert found.time.main == (6, "python")
+    assert [column.tolist() for column in found.main(0, 90 * US).levels.end_ps] == [[10 * US]]
+
+
+def test_only_events_that_tell_something_are_read():
+    found, _ = reader(MARKED, decoded=False)
+    names = found.events.event_metadata.names
+    assert sorted({names[row] for row in found.events.events.metadata.tolist()}) == [
+        "PjitFunction(step)", "np.asarray(jax.Array)", "prepare", "train 1", "train 2",
+    ]  # fmt: skip
+
+
+def test_each_part_is_read_once():
+    found, _ = reader(MARKED, decoded=False)
+    assert found.events is found.events
+    assert found.time is found.time
+    assert found.main(0, 90 * US) is found.main(0, 90 * US)
+    assert found.main(0, 90 * US) is not found.main(0, 80 * US)
+
+
+def test_a_profile_without_a_host():
+    found, _ = reader('plane 1 "/device:TPU:0"\nline 1 Steps\n0us +9us 1\n', decoded=False)
+    assert (found.events, found.time.main, found.main(0, 9).names) == (None, None, ())

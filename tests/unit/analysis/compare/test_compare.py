@@ -1,0 +1,123 @@
+"""Two typed-in runs of a TensorCore compared: which change is named, and that contributions add up."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from builders.answers import answer, rows
+from builders.random_devices import random_profile, text_of
+from builders.xspace_text import build
+
+from tpu_profile_plugin.tools import registry
+
+COMPARE = registry.find("compare")
+US = 10**6
+STEPS, PERIOD = 4, 1000
+DOT = "%dot.1 = {t}[8,128] dot({t}[8,64] %p, {t}[64,128] %q)"
+
+
+def core(*ops, steps=STEPS):
+    """A TensorCore; `ops` are (length in us, category, HLO text, framework op, line, runs per step) of every step."""
+    lines = ['plane 1 "/device:TPU:0" {device_type_string="TPU v4"}', "line 1 Steps"]
+    lines += [f"{PERIOD * i}us +900us {i} {{_ct=9, _c={i}}}" for i in range(steps)]
+    lines.append('line 2 "XLA Ops"')
+    for i in range(steps):
+        at = PERIOD * i
+        for length, _, text, _, _, runs in ops:
+            for _ in range(runs):
+                lines.append(f'{at}us +{length}us "{text}"')
+                at += length
+    for number, (_, category, text, framework, line, _) in enumerate(ops, 1):
+        lines.append(
+            f'metadata "{text}" {{program_id=u7, symbol_id=u{number}, hlo_category="{category}", '
+            f'tf_op="{framework}", source="model.py:{line}"}}'
+        )
+    return "\n".join(lines) + "\n"
+
+
+def op(length, name="fusion.1", category="loop fusion", framework="jit(f)/mul", line=3, runs=1, shape="f32[8,128]"):
+    text = f"%{name} = {shape} fusion({shape} %p), kind=kLoop"
+    return length, category, text, framework, line, runs
+
+
+def compared(base, run):
+    found = answer(COMPARE, run, base=[base])
+    difference = found["summary"]["step_time_ps"]["delta"]
+    assert sum(delta for (delta,) in rows(found["contributions"], "delta_ps_per_step")) == (difference or 0)
+    return found
+
+
+def changes(found):
+    """What changed, without the rest and without what fills up the step."""
+    listed = rows(found["contributions"], "what", "kind", "delta_ps_per_step", "where")
+    return [(what, kind, delta / US) for what, kind, delta, where in listed if where == "compute"]
+
+
+def test_nothing_changed():
+    found = compared(core(op(100)), core(op(100)))
+    assert rows(found["contributions"]) == [["Rest", "rest", 0, 0, 0, "", None, None, False, ""]]
+    assert found["headline"] == {
+        "text": "No difference beyond noise: 0.90 ms against 0.90 ms per step.",
+        "tone": "same",
+    }
+    assert rows(found["ops"], "name", "kind", "delta_ps_per_step") == [["fusion.1", "same", 0]]
+    assert rows(found["programs"], "kind", "ops", "matched") == [["same", 1, 1]]
+
+
+def test_an_op_that_takes_longer_under_another_number():
+    found = compared(core(op(100)), core(op(150, name="fusion.77")))
+    assert changes(found) == [("fusion.77 (mul)", "slower", 50)]
+    assert rows(found["contributions"], "ops")[0] == ["fusion.77"]
+    assert rows(found["ops"], "name", "base_name", "kind") == [["fusion.77", "fusion.1", "same"]]
+    assert rows(found["ops"], "module", "base_module") == [["(7)", "(7)"]]
+
+
+def test_an_op_that_runs_more_often():
+    assert changes(compared(core(op(100)), core(op(100, runs=3)))) == [("fusion.1 (mul)", "more_often", 200)]
+
+
+def test_other_element_types():
+    base, run = core(op(100, shape="bf16[8,128]")), core(op(180))
+    assert changes(compared(base, run)) == [("fusion.1 (mul) (bf16 → f32)", "dtype_changed", 80)]
+
+
+def test_other_shapes():
+    base, run = core(op(100)), core(op(200, shape="f32[16,128]"))
+    assert changes(compared(base, run)) == [("fusion.1 (mul) (f32[8,128] → f32[16,128])", "shape_changed", 100)]
+
+
+def test_an_op_is_new_and_one_is_gone():
+    base = core(op(100), op(40, name="fusion.2", framework="jit(f)/add", line=9))
+    run = core(op(100), op(60, name="fusion.5", framework="jit(f)/exp", line=12))
+    assert changes(compared(base, run)) == [("fusion.5 (exp)", "added", 60), ("fusion.2 (add)", "removed", -40)]
+
+
+def test_ops_of_one_place_that_become_one():
+    base = core(op(50, name="fusion.1"), op(60, name="fusion.2", shape="f32[4,128]"))
+    run = core(op(200, name="fusion.9", shape="f32[12,128]"))
+    assert changes(compared(base, run)) == [("fusion.2, fusion.1 → fusion.9", "merged", 90)]
+
+
+def test_the_step_is_compared_between_runs_of_different_length():
+    found = compared(core(op(100), steps=6), core(op(100), steps=3))
+    assert found["noise"]["steps"] == {"base": 6, "run": 3}
+    assert found["summary"]["step_time_ps"] == {"base": 900 * US, "run": 900 * US, "delta": 0, "low": 0, "high": 0}
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_contributions_of_random_pairs_add_up(block):
+    for seed in range(40 * block, 40 * block + 40):
+        rng = random.Random(seed)
+        base, run = (build(text_of(random_profile(rng.randrange(10**6)))) for _ in range(2))
+        compared(base, run)
+
+
+def test_runs_without_devices_are_not_compared():
+    host = 'plane 1 "/host:CPU"\nline 1 main\n0us +5us train\n'
+    found = answer(COMPARE, core(op(100)), base=[host])
+    assert found["headline"]["tone"] == "unknown"
+    assert found["headline"]["text"] == "The base has no device with steps, so step times cannot be compared."
+    assert found["notes"][0].startswith("The type of device differs")
+    assert found["contributions"]["rows"] == []
+    assert found["summary"]["step_time_ps"] == {"base": None, "run": 900 * US, "delta": None, "low": None, "high": None}

@@ -1,0 +1,119 @@
+"""Tools of performance counters, against answers of XProf 2.24.2 that are stored in tests/golden/xprof_counters."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import counter_profiles
+from builders.answers import answer, rows
+from builders.board import Board
+from builders.logdirs import write
+
+from tpu_profile_plugin.toolkit.run_facts import PlaneFact, RunFacts
+from tpu_profile_plugin.toolkit.tool import Tool
+from tpu_profile_plugin.tools import kernel_utilization, perf_counters, utilization_viewer
+
+REFERENCE = Path(__file__).parents[2] / "golden" / "xprof_counters"
+PROFILES = {"v6e": counter_profiles.v6e_host(), "v7x": counter_profiles.v7x_host(), "odd": counter_profiles.ODD}
+EVERY = {"v6e": 37, "v7x": 37, "odd": 1}
+"""Of long tables of counters, every 37th row is stored."""
+PROFILE = pytest.mark.parametrize("name", PROFILES)
+DESCRIPTION = 6
+
+
+def reference(name: str) -> Any:
+    return json.loads((REFERENCE / f"{name}.json").read_text())
+
+
+def theirs(kernels: Any) -> Any:
+    """The answer without the fields of ours."""
+    for device in kernels["devices"]:
+        del device["host"]
+        for kernel in device["kernels"]:
+            del kernel["sample"]
+    return kernels
+
+
+@PROFILE
+def test_utilization_is_that_of_xprof(name: str) -> None:
+    ours = rows(answer(utilization_viewer.TOOL, PROFILES[name]))
+    stored = reference(f"{name}_utilization_viewer")
+    assert [row[:8] for row in ours] == [
+        [pytest.approx(c, rel=1e-14) if isinstance(c, float) else c for c in row] for row in stored
+    ]
+    assert {row[8] for row in ours} == {"h0"}
+
+
+@PROFILE
+def test_counters_are_those_of_xprof(name: str) -> None:
+    """All columns but the descriptions, which are sentences of ours."""
+    table = answer(perf_counters.TOOL, PROFILES[name])
+    ours = [[cell["v"] for cell in row["c"][:8]] for row in table["rows"]]
+    for row, shown in zip(ours, table["rows"], strict=True):
+        row[5] = [row[5], shown["c"][5]["f"]]
+    for row, stored in zip(ours[:: EVERY[name]], reference(f"{name}_perf_counters"), strict=True):
+        assert [*row[:DESCRIPTION], row[7]] == [*stored[:DESCRIPTION], stored[7]]
+        if stored[DESCRIPTION] is None:  # a sentence of XProf's own
+            assert row[DESCRIPTION] == "text" or row[DESCRIPTION].endswith(").")
+        else:
+            assert row[DESCRIPTION] == stored[DESCRIPTION]
+
+
+@PROFILE
+def test_kernels_are_those_of_xprof(name: str) -> None:
+    assert theirs(answer(kernel_utilization.TOOL, PROFILES[name])) == reference(f"{name}_kernel_utilization")
+
+
+@pytest.mark.parametrize("asked", reference("asked_kernel_utilization"), ids=lambda asked: str(asked["params"]))
+def test_parameters_of_kernels(asked: Any) -> None:
+    params = {key: str(value).lower() for key, value in asked["params"].items()}
+    assert theirs(answer(kernel_utilization.TOOL, PROFILES["v6e"], **params)) == asked["answer"]
+
+
+@pytest.mark.parametrize("kind", ["v6e", "v7x"])
+def test_names_of_counters(kind: str) -> None:
+    listed = perf_counters.names({"names_only": "1", "device_type": kind})
+    assert listed is not None
+    text = json.dumps(listed.value).encode()
+    assert {"count": len(listed.value), "sha256": hashlib.sha256(text).hexdigest()} == reference("names")[kind]
+
+
+def test_values_written_as_doubles_are_read() -> None:
+    table = answer(perf_counters.TOOL, counter_profiles.ODD)
+    assert rows(table, "Counter", "Value", "reading")[2:4] == [["cycles", 0, 900.5], ["cycles", 0, 1000.5]]
+
+
+def test_descriptions_of_our_own() -> None:
+    table = answer(perf_counters.TOOL, PROFILES["v6e"])
+    found = {row[0] for row in rows(table, "Description")}
+    assert "Vector store instruction (TensorCore)." in found
+    assert "Partial write request on pseudo-channel 1 (HBM stack 1, channel 15)." in found
+
+
+@pytest.mark.parametrize(
+    "tool", [utilization_viewer.TOOL, perf_counters.TOOL, kernel_utilization.TOOL], ids=lambda tool: tool.id
+)
+def test_hosts_add_up_and_availability(tool: Tool) -> None:
+    one, both = (answer(tool, *[PROFILES["v6e"]] * hosts) for hosts in (1, 2))
+    key = "devices" if "devices" in one else "rows"
+    assert len(both[key]) == 2 * len(one[key]) > 0
+    tpu = (PlaneFact("h", "/device:TPU:0", 1, 1),)
+    assert tool.available(RunFacts(counter_values=True)) is None
+    assert "no TPU" in str(tool.available(RunFacts()))
+    assert "No performance counters" in str(tool.available(RunFacts(planes=tpu)))
+
+
+def test_the_list_of_names_needs_no_run(tmp_path: Path) -> None:
+    logdir = write(tmp_path / "logs", {"run/plugins/profile/s/h.xplane.pb": PROFILES["odd"]})
+    board = Board(logdir, tmp_path / "home")
+    assert len(board.get("data", tag="perf_counters", names_only="1", device_type="v6e").json) == 900
+    assert board.get("data", tag="perf_counters", names_only="1").json["error"]["details"]["parameter"] == "device_type"
+    assert board.get("data", tag="perf_counters").json["error"]["details"]["parameter"] == "run"
+    tools = board.get("run_tools", run="run/s").json
+    assert [tool for tool in tools if tool in ("perf_counters", "kernel_utilization", "utilization_viewer")] == [
+        "perf_counters",
+        "kernel_utilization",
+        "utilization_viewer",
+    ]

@@ -1,0 +1,230 @@
+"""Drawings of typed-in programs: what is shown, marked, opened and left out, as JSON, DOT and a page."""
+
+from __future__ import annotations
+
+import pytest
+from builders.graph_answers import (
+    CHAIN,
+    DATA,
+    TWICE,
+    ask,
+    drawn,
+    facts,
+    listed,
+    loaded,
+    names,
+)
+from builders.hlo import op, program
+
+from tpu_profile_plugin.analysis.hlo.drawing import draw_computation, excerpt
+from tpu_profile_plugin.analysis.hlo.graph import Links
+from tpu_profile_plugin.analysis.hlo.placement import place
+
+
+def nested(depth: int) -> bytes:
+    """A fusion of a fusion of a fusion and so on."""
+    levels = {
+        f"c{i}": [op(f"p{i}", "parameter", "f32[4]"), op(f"f{i}", "fusion", "f32[4]", f"p{i}", called=[f"c{i + 1}"])]
+        for i in range(1, depth)
+    }
+    last = {f"c{depth}": [op("q", "parameter", "f32[4]"), op("n", "negate", "f32[4]", "q")]}
+    return program([op("p", "parameter", "f32[4]"), op("f0", "fusion", "f32[4]", "p", called=["c1"])], **levels, **last)
+
+
+def test_what_is_near() -> None:
+    found = facts(node_name="t", graph_width="1", merge_fusion="true")
+    assert names(found) == ["p", "f", "t"]  # the part of the tuple is written into its user
+    nodes = {node["name"]: node for node in found["nodes"]}
+    assert [(nodes[name]["distance"], nodes[name]["boundary"], nodes[name]["mark"]) for name in "pft"] == [
+        (1, False, "whole"),
+        (1, False, "whole"),
+        (0, False, "center"),
+    ]
+    assert nodes["f"]["calls"] == ["inner"]
+    assert listed(found) == [("p", "f", "data", 0), ("f", "t", "data", 0), ("p", "t", "data", 1)]
+
+
+def test_constants_and_parts_of_tuples_are_written_into_their_users() -> None:
+    found = facts(node_name="r", graph_width="1", merge_fusion="true")
+    nodes = {node["name"]: node for node in found["nodes"]}
+    assert sorted(nodes) == ["out", "r"]
+    assert [(one["operand"], one["text"]) for one in nodes["r"]["inline"]] == [(0, "part 1 of t"), (1, "f32[] 1")]
+    assert nodes["r"]["applies"] == ["add"]
+    # The center itself is a node; XLA draws nothing around a constant.
+    assert names(facts(node_name="zero", graph_width="1")) == ["zero"]
+    assert drawn(DATA, "zero", "1")[1] == {}
+
+
+def test_fusions_open_unless_merged() -> None:
+    found = facts(node_name="f", graph_width="0")
+    nodes = {node["name"]: node for node in found["nodes"]}
+    assert sorted(nodes) == ["n", "q"]
+    (box,) = found["boxes"]
+    assert (box["name"], box["computation"], box["fusion"], box["center"]) == ("f", "inner", True, True)
+    assert (nodes["q"]["parent"], nodes["q"]["box"]) == (box["caller"], box["id"])
+    merged = facts(node_name="f", graph_width="0", merge_fusion="true")
+    assert (names(merged), merged["boxes"]) == (["f"], [])
+
+
+def test_single_fusions_open_in_place() -> None:
+    found = facts(merge_fusion="true", expand="f,nope,p")
+    assert [box["name"] for box in found["boxes"]] == ["f"]
+    assert ("p", "q", "data", 0) in listed(found)
+    assert ("n", "t", "data", 0) in listed(found)
+
+
+def test_a_whole_computation() -> None:
+    assert names(facts(node_name="sum")) == ["x", "y", "s"]
+    found = facts(merge_fusion="true")
+    assert (found["computation"], found["isEntry"], found["center"]) == ("entry", True, None)
+    assert names(found) == ["p", "f", "t", "r", "out"]
+    assert listed(found)[-1] == ("out", "ROOT", "root", 0)
+
+
+def test_everything_has_a_place_of_its_own() -> None:
+    found = facts()
+    (box,) = found["boxes"]
+    rects = {node["name"]: node["at"] for node in found["nodes"]}
+    for name, (x, y, width, height) in rects.items():
+        assert 0 <= x <= found["width"] - width
+        assert 0 <= y <= found["height"] - height
+        inside = box["at"][0] <= x and x + width <= box["at"][0] + box["at"][2]
+        inside &= box["at"][1] <= y and y + height <= box["at"][1] + box["at"][3]
+        assert inside == (name in "qn")
+    for edge in found["edges"]:
+        (_, begin), (_, end) = edge["points"][0], edge["points"][-1]
+        assert begin < end  # operands are above
+
+
+def test_dot_and_page_escape_names() -> None:
+    data = program([op('<b>"x\\', "parameter", "f32[4]"), op("&y", "negate", "f32[4]", '<b>"x\\')])
+    dot = ask(data, type="graph", node_name="&y", format="dot")
+    assert "<b>&lt;b&gt;&quot;x\\</b>" in dot.body.decode()
+    assert 'tooltip="<b>\\"x\\\\ -> &y"' in dot.body.decode()
+    page = ask(data, type="graph", node_name="&y")
+    assert page.content_type.startswith("text/html")
+    assert "<b>&lt;b&gt;&quot;x\\</b>" in page.body.decode()
+
+
+def test_the_page_draws_without_scripts_styles_and_other_servers() -> None:
+    page = ask(type="graph", node_name="entry").body.decode()
+    assert page.count("<svg ") == 1
+    assert page.count("<path d=") == 1 + len(facts()["edges"])  # and the head of an arrow
+    assert not [word for word in ("<script", "style", "url(http", 'href="http') if word in page]
+
+
+def test_a_large_computation_is_cut() -> None:
+    many = [op(f"n{i}", "negate" if i else "parameter", "f32[4]", *([f"n{i - 1}"] if i else [])) for i in range(2500)]
+    found = facts(program(many))
+    assert (len(found["nodes"]), found["truncated"], found["leftOut"]) == (2000, True, 500)
+    assert names(found)[0] == "n500"  # the nearest to the result are kept
+    assert (len(facts(program(many), max_nodes="3000")["nodes"]), facts(program(many), max_nodes="1")["leftOut"]) == (
+        2500,
+        2499,
+    )
+    assert ask(program(many), type="graph", node_name="entry", format="dot").body.count(b"label=<") == 2501
+
+
+def test_hops_are_counted_on_the_shortest_way() -> None:
+    found = facts(node_name="t", graph_width="3", merge_fusion="true")
+    assert {node["name"]: node["distance"] for node in found["nodes"]} == {"p": 1, "f": 1, "t": 0, "r": 2, "out": 3}
+    assert [node["name"] for node in facts(node_name="sum")["nodes"] if node["root"]] == ["s"]
+    through = [
+        op("a", "parameter", "f32[4]"),
+        op("b", "bitcast", "f32[2,2]", "a"),
+        op("c", "negate", "f32[2,2]", "b"),
+        op("d", "negate", "f32[2,2]", "c"),
+    ]
+    # The way to the operand of a bitcast is no hop.
+    near = facts(program(through), node_name="d", graph_width="1", merge_fusion="true")
+    assert names(near) == ["c", "d"]
+    near = facts(program(through), node_name="d", graph_width="2", merge_fusion="true")
+    assert {node["name"]: node["distance"] for node in near["nodes"]} == {"a": 1, "b": 1, "c": 1, "d": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "shown", "left_out"),
+    [("a", "3", "abc", 0), ("a", "2", "ab", 1), ("entry", "3", "abc", 0), ("entry", "2", "bc", 1)],
+)
+def test_as_many_nodes_as_may_be_shown(name: str, most: str, shown: str, left_out: int) -> None:
+    found = facts(CHAIN, node_name=name, graph_width="9", merge_fusion="true", max_nodes=most)
+    assert ("".join(names(found)), found["leftOut"]) == (shown, left_out)
+
+
+def test_an_excerpt_takes_what_is_not_connected_last() -> None:
+    apart = [
+        op("a", "parameter", "f32[4]"),
+        op("b", "negate", "f32[4]", "a"),
+        op("c", "parameter", "f32[4]", parameter_number=1),
+    ]
+    links = Links(loaded(program(apart)))
+    drawing = draw_computation(links, 0, merge_fusion=True)
+    assert [[links.program.names[node.row] for node in excerpt(drawing, most)[0].nodes] for most in (1, 2, 3)] == [
+        ["c"],
+        ["b", "c"],
+        ["a", "b", "c"],
+    ]
+
+
+def test_what_two_fusions_share_is_shown_in_the_first() -> None:
+    found = facts(TWICE)
+    assert [box["name"] for box in found["boxes"]] == ["f"]
+    assert sorted(names(found)) == ["g", "h", "n", "p", "q"]
+    assert ("n", "g", "data", 0) in listed(found)
+
+
+def test_fusions_in_fusions_open_to_any_depth() -> None:
+    assert [len(facts(nested(depth))["boxes"]) for depth in (3, 12)] == [3, 12]
+    few, many = (ask(nested(depth), type="graph", node_name="entry", format="dot").body.decode() for depth in (3, 50))
+    assert [drawn.count("subgraph cluster_") for drawn in (few, many)] == [3, 32]
+    assert many.count("}") == 33
+
+
+def test_the_drawing_marks_the_centre_and_where_operands_are_missing() -> None:
+    title, nodes = drawn(CHAIN, "b", "1")
+    assert title == "Around b in entry"
+    assert {name: "penwidth=3" in line for name, line in nodes.items()} == {"a": False, "b": True, "c": False}
+    longer = program(
+        [op("z", "parameter", "f32[4]"), *(op(n, "negate", "f32[4]", o) for n, o in zip("abc", "zab", strict=True))]
+    )
+    assert {name: "dashed" in line for name, line in drawn(longer, "c", "1")[1].items()} == {"b": True, "c": False}
+    assert drawn(CHAIN, "entry", "1")[0] == "Entry computation entry"
+    # An instruction inside a fusion that has the centre's name is another one.
+    inner = [op("f", "parameter", "f32[4]"), op("n", "negate", "f32[4]", "f")]
+    same = program([op("p", "parameter", "f32[4]"), op("f ", "fusion", "f32[4]", "p", called=["inner"])], inner=inner)
+    shown = drawn(same, "f ", "0", merge_fusion="true")[1]
+    assert {name: "penwidth=3" in line for name, line in shown.items()} == {"f ": True}
+
+
+def test_users_are_not_followed_where_there_are_many() -> None:
+    def crowd(users: int) -> bytes:
+        return program([op("p", "parameter", "f32[4]"), *(op(f"u{i}", "negate", "f32[4]", "p") for i in range(users))])
+
+    assert len(facts(crowd(16), node_name="u3", graph_width="2")["nodes"]) == 17
+    nodes = facts(crowd(17), node_name="u3", graph_width="2")["nodes"]
+    assert [(node["name"], node["mark"]) for node in nodes] == [("p", "some users not shown"), ("u3", "center")]
+
+
+def test_metadata_adds_the_backend_configuration() -> None:
+    data = program([op("c", "custom-call", "f32[]", backend_config=b'{"<a>":1}')])
+    shown = {flag: drawn(data, "c", "1", show_metadata=flag)[1]["c"] for flag in ("true", "false")}
+    assert "{&quot;&lt;a&gt;&quot;:1}" in shown["true"]
+    assert "quot" not in shown["false"]
+
+
+@pytest.mark.timeout(20)
+def test_thousands_of_nodes_are_placed_in_seconds() -> None:
+    many = [op("p", "parameter", "f32[4]")]
+    for i in range(5000):  # a ladder with a long edge from the top to every rung
+        many.append(op(f"n{i}", "add", "f32[4]", many[-1].name, "p" if i % 3 else many[len(many) // 2].name))
+    links = Links(loaded(program(many)))
+    placed = place(draw_computation(links, 0, merge_fusion=True), lambda row: (100, 40))
+    assert len(placed.nodes) == 5002
+
+
+@pytest.mark.parametrize(("rank", "end"), [(38, ",1]"), (39, ",1…")])
+def test_long_shapes_are_cut_in_the_drawing(rank: int, end: str) -> None:
+    shape = f"f32[{','.join('1' * rank)}]"
+    line = drawn(program([op("a", "parameter", shape)]), "a", "0")[1]["a"]
+    found = line.split("<br/>")[2].split(">,")[0]
+    assert (len(found), found[-len(end) :]) == (80, end)

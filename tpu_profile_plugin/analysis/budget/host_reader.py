@@ -1,0 +1,59 @@
+"""Reads what a host did for several analyses: each part when it is first needed, and once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread, host_time, main_thread, telling_events
+from tpu_profile_plugin.analysis.common.planes import host_plane
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.steps.inferred import Evidence
+    from tpu_profile_plugin.columns import Plane, XSpace
+
+Keep: TypeAlias = Callable[[Hashable, Callable[[], Any]], Any]
+"""(key, make) -> what `make` returns, made once per key."""
+EVENTS, TIME, MAIN = "telling_events", "host_time", "main_thread"
+"""Keys of the parts; that of a main thread is a tuple which begins with `MAIN`."""
+
+
+class HostReader:
+    """What one host did; `keep` stores the parts, by default in this object."""
+
+    def __init__(self, space: XSpace, keep: Keep | None = None) -> None:
+        self._space = space
+        self._keep = _memory() if keep is None else keep
+
+    @property
+    def events(self) -> Plane | None:
+        """The host plane with at least the events that tell what the host does, and all that launch work."""
+        plane = host_plane(self._space)
+        if plane is None or plane.decoded:
+            return plane
+        read: Plane | None = self._keep(EVENTS, lambda: telling_events(self._space))
+        return read
+
+    @property
+    def time(self) -> HostTime:
+        """What the host did when."""
+        time: HostTime = self._keep(TIME, lambda: host_time(self._space, self.events))
+        return time
+
+    def main(self, since: int, until: int, evidence: Evidence | None = None) -> MainThread:
+        """The main thread; arguments as those of `main_thread`."""
+        main: MainThread = self._keep(
+            (MAIN, since, until, evidence), lambda: main_thread(self._space, self.time, since, until, evidence)
+        )
+        return main
+
+
+def _memory() -> Keep:
+    kept: dict[Hashable, Any] = {}
+
+    def keep(key: Hashable, make: Callable[[], Any]) -> Any:
+        if key not in kept:
+            kept[key] = make()
+        return kept[key]
+
+    return keep

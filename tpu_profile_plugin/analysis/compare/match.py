@@ -1,0 +1,192 @@
+"""Which ops of two runs are the same: by what they are, then by where they come from, then by what they are made of."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+from tpu_profile_plugin.analysis.compare.run import WorkedOp
+
+K = TypeVar("K", bound=Hashable)
+Relation = Literal["same", "dtype_changed", "shape_changed", "split", "merged", "changed", "added", "removed"]
+_FLOAT = re.compile(r"b?f\d")
+LEAST_ALIKE = 0.5
+"""Share of ops that programs of different names must have in common to be taken for the same."""
+LEAST_SHARED = 0.3
+"""Share of framework ops, of the smaller one's, that ops of different structure must have in common to be related."""
+MOST_HOLDERS = 50
+"""A framework op inside more ops than this tells nothing of their relation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Ops of the base and ops of the run that correspond to each other; one side is empty if added or removed.
+
+    Attributes:
+      base, run: the ops.
+      relation: how they differ.
+      types: element types that only one side has, "bf16" and "f32", if that is how they differ: of the ops, or of their
+        programs where the compiler made other ops of the same lines.
+    """
+
+    base: tuple[WorkedOp, ...]
+    run: tuple[WorkedOp, ...]
+    relation: Relation
+    types: tuple[str, str] = ("", "")
+
+    @property
+    def programs(self) -> tuple[str, str]:
+        """Names of the programs on both sides, "" for a side without ops."""
+        old, new = (", ".join(dict.fromkeys(op.program for op in side)) for side in (self.base, self.run))
+        return old, new
+
+
+def match_programs(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> dict[str, str]:
+    """Program of the run -> program of the base: of the same name, else of the most similar structure."""
+    ours, theirs = _by(run, lambda op: op.program), _by(base, lambda op: op.program)
+    found = {name: name for name in ours if name in theirs}
+    pairs = [
+        (_alike(theirs[old], ours[new]), new, old)
+        for new in ours.keys() - found.keys()
+        for old in theirs.keys() - found.keys()
+    ]
+    taken: set[str] = set()
+    for score, new, old in sorted(pairs, key=lambda one: (-one[0], one[1], one[2])):
+        if score >= LEAST_ALIKE and new not in found and old not in taken:
+            found[new] = old
+            taken.add(old)
+    return found
+
+
+def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[str, str]) -> list[Match]:
+    """All ops of both runs, each in one match."""
+    found: list[Match] = []
+    named: dict[str, tuple[list[WorkedOp], list[WorkedOp]]] = defaultdict(lambda: ([], []))
+    for op in base:
+        named[op.program][0].append(op)
+    for op in run:
+        named[programs.get(op.program, f"\0{op.program}")][1].append(op)
+    left: list[WorkedOp] = []
+    right: list[WorkedOp] = []
+    for ours, theirs in named.values():
+        old, new, pairs = ours, theirs, list[Match]()
+        for key in _KEYS:
+            old, new = _pair(old, new, key, pairs)
+        types = _types(ours, theirs) if ours and theirs else ("", "")
+        if any(types):
+            # Other types make other ops: whatever differs in the program is due to them.
+            pairs = [
+                one if one.relation == "same" else replace(one, relation="dtype_changed", types=types) for one in pairs
+            ]
+            pairs += [Match(tuple(old), tuple(new), "dtype_changed", types)] if old or new else []
+            old, new = [], []
+        found += pairs
+        left += old
+        right += new
+    return found + _by_content(left, right)
+
+
+def _because_of(types: tuple[str, str], one: Match) -> Match:
+    return one if one.relation == "same" else replace(one, relation="dtype_changed", types=types)
+
+
+def _types(base: Iterable[WorkedOp], run: Iterable[WorkedOp]) -> tuple[str, str]:
+    """The types of floating-point numbers that only one side has."""
+    old, new = ({kind for op in ops for kind in op.print.types if _FLOAT.match(kind)} for ops in (base, run))
+    return ", ".join(sorted(old - new)), ", ".join(sorted(new - old))
+
+
+def _pair(
+    base: Iterable[WorkedOp], run: Iterable[WorkedOp], key: Callable[[WorkedOp], Hashable], found: list[Match]
+) -> tuple[list[WorkedOp], list[WorkedOp]]:
+    """Matches ops with equal keys; returns the others."""
+    left, right = _by(base, key), _by(run, key)
+    for one in [one for one in left if one in right and one != ""]:
+        old, new = left.pop(one), right.pop(one)
+        found.append(_match(old, new, _relation))
+    return [op for ops in left.values() for op in ops], [op for ops in right.values() for op in ops]
+
+
+_KEYS: tuple[Callable[[WorkedOp], Hashable], ...] = (
+    lambda op: op.print,
+    lambda op: op.print.place,
+    lambda op: op.print.place[1:],
+    lambda op: op.print.source,
+)
+"""What is equal in two runs, the surest first: what an op is; whatever its shapes; whatever the compiler made of it;
+the line that it comes from. "" matches nothing."""
+
+
+def _match(
+    base: Sequence[WorkedOp],
+    run: Sequence[WorkedOp],
+    relation: Callable[[Sequence[WorkedOp], Sequence[WorkedOp]], Relation],
+) -> Match:
+    """Ops that belong together; other types of numbers come before other differences."""
+    types = _types(base, run) if base and run else ("", "")
+    return Match(tuple(base), tuple(run), "dtype_changed" if any(types) else relation(base, run), types)
+
+
+def _relation(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> Relation:
+    """How ops of one place differ."""
+    if {op.print.shapes for op in base} == {op.print.shapes for op in run}:
+        return "same"
+    if len(base) == 1 and len(run) > 1:
+        return "split"
+    return "merged" if len(base) > 1 and len(run) == 1 else "shape_changed"
+
+
+def _by_content(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> list[Match]:
+    """Ops that are made of the same framework ops, in whatever programs; the others are added or removed."""
+    ops = [*base, *run]
+    holders: dict[str, list[int]] = defaultdict(list)
+    for i, op in enumerate(ops):
+        for name in op.inside:
+            holders[name].append(i)
+    group = list(range(len(ops)))
+
+    def root(i: int) -> int:
+        while group[i] != i:
+            group[i] = group[group[i]]
+            i = group[i]
+        return i
+
+    shared: dict[tuple[int, int], int] = defaultdict(int)
+    for held in (one for one in holders.values() if len(one) <= MOST_HOLDERS):
+        for i in (one for one in held if one < len(base)):
+            for j in (one for one in held if one >= len(base)):
+                shared[i, j] += 1
+    for (i, j), count in shared.items():
+        if count >= LEAST_SHARED * min(len(ops[i].inside), len(ops[j].inside)):
+            group[root(j)] = root(i)
+    sides: dict[int, tuple[list[WorkedOp], list[WorkedOp]]] = defaultdict(lambda: ([], []))
+    for i, op in enumerate(ops):
+        sides[root(i)][i >= len(base)].append(op)
+    return [_match(old, new, _structure) for old, new in sides.values()]
+
+
+def _structure(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> Relation:
+    """Of ops that are made of the same framework ops; more programs count before more ops."""
+    if not base or not run:
+        return "removed" if base else "added"
+    old, new = ((len({op.program for op in side}), len(side)) for side in (base, run))
+    if old == new:
+        return "changed"
+    return "split" if old < new else "merged"
+
+
+def _alike(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> float:
+    """Share of ops with the same fingerprint, of the larger program."""
+    left, right = _by(base, lambda op: op.print), _by(run, lambda op: op.print)
+    both = sum(min(len(left[one]), len(right[one])) for one in left if one in right)
+    return both / max(len(base), len(run))
+
+
+def _by(ops: Iterable[WorkedOp], key: Callable[[WorkedOp], K]) -> dict[K, list[WorkedOp]]:
+    found: dict[K, list[WorkedOp]] = defaultdict(list)
+    for op in ops:
+        found[key(op)].append(op)
+    return found

@@ -1,0 +1,167 @@
+"""One side of a comparison: the average step of a run, as parts of the time budget and as ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, fingerprint, framework_op, program_name
+from tpu_profile_plugin.analysis.compare.noise import Sample
+from tpu_profile_plugin.analysis.ops.text import hlo_name
+from tpu_profile_plugin.columns.arrays import F64
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tpu_profile_plugin.analysis.budget.run import RunBudget
+    from tpu_profile_plugin.analysis.compare.work import HostWork
+    from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
+    from tpu_profile_plugin.analysis.ops.records import OpRecords
+
+CONTAINERS = "loops, calls and conditionals"
+MOST_INSIDE = 500
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkedOp:
+    """An op in the average step; times in picoseconds per step and device.
+
+    Attributes:
+      program: name of its program, without id.
+      module: the same with the id, as in other tools; "" if unknown.
+      name: of the instruction.
+      print: what it is.
+      inside: framework ops that it was made of, with their source line where that is known.
+      ps: its time.
+      by_step: float64[s], its time in the steps of each host, one host after the other (see `RunWork.cuts`).
+      runs: per step and device.
+    """
+
+    program: str
+    module: str
+    name: str
+    print: Fingerprint
+    inside: frozenset[str]
+    ps: float
+    by_step: F64
+    runs: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DescribedWork:
+    """The work of one host with what its ops are; picklable.
+
+    Attributes:
+      work: the times.
+      module, print, inside: per key of `work`, see `WorkedOp`.
+    """
+
+    work: HostWork
+    module: tuple[str, ...]
+    print: tuple[Fingerprint, ...]
+    inside: tuple[frozenset[str], ...]
+
+
+def describe(work: HostWork, records: OpRecords, hlo: HloOps) -> DescribedWork:
+    """Joins the times of ops with what op tools know of them."""
+    table = records.table
+    row_of = {
+        (module, hlo_name(name)): i for i, (module, name) in enumerate(zip(table.module, table.name, strict=True))
+    }
+    modules: list[str] = []
+    prints: list[Fingerprint] = []
+    insides: list[frozenset[str]] = []
+    for program, name in work.keys:
+        row = row_of.get((program, name))
+        module = records.programs.get(program) or (f"({program})" if program else "")
+        modules.append(module)
+        if row is None:
+            prints.append(fingerprint(name or CONTAINERS, "", "", "", ""))
+            insides.append(frozenset())
+            continue
+        text = records.text[row]
+        source = f"{text.source_file}:{text.source_line}" if text.source_file else ""
+        one = fingerprint(name, table.category[row], table.provenance[row], records.expression(row), source)
+        prints.append(one)
+        fused = hlo.fused(program, name) if "fusion" in one.category else ()
+        insides.append(frozenset(_inside(fused, one, program, hlo)))
+    return DescribedWork(work, tuple(modules), tuple(prints), tuple(insides))
+
+
+def _inside(fused: Sequence[Fused], whole: Fingerprint, program: int, hlo: HloOps) -> Iterator[str]:
+    """The framework ops that an op was made of."""
+    if not fused and whole.framework:
+        yield f"{whole.framework} {whole.source}"
+    for one in fused[:MOST_INSIDE]:
+        name = framework_op(one.provenance)
+        if name:
+            file, line, _ = hlo.source(program, one.name)
+            yield f"{name} {file}:{line}" if file else f"{name} "
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunWork:
+    """The average step of a run.
+
+    Attributes:
+      ops: its computation by op.
+      parts: per category of the time budget, its time per step, averaged over devices.
+      step: the step, averaged over devices.
+      device_steps: steps times devices that were averaged over; 0 without any.
+      cuts: where the steps of each host but the first begin in `WorkedOp.by_step`.
+    """
+
+    ops: tuple[WorkedOp, ...]
+    parts: tuple[Sample, ...]
+    step: Sample
+    device_steps: int
+    cuts: tuple[int, ...] = ()
+
+    def total(self, ops: Sequence[WorkedOp]) -> Sample:
+        """Of ops together: how far their sum varies over the steps of each host, whose variations add up."""
+        if not ops:
+            return Sample(0.0, 0.0, self.step.count)
+        together = np.sum([op.by_step for op in ops], axis=0)
+        variance = sum(sample(part).variance for part in np.split(together, self.cuts))
+        return Sample(sum(op.ps for op in ops), variance, self.step.count)
+
+
+def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
+    """The hosts' work as one, per step and device; hosts weigh by their devices."""
+    cells = sum(one.work.steps * one.work.devices for one in hosts)
+    devices = sum(one.work.devices for one in hosts)
+    lengths = [one.work.by_step.shape[1] for one in hosts]
+    cuts = np.cumsum(lengths)
+    found: dict[tuple[str, str, Fingerprint], WorkedOp] = {}
+    for host, until, length in zip(hosts, cuts.tolist(), lengths, strict=True):
+        for i, (_, name) in enumerate(host.work.keys):
+            key = program_name(host.module[i]), name or CONTAINERS, host.print[i]
+            times = np.zeros(sum(lengths))
+            times[until - length : until] = host.work.by_step[i] / devices
+            one = WorkedOp(
+                *(key[0], host.module[i], key[1], key[2], host.inside[i]),
+                *(int(host.work.time_ps[i]) / cells, times, int(host.work.runs[i]) / cells),
+            )
+            found[key] = one if key not in found else _sum(found[key], one)
+    ops = tuple(found.values())
+    parts = budget.time_ps.mean(axis=1) if budget.duration_ps.size else np.zeros((0, len(CATEGORIES)))
+    step = budget.duration_ps.mean(axis=1) if budget.duration_ps.size else np.zeros(0)
+    return RunWork(
+        ops, tuple(sample(parts[:, i]) for i in range(len(CATEGORIES))), sample(step), cells, tuple(cuts[:-1].tolist())
+    )
+
+
+def _sum(one: WorkedOp, other: WorkedOp) -> WorkedOp:
+    """The same op on two hosts."""
+    return replace(one, ps=one.ps + other.ps, by_step=one.by_step + other.by_step, runs=one.runs + other.runs)
+
+
+def sample(values: F64) -> Sample:
+    """Mean, variance and number of values; 0 without any."""
+    count = len(values)
+    mean = float(values.mean()) if count else 0.0
+    return Sample(mean, float(values.var(ddof=1)) if count > 1 else 0.0, count)

@@ -1,0 +1,119 @@
+"""Counter events as they are recorded: a row per event of a device that has a value of a counter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, TPU_PREFIX
+from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
+from tpu_profile_plugin.analysis.counters.samples import (
+    CHIP_ID,
+    COUNTER_ID,
+    DEVICE_ID,
+    VALUE,
+    declares_values,
+    device_type,
+    plane_integer,
+)
+from tpu_profile_plugin.analysis.counters.words import describe, find
+from tpu_profile_plugin.columns.arrays import I64, U64
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import Plane, XSpace
+
+DESCRIPTION, SETS = "performance_counter_description", "performance_counter_sets"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """The counters of one device, in file order.
+
+    Attributes:
+      chip: id of the chip, or of the device if chips are not recorded.
+      line: int64[n], id of the line.
+      line_name, counter: the line's name, and the counter's in lower case.
+      value: uint64[n], values written as integers, else 0.
+      reading: float64[n], values of any type.
+      description, sets: what the counter counts, and its counter sets; "" if unknown.
+    """
+
+    chip: int
+    line: I64
+    line_name: list[str]
+    counter: list[str]
+    value: U64
+    reading: np.ndarray[tuple[int], np.dtype[np.float64]]
+    description: list[str]
+    sets: list[str]
+
+
+def has_values(plane: Plane) -> bool:
+    """Whether a plane is one of a device that declares values of counters."""
+    return plane.name.startswith((TPU_PREFIX, GPU_PREFIX)) and declares_values(plane)
+
+
+def listings(space: XSpace, planes: tuple[Plane, ...]) -> Iterator[Listing]:
+    """The counters of each device that has an id."""
+    for plane in planes:
+        chip = _chip(space, plane)
+        if chip is not None:
+            yield _listing(space, plane, chip)
+
+
+def _chip(space: XSpace, plane: Plane) -> int | None:
+    for name in (CHIP_ID, DEVICE_ID):
+        number = plane_integer(space, plane, name)
+        if number is not None and number != -1:
+            return number
+    return None
+
+
+def _listing(space: XSpace, plane: Plane, chip: int) -> Listing:
+    stats = StatColumns(space, plane, plane.events.stats, (COUNTER_ID, VALUE, DESCRIPTION, SETS))
+    events = stats.owners(VALUE)
+    value = stats.ints(VALUE).value.view(np.uint64)
+    doubles = stats.doubles(VALUE)[1]
+    line = np.searchsorted(plane.lines.event_start, events, side="right") - 1
+    names = [name.lower() for name in plane.event_metadata.names]
+    metadata = plane.events.metadata[events]
+    description, sets = _texts(stats, DESCRIPTION, events), _texts(stats, SETS, events)
+    for row, id in enumerate(_ids(space, plane, stats, events).tolist()):
+        known = find(device_type(space, plane), id) if id else None
+        if known is not None:
+            description[row] = description[row] or describe(known)
+            sets[row] = known.sets or sets[row]
+    return Listing(
+        chip,
+        plane.lines.id[line],
+        [plane.lines.name[at] for at in line.tolist()],
+        [names[at] for at in metadata.tolist()],
+        value,
+        np.where(doubles != 0, doubles, value.astype(np.float64)),
+        description,
+        sets,
+    )
+
+
+def _ids(space: XSpace, plane: Plane, stats: StatColumns, events: I64) -> U64:
+    """The recorded id of each event's counter, its own or its metadata's; 0 without one."""
+    own, present = stats.ints(COUNTER_ID).at(events)
+    shared = StatColumns(space, plane, plane.event_metadata.stats, (COUNTER_ID,)).ints(COUNTER_ID)
+    of_metadata = np.zeros(len(plane.event_metadata), np.int64)
+    of_metadata[shared.event] = shared.value
+    ids: I64 = np.where(present, own, of_metadata[plane.events.metadata[events]])
+    return ids.view(np.uint64)
+
+
+def _texts(stats: StatColumns, name: str, events: I64) -> list[str]:
+    owners, code, texts = stats.texts(name)
+    at: I64 = np.full(len(events), -1, np.int64)
+    found = np.searchsorted(owners, events)
+    inside = found < len(owners)
+    hit = np.flatnonzero(inside)[owners[found[inside]] == events[inside]]
+    at[hit] = code[found[hit]]
+    choices = [*texts, ""]
+    return [choices[one] for one in at.tolist()]

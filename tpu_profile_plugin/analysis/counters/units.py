@@ -1,0 +1,233 @@
+"""Work of the units of a chip, as sums of counters, and what the units could have done in the cycles they were on.
+
+The sums, capacities and names of rows are those of XProf 2.24.2, and so are its simplifications: a scalar or vector
+instruction takes one cycle, and a multiplication takes a fixed number of cycles that depends on its operands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.counters import v6e, v7x
+from tpu_profile_plugin.analysis.counters.registers import Block
+
+INSTRUCTIONS, CYCLES, BYTES, PERCENT = "instructions", "cycles", "bytes", "percent"
+
+Terms = tuple[tuple[float, str], ...]
+"""Weights and names of counters; names as in a block, with ranges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A row for a unit of a core.
+
+    Attributes:
+      name: name of the row.
+      terms: the work: counters of the core's block, weighted.
+      unit: unit of the work.
+      width: how much work the unit can do in `every` cycles.
+      every: see `width`.
+    """
+
+    name: str
+    terms: Terms
+    unit: str = INSTRUCTIONS
+    width: int = 1
+    every: int = 1
+
+
+def _sum(*names: str) -> Terms:
+    return tuple((1, name) for name in names)
+
+
+_VPU = _sum(*(f"vpu_valu_{kind}_ops_{{0-3}}" for kind in ("fadd", "fmul", "misc", "int", "fmac")))
+_BEFORE_MXU = (
+    Unit("Scalar Unit", _sum("scalar_alu_instruction_{0-1}"), width=2),
+    Unit("Vector ALUs", _sum("vector_alu_instruction_{0-3}"), width=4),
+    Unit("VPU Utilization", _VPU, width=4),
+    Unit("Vmem Stores", _sum("vst_instruction")),
+    Unit("Vmem Loads", _sum("vld_instruction_{0-1}"), width=2),
+    Unit("No MXU Busy", _sum("mxu_busy_0"), CYCLES),
+    Unit("1 MXU Busy", _sum("mxu_busy_1"), CYCLES),
+    Unit("2 MXU Busy", _sum("mxu_busy_2"), CYCLES),
+    Unit("Avg MXU Busy", ((0.5, "mxu_busy_1"), (1.0, "mxu_busy_2")), CYCLES),
+)
+
+
+def _mxu(kinds: dict[str, dict[str, int]]) -> tuple[Unit, ...]:
+    """The rows of the two matrix units: each of them, then both by type of operand; weights are cycles."""
+    every = [(cycles, name) for weights in kinds.values() for name, cycles in weights.items()]
+    single = [
+        Unit(f"MXU{unit}", tuple((cycles, f"matmul_{name}_mxu_{unit}") for cycles, name in every), CYCLES)
+        for unit in (0, 1)
+    ]
+    both = [
+        Unit(
+            f"MXU {kind}",
+            tuple((cycles, f"matmul_{name}_mxu_{{0-1}}") for name, cycles in weights.items()),
+            CYCLES,
+            width=2,
+        )
+        for kind, weights in kinds.items()
+    ]
+    return (*single, *both, Unit("MXU matpush", _sum("matpush_cycles_mxu_{0-1}"), CYCLES, width=2))
+
+
+def _xlu(every: int) -> tuple[Unit, ...]:
+    kinds = ("packed", "rotate_permute_instruction", "rotate_permute_set_instruction", "transpose")
+    return (
+        Unit("No XLU Busy", _sum("xlu_busy_0"), CYCLES),
+        Unit("1 XLU Busy", _sum("xlu_busy_1"), CYCLES),
+        Unit("2 XLUs Busy", _sum("xlu_busy_2"), CYCLES),
+        Unit("Avg XLU Busy", ((0.5, "xlu_busy_1"), (1.0, "xlu_busy_2")), CYCLES),
+        Unit("XLU0", _sum(*(f"{kind}_xlu_0" for kind in kinds)), every=every),
+        Unit("XLU1", _sum(*(f"{kind}_xlu_1" for kind in kinds)), every=every),
+    )
+
+
+SCALAR_SLOTS = {
+    "TEC Scalar Issue": "tec_scalar_issue",
+    "TEC Scalar Issue: S0 slot": "tec_s0_instruction",
+    "TEC Scalar Issue: S1 slot": "tec_s1_instruction",
+    "TEC Scalar Issue: Smisc slot": "tec_smisc_instruction",
+}
+_VECTOR_SLOTS = ("V0", "V1", "V2", "VLD", "VST", "VEX", "VRES")
+SEQUENCER_SLOTS = {
+    "SCS Scalar Issue": "scalar_issue",
+    "SCS: S0 Slot": "s0_instruction",
+    "SCS: S1 Slot": "s1_instruction",
+    "SCS: Smisc Slot": "smisc_instruction",
+}
+
+
+def _vector_slots(narrow: tuple[str, ...]) -> dict[str, str]:
+    """Row names; XProf writes some of v6e without the space after the colon."""
+    rows = {"SC Vector Issue": "vector_issue"}
+    for slot in _VECTOR_SLOTS:
+        rows[f"SC Vector Issue:{'' if slot in narrow else ' '}{slot} Slot"] = f"{slot.lower()}_instruction"
+    return rows
+
+
+@dataclass(frozen=True)
+class Chip:
+    """The counters and limits of a type of chip.
+
+    Attributes:
+      key: short name, as in requests for names of counters.
+      device_type: the device type of the profile.
+      hertz: clock of the TensorCore.
+      hbm_bytes_per_s: peak of a TensorCore's memory.
+      blocks: all blocks of registers.
+      tensor_core, clock, clock_name: block of a TensorCore, and block and counter of the cycles it was on; the index
+        is the core, if there are several.
+      tensor_units: rows of a TensorCore.
+      hbm, ici: blocks of memory channels and of queues of the interconnect.
+      ici_at: index of the queues that are summed.
+      ici_reads, ici_writes: counters of a queue.
+      scalar_tile, vector_tile, sequencer: blocks of a SparseCore.
+      vector_slots: rows of the vector part of a SparseCore.
+      throttled: rows of cycles that the clock of a TensorCore skipped, and their counters.
+      dies: number of dies, each with a TensorCore and SparseCores.
+    """
+
+    key: str
+    device_type: str
+    hertz: float
+    hbm_bytes_per_s: float
+    blocks: tuple[Block, ...]
+    tensor_core: Block
+    clock: Block
+    clock_name: str
+    tensor_units: tuple[Unit, ...]
+    hbm: Block
+    ici: Block
+    ici_at: tuple[tuple[int, ...], ...]
+    ici_reads: tuple[str, ...]
+    ici_writes: tuple[str, ...]
+    scalar_tile: Block
+    vector_tile: Block
+    sequencer: Block
+    vector_slots: dict[str, str]
+    throttled: tuple[tuple[str, str], ...] = ()
+    dies: int = 1
+
+    def core(self, number: int) -> tuple[int, ...]:
+        """The index of a TensorCore, and of its die."""
+        return (number,) if self.dies > 1 else ()
+
+
+TILES = 16
+SPARSE_CORES = 2
+"""SparseCores of a die."""
+HBM_BYTES = 32
+"""Bytes of a beat of a memory channel."""
+ICI_BYTES = 128
+"""Bytes of a flit of the interconnect."""
+ICI_BYTES_PER_S, ICI_HERTZ = 294947368421.0526, 1e9
+"""Peak of the interconnect in each direction, and the clock that turns cycles into the time to compare with."""
+HBM_READS = ("rd_resp_ps0", "rd_resp_ps1")
+HBM_WRITES = ("wr_req_ps0", "partial_write_req_ps0", "wr_req_ps1", "partial_write_req_ps1")
+GIB = 1 << 30
+
+V6E = Chip(
+    key="v6e",
+    device_type="TPU v6 Lite",
+    hertz=1.75e9,
+    hbm_bytes_per_s=1525.5 * GIB,
+    blocks=v6e.BLOCKS,
+    tensor_core=v6e.TENSOR_CORE,
+    clock=v6e.TENSOR_CORE,
+    clock_name="cycles",
+    tensor_units=(
+        *_BEFORE_MXU,
+        *_mxu(
+            {
+                "BF16": {"lmr_bf16": 4, "vreg_f8": 8, "vreg_bf16": 8, "vreg_f32": 4},
+                "I8": {"lmr_i8": 2, "vreg_i8": 8},
+                "I4": {"lmr_i4": 2, "vreg_i4": 8},
+            }
+        ),
+        *_xlu(every=4),
+    ),
+    hbm=v6e.HBM,
+    ici=v6e.ICI,
+    ici_at=((),),
+    ici_reads=("bn_rd_req_0_insertion_count", "bn_rd_req_1_insertion_count"),
+    ici_writes=("bn_wr_req_0_insertion_count", "bn_wr_req_1_insertion_count"),
+    scalar_tile=v6e.TILE,
+    vector_tile=v6e.TILE,
+    sequencer=v6e.SEQUENCER,
+    vector_slots=_vector_slots(("V0", "VEX", "VRES")),
+)
+V7X = Chip(
+    key="v7x",
+    device_type="TPU v7x",
+    hertz=1.9e9,
+    hbm_bytes_per_s=3433.0 * GIB,
+    blocks=v7x.BLOCKS,
+    tensor_core=v7x.TENSOR_CORE,
+    clock=v7x.THROTTLE,
+    clock_name="cycle_count",
+    tensor_units=(
+        *_BEFORE_MXU,
+        *_mxu({"BF16": {"lmr_bf16": 4, "vreg_bf16": 8, "vreg_f32": 4}, "E4M3 + E5M2": {"vreg_f8": 8}}),
+        *_xlu(every=1),
+    ),
+    hbm=v7x.HBM,
+    ici=v7x.ICI,
+    ici_at=tuple((1, queue) for queue in range(4)),
+    ici_reads=("bn_rd_req_0_insertion_count",),
+    ici_writes=("bn_wr_req_0_insertion_count",),
+    scalar_tile=v7x.SCALAR_TILE,
+    vector_tile=v7x.VECTOR_TILE,
+    sequencer=v7x.SEQUENCER,
+    vector_slots=_vector_slots(()),
+    throttled=(
+        ("Clocks Skipped", "clocks_skipped"),
+        ("Ext Throttle Clocks Skipped", "ext_throttle_clocks_skipped"),
+        ("LDIDT Droop Clocks Skipped", "ldidt_droop_clocks_skipped"),
+    ),
+    dies=2,
+)
+CHIPS = {chip.device_type: chip for chip in (V6E, V7X)}
+"""By device type; the name must be equal."""

@@ -1,0 +1,60 @@
+"""Flows of collectives between slices: which part hands over to which."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.megascale.parts import KINDS, Parts
+from tpu_profile_plugin.columns.arrays import I64
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EDGES = (
+    ("send", "DeviceToHost START"),
+    ("DeviceToHost END", "send-done"),
+    ("recv", "HostToDevice START"),
+    ("HostToDevice END", "recv-done"),
+    ("send", "send-done"),
+    ("send", "recv-done"),
+    ("recv", "recv-done"),
+)
+"""Kinds that hand over to each other within one run of a module, first to first, second to second."""
+
+
+def flows(parts: Parts) -> tuple[I64, I64]:
+    """Rows of the parts that flows leave and enter, both int64[f]."""
+    group = _groups(parts)
+    found = list(_pairs(parts.kind, group))
+    return (
+        np.concatenate([np.zeros(0, np.int64), *(one for one, _ in found)]),
+        np.concatenate([np.zeros(0, np.int64), *(other for _, other in found)]),
+    )
+
+
+def _groups(parts: Parts) -> I64:
+    """A number for each device, run and rendezvous."""
+    keys = np.stack([parts.device, parts.run, parts.rendezvous], axis=1)
+    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1) if len(keys) else np.zeros(0, np.int64)
+
+
+def _pairs(kind: I64, group: I64) -> Iterator[tuple[I64, I64]]:
+    for source, target in EDGES:
+        one, other = (np.flatnonzero(kind == KINDS.index(name)) for name in (source, target))
+        left, right = _ranked(group[one]), _ranked(group[other])
+        every, code = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
+        code = code.reshape(-1)
+        row: I64 = np.full(len(every), -1, np.int64)
+        row[code[: len(one)]] = one
+        source_row = row[code[len(one) :]]
+        yield source_row[source_row >= 0], other[source_row >= 0]
+
+
+def _ranked(group: I64) -> I64:
+    """Group and place within it, int64[n, 2]."""
+    order = np.argsort(group, kind="stable")
+    place = np.empty(len(group), np.int64)
+    place[order] = np.arange(len(group)) - np.searchsorted(group[order], group[order], side="left")
+    return np.stack([group, place], axis=1)

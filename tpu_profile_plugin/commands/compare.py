@@ -1,0 +1,166 @@
+"""`tpu-profile compare`: what changed between two runs, as text, JSON or Markdown; a gate for CI."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE
+from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.fleet.choice import HELP as EXECUTOR
+from tpu_profile_plugin.units import PS_PER_MS
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.reading import OpenLogdir, OpenRun
+
+HELP = "say what changed between two runs"
+SLOWER = 3
+"""Exit status if the step got slower by more than allowed."""
+UNKNOWN = 4
+"""Exit status if --fail-above is given and step times cannot be compared."""
+_MOST = 10
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.epilog = (
+        "exit status: 0 compared, 1 a run cannot be read, 2 wrong arguments, 3 slower than --fail-above allows and "
+        "beyond noise, 4 --fail-above is given and a run has no steps"
+    )
+    parser.add_argument("base", help="a logdir, a directory of one run or a .xplane.pb file")
+    parser.add_argument("other", metavar="run", help="the same for the run to compare with the base")
+    parser.add_argument("--base-run", help="the run in the logdir of the base (default: the newest)")
+    parser.add_argument("--run", help="the run in the other logdir (default: the newest)")
+    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
+    parser.add_argument("--fail-above", metavar="PERCENT", help="exit status 3 if the step is slower by more, as 5%%")
+    parser.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the difference; returns the exit status."""
+    import tpu_profile_plugin
+    from tpu_profile_plugin.fleet.choice import parse_executor
+
+    allowed = _percent(options.fail_above)
+    executor = parse_executor(options.executor)
+    sides = [tpu_profile_plugin.open(path, executor=executor) for path in (options.base, options.other)]
+    try:
+        base, other = (_run(*one) for one in zip(sides, (options.base_run, options.run), strict=True))
+        found = other.compare(base)
+    finally:
+        for side in sides:
+            side.close()
+    print("\n".join(_FORMATS[options.format](found, base.name, other.name)))
+    if allowed is None:
+        return 0
+    if found["headline"]["tone"] == "unknown":
+        print("tpu-profile: step times cannot be compared, so --fail-above has no answer", file=sys.stderr)
+        return UNKNOWN
+    return SLOWER if _is_slower(found, allowed) else 0
+
+
+def _run(opened: OpenLogdir | OpenRun, name: str | None) -> OpenRun:
+    from tpu_profile_plugin.reading import OpenRun
+
+    if isinstance(opened, OpenRun):
+        if name is not None:
+            raise BadRequest(f"A single file has no run {name!r} to choose.")
+        return opened
+    return opened.run(name)
+
+
+def _percent(text: str | None) -> float | None:
+    """The value of --fail-above."""
+    if text is None:
+        return None
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise BadRequest(f"--fail-above must be a percentage such as 5%, not {text!r}.")
+    return value
+
+
+def _is_slower(found: Mapping[str, Any], percent: float) -> bool:
+    step = found["summary"]["step_time_ps"]
+    return bool(found["headline"]["tone"] == "slower" and 100 * step["delta"] > percent * step["base"])
+
+
+def _rows(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The largest contributions: what, change, difference, base, run and whether it is beyond noise; then the rest."""
+    table = found["contributions"]
+    ids = [column["id"] for column in table["cols"]]
+    rows = [dict(zip(ids, (cell["v"] for cell in row["c"]), strict=True)) for row in table["rows"]]
+    shown, rest = rows[:-1][:_MOST], rows[:-1][_MOST:] + rows[-1:]
+    left = sum(row["delta_ps_per_step"] for row in rest)
+    last = (
+        "Rest",
+        f"{len(rest) - 1} more" if len(rest) > 1 else "",
+        f"{round(left / PS_PER_MS, 3) + 0.0:+.3f}",
+        "",
+        "",
+        "",
+    )
+    return [*map(_row, shown), last]
+
+
+def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        row["what"],
+        _how(row["kind"], row["where"]),
+        f"{row['delta_ps_per_step'] / PS_PER_MS:+.3f}",
+        f"{row['base_ps_per_step'] / PS_PER_MS:.3f}",
+        f"{row['run_ps_per_step'] / PS_PER_MS:.3f}",
+        "yes" if row["certain"] else "no",
+    )
+
+
+def _how(kind: str, where: str) -> str:
+    """The kind of a change in words; parts of the step take more or less time, ops are slower or faster."""
+    if where != CATEGORIES[COMPUTE]:
+        kind = {"slower": "more time", "faster": "less time"}.get(kind, kind)
+    return kind.replace("_", " ")
+
+
+_HEADS = ("What changed", "How", "ms per step", "Base, ms", "Run, ms", "Beyond noise")
+
+
+def _text(found: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
+    yield f"{run} against {base}"
+    yield found["headline"]["text"]
+    yield from found["notes"]
+    if not found["contributions"]["rows"]:
+        return
+    rows = [_HEADS, *_rows(found)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADS))]
+    for row in rows:
+        cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
+        cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        yield "  ".join(cells).rstrip()
+
+
+def _markdown(found: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
+    yield f"**{_escaped(run)}** against **{_escaped(base)}**: {_escaped(found['headline']['text'])}"
+    yield ""
+    yield from (f"- {_escaped(note)}" for note in found["notes"])
+    if not found["contributions"]["rows"]:
+        return
+    yield f"\n| {' | '.join(_HEADS)} |"
+    yield "| --- | --- | ---: | ---: | ---: | --- |"
+    for row in _rows(found):
+        yield f"| {' | '.join(_escaped(cell) for cell in row)} |"
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{one}" if one in "\\`*_[]<>|" else one for one in text)
+
+
+def _json(found: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
+    yield json.dumps({"base": base, "run": run, **found}, indent=2, ensure_ascii=False)
+
+
+_FORMATS = {"text": _text, "markdown": _markdown, "json": _json}

@@ -1,0 +1,32 @@
+"""What tools of performance counters share: when they are available, and how their answers name hosts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX
+from tpu_profile_plugin.analysis.counters.samples import declares_values
+from tpu_profile_plugin.toolkit.table import Column
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import Plane
+    from tpu_profile_plugin.toolkit.host import HostProfile
+    from tpu_profile_plugin.toolkit.run_facts import RunFacts
+
+HOST_NAME = Column("hostname", "Host name", "string", "", "Host whose file has the sample; our own column.")
+
+
+def counters_recorded(facts: RunFacts) -> str | None:
+    """None if a TPU has values of counters, else the reason."""
+    if facts.counter_values:
+        return None
+    if not facts.has_plane(TPU_PREFIX):
+        return "The profile has no TPU: performance counters are read on TPUs."
+    return "No performance counters were recorded: the capture did not ask the TPUs for them."
+
+
+def tpu_planes(host: HostProfile) -> tuple[Plane, ...]:
+    """The TPU planes of a host; those that declare values of counters are decoded."""
+    planes = tuple(plane for plane in host.lazy.planes if plane.name.startswith(TPU_PREFIX))
+    host.lazy.decode([plane for plane in planes if declares_values(plane)])
+    return planes
