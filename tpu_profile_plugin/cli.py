@@ -1,4 +1,4 @@
-"""The command `tpu-profile`: serve a logdir, capture into one, list runs, run tools without a server, diagnose."""
+"""The command `tpu-profile`: serve a logdir, capture into one, list runs and events, answer tools, diagnose."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 
 from tpu_profile_plugin import __version__
-from tpu_profile_plugin.commands import capture, compare, completion, doctor, explain, runs, tools
+from tpu_profile_plugin.commands import capture, compare, completion, doctor, events, explain, runs, tools
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.fleet.choice import HELP as EXECUTOR
 
@@ -19,6 +19,7 @@ _COMMANDS = {
     "runs": runs,
     "explain": explain,
     "tools": tools,
+    "events": events,
     "compare": compare,
     "doctor": doctor,
 }

@@ -116,6 +116,60 @@ class TestTools:
         assert "there are 2026_01_02_00_00_00" in capsys.readouterr().err
 
 
+class TestEvents:
+    @pytest.fixture
+    def run(self, tmp_path):
+        host = """
+        plane 2 "/device:TPU:0"
+          line 1 "XLA Ops"
+            0us +5us dot {n=3}
+            7us +1us dot
+            9us +2us copy
+        """
+        return write(tmp_path, {"plugins/profile/one/h.xplane.pb": host})
+
+    def test_lists_events_as_text(self, run, capsys):
+        assert main(["events", str(run), "--name", "dot", "--stats"]) == 0
+        out, err = capsys.readouterr()
+        assert out.splitlines() == [
+            "Plane          Line     Event  Begin (us)  Duration (us)  Self time (us)  Stats",
+            "/device:TPU:0  XLA Ops  dot         0.000          5.000           5.000  n=3",
+            "/device:TPU:0  XLA Ops  dot         7.000          1.000           1.000",
+        ]
+        assert err == ""
+
+    def test_adds_them_up_as_csv(self, run, capsys):
+        assert main(["events", str(run), "one", "--by", "name", "--format", "csv"]) == 0
+        header, dots, copies = csv.reader(io.StringIO(capsys.readouterr().out))
+        assert (header[1:5], dots[1:5]) == (
+            ["Event", "Events", "Total", "Self time"],
+            ["dot", "2.0", "6000000.0", "6000000.0"],
+        )
+        assert copies[1] == "copy"
+
+    def test_says_how_many_rows_there_are(self, run, capsys):
+        assert (
+            main(["events", str(run), "--order", "duration", "--limit", "1", "--offset", "1", "--format", "json"]) == 0
+        )
+        table = json.loads(capsys.readouterr().out)
+        assert ([cell["v"] for cell in table["rows"][0]["c"]][3], table["p"]["total"]) == ("copy", "3")
+        assert main(["events", str(run), "--limit", "2"]) == 0
+        assert "rows 1 to 2 of 3" in capsys.readouterr().err
+
+    def test_says_what_is_wrong(self, run, capsys):
+        for arguments, message in (
+            (["--by", "step"], "not by 'step'"),
+            (["--by", "name", "--stats"], "no effect with --by"),
+            (["--name", "("], "not valid"),
+            (["--limit", "0"], "at least 1"),
+        ):
+            assert main(["events", str(run), *arguments]) == 2, arguments
+            assert message in capsys.readouterr().err
+        file = str(run / "plugins/profile/one/h.xplane.pb")
+        assert main(["events", file, "one"]) == 2
+        assert main(["events", file]) == 0
+
+
 class TestCompare:
     @pytest.fixture
     def runs(self, tmp_path):
@@ -254,6 +308,14 @@ class TestDoctor:
         assert "2 runs" in out
         assert "devices: TPU v6 Lite" in out
         assert "no kernel_stats:" in out
+
+    def test_programs_are_listed(self, tmp_path, capsys):
+        entries = "".join(f'metadata "jit_f{n}({n})" id={n} {{"Hlo Proto"=0x0a00}}\n' for n in range(1, 23))
+        write(tmp_path, {"plugins/profile/one/h.xplane.pb": f'plane 0 "/host:metadata"\n{entries}'})
+        main(["doctor", str(tmp_path)])
+        out = capsys.readouterr().out
+        assert "HLO modules: 22\n    jit_f1(1)\n" in out
+        assert "and 2 more" in out
 
     def test_what_is_wrong_is_named(self, tmp_path, capsys):
         files = {

@@ -12,6 +12,7 @@ from tpu_profile_plugin.other_plugins import OURS, conflict_message, conflicting
 from tpu_profile_plugin.reading import NO_RUN, OpenLogdir, OpenRun
 
 HELP = "report problems of the installation and the contents of a logdir"
+_MOST_MODULES = 20
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -79,6 +80,10 @@ def _runs(runs: list[OpenRun], names: list[str]) -> Iterator[tuple[bool, str]]:
 
         facts = combine_facts(facts_of_files)
         yield False, f"  devices: {', '.join(facts.device_types) or 'none'}; HLO modules: {len(facts.modules)}"
+        for module in facts.module_names()[:_MOST_MODULES]:
+            yield False, f"    {module}"
+        if len(facts.modules) > _MOST_MODULES:
+            yield False, f"    and {len(facts.modules) - _MOST_MODULES} more"
         reasons = {tool.id: tool.available(facts) for tool in TOOLS if tool.offered}
         yield False, f"  tools with data: {', '.join(tool for tool, reason in reasons.items() if reason is None)}"
         for tool, reason in reasons.items():

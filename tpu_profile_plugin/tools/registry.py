@@ -7,6 +7,7 @@ from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools import (
     communication,
     compare,
+    events,
     framework_op_stats,
     graph_viewer,
     hlo_stats,
@@ -82,6 +83,7 @@ TOOLS: tuple[Tool, ...] = (
     communication.TOOL,
     compare.TOOL,
     profile_contents.TOOL,
+    events.TOOL,
 )
 
 _RENAMED = {"tensorflow_stats": "framework_op_stats"}

@@ -9,7 +9,7 @@ import { commonName, extent, mergedCount, eventOfBox, selfTimeOf, summarise, tog
 import { encodeContainer, encodeTrace } from "./testing/synthetic";
 import { withSteps } from "./data/steps";
 import { instant, ticks } from "./data/ticks";
-import { describe as describeBox } from "./dom/tooltip";
+import { describe as describeBox, describeCounter } from "./dom/tooltip";
 import { describeSelection, describeTrace } from "./data/description";
 import { boxName, decodeTrace, trackOfBox } from "./data/trace";
 import type { Palette } from "./draw/palette";
@@ -147,6 +147,14 @@ describe("times", () => {
     expect(instant(98_102_500_123_456, 10)).toBe("98\u2009102\u2009500.12346 us");
     const scale = new TimeScale(2e9, 2.001e9, 500);
     expect(ticks(scale, 0, 100).labels.slice(0, 2)).toEqual(["2.0000 ms", "2.0002 ms"]);
+  });
+
+  it("say where nothing was measured", () => {
+    const samples: [number, number][] = [[0, 50], [5e6, NaN]];
+    const tracks = [{ tid: 1, name: "MXU", kind: "counter" as const, unit: "percent", samples }];
+    const counter = decodeTrace(encodeTrace({ sections: [{ pid: 1, name: "x", tracks }], full: [0, 1e7] }));
+    expect(describeCounter(counter, 0, 4e6)).toEqual(["MXU", "50.0%", "since 0 ns", "maximum 50.0%"]);
+    expect(describeCounter(counter, 0, 6e6)?.slice(0, 2)).toEqual(["MXU", "no sample"]);
   });
 
   it("appear in tooltips; merged blocks show their count", () => {

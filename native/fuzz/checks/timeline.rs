@@ -93,14 +93,16 @@ pub fn check(data: &[u8]) {
     let boxes = lod::boxes(&trace, from, to, width, 20);
     assert!(boxes.count.iter().map(|&c| c as usize).sum::<usize>() <= trace.len());
     columns(&[&trace], vec![boxes], b"", Strings::default(), Container::default());
-    let query = Query { begin: from, end: to, resolution: feed.time(), asynchronous: feed.byte() & 1 == 0, threads: 1 };
+    let query = Query { begin: from, end: to, resolution: feed.time(), middles: feed.byte() & 1 == 0, threads: 1 };
     let timeline = Timeline::from(trace);
     let selection = select(&timeline, &query);
     timeline.compute_levels(1);
     assert_eq!(selection.events, select(&timeline, &query).events, "levels are the same whenever they are computed");
-    // Asynchronous events are pairs.
-    let objects = |run: &Run| (run.last - run.first) as usize * if run.asynchronous { 2 } else { 1 };
-    let count = selection.runs.iter().map(objects).sum::<usize>();
+    // Asynchronous events in the middle of flows are pairs.
+    let is_middle = |event: &&u32| timeline.trace.flow.get(**event as usize).is_some_and(|flow| flow & 3 == 3);
+    let pairs = |run: &&Run| selection.events[run.first as usize..run.last as usize].iter().filter(is_middle).count();
+    let count = selection.events.len()
+        + selection.runs.iter().filter(|run| run.asynchronous).map(|run| pairs(&run)).sum::<usize>();
     assert_eq!(text(&timeline, &selection).matches(",{\"ts\":").count(), count);
     let host = typed::Host { timeline: &timeline, selection: &selection, pid_offset: 1000, threads: 1 };
     let trace = &timeline.trace;

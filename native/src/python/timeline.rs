@@ -1,5 +1,7 @@
 //! The timeline of a host for Python: built once, then queried for single events, selections and levels.
 
+use std::cmp::Reverse;
+
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -11,7 +13,7 @@ use crate::timeline::model::names::Names;
 use crate::timeline::model::order::decode_flow;
 use crate::timeline::model::table::{Segment, Table};
 use crate::timeline::model::timeline::Timeline;
-use crate::timeline::model::trace::TrackId;
+use crate::timeline::model::trace::{Sample, TrackId};
 use crate::timeline::query::select::{self, Query, Selection};
 use crate::timeline::query::sums::{self, Area};
 
@@ -108,13 +110,18 @@ pub(super) fn optional<'a, T: numpy::Element>(array: &'a Option<Read<'_, T>>) ->
 }
 
 /// Builds a trace; `segments` are (table, first, last, track) columns sorted by track.
+///
+/// `tpus` are the processes of TPUs. `samples` are (begin, duration, process, name id) columns of the samples of counters.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "one call per host")]
 fn build_trace(
     py: Python<'_>,
     tables: Vec<TableIn<'_>>,
     segments: (Read<'_, u32>, Read<'_, i64>, Read<'_, i64>, Read<'_, u32>),
     tracks: (Read<'_, u32>, Read<'_, u32>),
     names: Vec<String>,
+    tpus: Vec<u32>,
+    samples: (Read<'_, i64>, Read<'_, i64>, Read<'_, u32>, Read<'_, u32>),
     threads: usize,
 ) -> PyResult<Trace> {
     let views = tables.iter().map(TableIn::view).collect::<PyResult<Vec<_>>>()?;
@@ -132,7 +139,20 @@ fn build_trace(
         })
         .collect();
     let ids = tracks.0.as_slice()?.iter().zip(tracks.1.as_slice()?).map(|(&pid, &tid)| TrackId { pid, tid }).collect();
-    let trace = without_gil(py, || Ok(build(&views, &segments, ids, names.iter().map(String::as_str), threads)))?;
+    let mut samples: Vec<Sample> = {
+        let (begin, duration) = (samples.0.as_slice()?, samples.1.as_slice()?);
+        let (pid, name) = (samples.2.as_slice()?, samples.3.as_slice()?);
+        let columns = begin.iter().zip(duration).zip(pid.iter().zip(name));
+        columns.map(|((&begin, &duration), (&pid, &name))| (begin, Reverse(duration), pid, name)).collect()
+    };
+    let trace = without_gil(py, || {
+        let mut trace = build(&views, &segments, ids, names.iter().map(String::as_str), threads);
+        samples.sort_unstable();
+        trace.samples = samples;
+        trace.tpus = tpus;
+        trace.tpus.sort_unstable();
+        Ok(trace)
+    })?;
     Ok(Trace { timeline: trace.into() })
 }
 
@@ -232,24 +252,31 @@ impl Trace {
         Ok((name, count, wall, own, column(found.least), column(found.most)))
     }
 
-    /// Selects the events of a window (ps) that are shown at a resolution (ps; 0: everything).
+    /// Selects the events of a window (ps) that are shown at a resolution (ps; 0: everything); `middles`: see `Query`.
     fn select(
         &self,
         py: Python<'_>,
         begin: i64,
         end: i64,
         resolution: i64,
-        asynchronous: bool,
+        middles: bool,
         threads: usize,
     ) -> PyResult<TraceSelection> {
-        let query = Query { begin, end, resolution, asynchronous, threads };
+        let query = Query { begin, end, resolution, middles, threads };
         Ok(TraceSelection { inner: without_gil(py, || Ok(select::select(&self.timeline, &query)))? })
     }
 
     /// Selects all events whose name is marked, one flag per name id.
-    fn select_named(&self, py: Python<'_>, wanted: Read<'_, u8>, threads: usize) -> PyResult<TraceSelection> {
+    fn select_named(
+        &self,
+        py: Python<'_>,
+        wanted: Read<'_, u8>,
+        middles: bool,
+        threads: usize,
+    ) -> PyResult<TraceSelection> {
         let wanted = wanted.as_slice()?;
-        Ok(TraceSelection { inner: without_gil(py, || Ok(select::named(&self.timeline, wanted, threads)))? })
+        let inner = without_gil(py, || Ok(select::named(&self.timeline, wanted, middles, threads)))?;
+        Ok(TraceSelection { inner })
     }
 
     /// Selects one event by name, begin, duration and serial.

@@ -1,17 +1,18 @@
 //! The answers of the timeline for Python: JSON forms and binary forms, as bytes.
 
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::arguments::ArgsIn;
-use super::timeline::{Read, Trace, TraceSelection};
+use super::timeline::{Array, Read, Trace, TraceSelection};
 use super::without_gil;
 use crate::system::parallel;
 use crate::timeline::answer::payload::{self, Container, Strings};
-use crate::timeline::answer::{counter, hits, legacy, typed};
+use crate::timeline::answer::{counter, hits, legacy, series, typed};
 use crate::timeline::packed::gzip::{self, Part};
 use crate::timeline::packed::{Source, pack};
-use crate::timeline::query::{lod, search};
+use crate::timeline::query::{lod, samples, search};
 
 /// A text, and its raw deflate form that ends at a byte.
 type Text<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
@@ -90,6 +91,37 @@ fn trace_legacy<'py>(
         }
         Ok(())
     })
+}
+
+/// Samples of a counter: process, name, name of the value, times, values, whether they are written as integers.
+type Counter<'py> = (u32, String, String, Read<'py, i64>, Read<'py, f64>, bool);
+
+/// The fields of a `TraceDataResponse` that hold events, samples and texts.
+#[pyfunction]
+fn trace_series<'py>(
+    py: Python<'py>,
+    hosts: Vec<Host>,
+    counters: Vec<Counter<'py>>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut values = Vec::new();
+    for (pid, name, series, begin, value, whole) in &counters {
+        let (begin, value) = (begin.as_slice()?, value.as_slice()?);
+        values.push(series::Samples { pid: *pid, name, series, begin, value, whole: *whole });
+    }
+    let bytes = without_gil(py, || {
+        let sources: Vec<_> = hosts.iter().map(Host::source).collect();
+        Ok(series::fields(&sources, &values, threads))
+    })?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// Positions of the samples that a window (ps) shows; see `samples::visible`.
+#[pyfunction]
+fn visible_samples(py: Python<'_>, begin: Read<'_, i64>, window: (i64, i64), step: i64) -> PyResult<Array<u32>> {
+    let begin = begin.as_slice()?;
+    let shown = without_gil(py, || Ok(samples::visible(begin, window, step)))?;
+    Ok(shown.into_pyarray(py).unbind())
 }
 
 /// Further arrays of an answer: numbers, words, and texts that become numbers of its strings.
@@ -172,6 +204,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_typed, module)?)?;
     module.add_function(wrap_pyfunction!(trace_legacy, module)?)?;
     module.add_function(wrap_pyfunction!(trace_counter, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_series, module)?)?;
+    module.add_function(wrap_pyfunction!(visible_samples, module)?)?;
     module.add_function(wrap_pyfunction!(trace_columns, module)?)?;
     module.add_function(wrap_pyfunction!(trace_search, module)?)
 }

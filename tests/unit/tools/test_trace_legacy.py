@@ -55,6 +55,23 @@ def test_counters_are_events_like_others():
     ]
 
 
+def test_samples_have_no_group():
+    text = """
+    plane 2 "/device:TPU:0"
+      line 1 Steps
+        0us +9us 1
+      line 2 "_counters_"
+        1us +1us MXU {"% util"=12.5d}
+      line 3 "Tensor Core"
+        1us +0us bundle.1
+    plane 0 "/host:CPU"
+      line 1 main
+        0us +1us x
+    """
+    found = {e["name"]: e.get("args") for e in legacy(text)["traceEvents"] if e.get("tid") in (2, 3) and "ts" in e}
+    assert found == {"MXU": {"% util": "12.5"}, "bundle.1": {"group_id": "0"}}
+
+
 def listed(text):
     """Processes and threads: (pid, name) and (pid, tid, name or None)."""
     names, threads = [], {}

@@ -271,6 +271,69 @@ def test_durations_beyond_any_profile_are_refused():
         streaming(OPS, event_name="shown op", start_time_ms=0.001, duration_ms=1e300)
 
 
+def test_instants_are_numbered_behind_the_samples_that_last_longer():
+    lines = """
+    plane 2 "/device:TPU:0"
+      line 8 "Tensor Core"
+        5us +0us bundle.1
+      line 9 "_counters_"
+        5us +1us MXU {"% util"=12.5d}
+        5us +0us VPU {"% util"=3d}
+        5us +1us nothing {text="x"}
+    """
+    (found,) = (e for e in events(lines) if e["ph"] == "X")
+    assert (found["z"], found["args"]["uid"], found["dur"]) == (2, 2, 1e-6)
+    place = {"event_name": "bundle.1", "start_time_ms": 0.005, "unique_id": 2}
+    for duration in ({}, {"duration_ms": 0}, {"duration_ms": 1e-9}):
+        assert [e["name"] for e in events(lines, **place, **duration)] == ["bundle.1"]
+    with pytest.raises(NoData):
+        events(lines, **{**place, "unique_id": 0})
+
+
+def test_asynchronous_events_are_numbered_behind_threads_among_samples_by_name():
+    text = """
+    plane 2 "/device:TPU:0"
+      line 1 "XLA Ops"
+        1us +2us op
+      line 9 "Async XLA Ops"
+        1us +2us copy {flow=31, _a=1}
+      line 3 "_counters_"
+        1us +2us before {n=1}
+        1us +2us later {n=1}
+    plane 3 "/device:TPU:1"
+      line 1 "XLA Ops"
+        1us +2us next
+    """
+    found = {e["name"]: e.get("z", 0) for e in events(text, full_dma="true") if e["ph"] in "bX"}
+    assert found == {"op": 0, "copy": 2, "next": 4}
+
+
+def test_long_texts_of_stats_become_stack_frames_too():
+    line = """
+    plane 0 "/device:TPU:0"
+      line 1 "Tensor Core"
+        1us +1us a {long_name=&"[134217728]  0x1ee: bundle"}
+        2us +1us b {long_name="[134217729]  0x1ef: bundle", other="a text longer than sixteen"}
+        3us +1us c {hlo_text="c = f32[] add(a, b)"}
+        4us +1us d {long_name="short"}
+        5us +1us e {long_name="its own, which is long"}
+        6us +1us f
+      metadata e {long_name="that of its metadata"}
+      metadata f {long_name="that of its metadata"}
+    """
+    answer = streaming(line, full_args="1")
+    frames = {number: frame["name"] for number, frame in answer["stackFrames"].items()}
+    found = {e["name"]: (frames.get(str(e.get("sf"))), e["args"]) for e in answer["traceEvents"] if e["ph"] == "X"}
+    assert found == {
+        "a": ("[134217728]  0x1ee: bundle", {}),
+        "b": ("[134217729]  0x1ef: bundle", {"other": "a text longer than sixteen"}),
+        "c": ("c = f32[] add(a, b)", {}),
+        "d": (None, {"long_name": "short"}),
+        "e": ("its own, which is long", {}),
+        "f": ("that of its metadata", {}),
+    }
+
+
 def test_long_full_names_become_stack_frames():
     text = OPS.replace(" op ", " a_name_of_more_than_sixteen ")
     answer = streaming(text, event_name="shown op", start_time_ms=0.001, duration_ms=0.002)
@@ -314,6 +377,45 @@ def test_counters_are_one_event_with_all_samples():
     assert answer["totalCounterEvents"] == 4
     assert answer["fullTimespan"] == [0, 0.012]
     assert threads(COUNTERS) == [(1001, 1, "XLA Ops"), (1001, 3, "counters_more")]
+
+
+def shown_samples(**params):
+    answer = streaming(COUNTERS, **params)
+    found = {e["name"]: [entry[0] for entry in e["entries"]] for e in answer["traceEvents"] if e["ph"] == "C"}
+    return found, answer["totalCounterEvents"], answer["returnedEventsSize"]
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({}, ({"hbm (util %)": [1, 3], "power": [2]}, 4, 6)),
+        # The sample without a number counts; windows are closed.
+        ({"start_time_ms": 0.002, "end_time_ms": 0.003}, ({"hbm (util %)": [3], "power": [2]}, 2, 3)),
+        ({"start_time_ms": 0.0031, "end_time_ms": 0.012}, ({}, 1, 2)),
+        ({"search_prefix": "hbm"}, ({"hbm (util %)": [1, 3]}, 2, 2)),
+        ({"search_prefix": "p", "search_metadata": "true"}, ({"power": [2]}, 1, 1)),
+        ({"search_prefix": "op"}, ({}, 0, 1)),
+        ({"event_name": "power", "start_time_ms": 0.002, "unique_id": 9}, ({"power": [2]}, 1, 1)),
+    ],
+)
+def test_samples_are_selected_as_events_are(params, expected):
+    assert shown_samples(**params) == expected
+
+
+def test_details_of_a_sample_need_its_time():
+    with pytest.raises(NoData):
+        streaming(COUNTERS, event_name="power", start_time_ms=0.0021)
+    with pytest.raises(NoData):
+        streaming(COUNTERS, event_name="power", start_time_ms=0.002, duration_ms=1)
+
+
+def test_samples_of_long_timelines_are_thinned_out(monkeypatch):
+    monkeypatch.setattr(window, "FEW_EVENTS", 1)
+    text = 'plane 0 "/device:TPU:0"\nline 2 "_counters_"\n' + "".join(f"{n}ns +0ns c {{v={n}}}\n" for n in range(101))
+    (counter,) = events(text, resolution=4)
+    assert [entry[1] for entry in counter["entries"]] == [0, 30, 60, 90]
+    (counter,) = events(text, resolution=20)
+    assert [entry[1] for entry in counter["entries"]] == list(range(0, 101, 5))
 
 
 @pytest.mark.parametrize(("most", "shown"), [(4, True), (3, False)])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 HOST_THREADS = "/host:CPU"
 HOST_METADATA = "/host:metadata"
 TPU_PREFIX, GPU_PREFIX = "/device:TPU:", "/device:GPU:"
+_COUNTERS = "_counters_"
 CUSTOM_PREFIXES = ("/device:CUSTOM:", "/custom:")
 
 _HOST_PREFIXES = (
@@ -75,6 +76,11 @@ def grouping_line(plane: Plane) -> int | None:
 def is_step_line(name: str) -> bool:
     """True for lines with one event per step, as TPU profilers write them."""
     return name in (STEPS, SPARSE_STEPS)
+
+
+def is_counter_line(name: str) -> bool:
+    """True for lines whose events are samples of counters."""
+    return name == _COUNTERS
 
 
 def host_plane(space: XSpace) -> Plane | None:

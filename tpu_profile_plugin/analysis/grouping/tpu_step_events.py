@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import is_step_line
+from tpu_profile_plugin.analysis.common.planes import is_counter_line, is_step_line
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.columns.arrays import I64, Bools
@@ -89,8 +89,8 @@ def group_lines(plane: Plane, line: int, group: I64, steps: Steps | None, *, kee
 
     `keep`: events with a group in the file keep it. The reference gives them a second group; its tables read the
     first, its trace viewer the second.
-    Steps keep their own group. Module runs do not: a run that begins where another ends takes that run's group, but
-    its own group, if any, is still the one assigned to events that overlap it.
+    Samples of counters get none. Steps keep their own group. Module runs do not: a run that begins where another ends
+    takes that run's group, but its own group, if any, is still the one assigned to events that overlap it.
     """
     start, events = plane.lines.event_start, plane.events
     steps_range = slice(int(start[line]), int(start[line + 1]))
@@ -101,7 +101,8 @@ def group_lines(plane: Plane, line: int, group: I64, steps: Steps | None, *, kee
     begin, duration = np.ascontiguousarray(begin), np.ascontiguousarray(duration)
     for other in range(len(start) - 1):
         rows = slice(int(start[other]), int(start[other + 1]))
-        if (steps is not None and other == line) or rows.start == rows.stop:
+        is_left_out = (steps is not None and other == line) or is_counter_line(plane.lines.name[other])
+        if is_left_out or rows.start == rows.stop:
             continue
         at = _native.overlapping(begin, duration, events.begin_ps[rows], events.duration_ps[rows])
         if other == line:

@@ -23,10 +23,12 @@ from tpu_profile_plugin.analysis.timeline.hidden import (
 from tpu_profile_plugin.analysis.timeline.host import HIDDEN, HostTrace, Source
 from tpu_profile_plugin.columns import Plane, Stats, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U8, U32
+from tpu_profile_plugin.columns.stats import strings
 
 SHORTEST_FRAME = 16
 """Full names longer than this are written as stack frames."""
 
+_FRAMED = (LONG_NAME, "hlo_text")
 _SPECIAL = (LONG_NAME, GROUP_ID, FLOW, STEP_NAME, IS_EAGER, RUN_ID)
 _NO_STATS = Stats(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint8), np.empty(0, np.uint64))
 
@@ -107,9 +109,11 @@ def trace_args(space: XSpace, trace: HostTrace, *, folded: bool) -> TraceArgs:
     sheets = []
     for source in trace.sources:
         plane, extra = space.planes[source.plane], trace.extras.planes[source.plane]
-        make = _plane_sheet if source.line is None else _line_sheet
-        sheets.append(make(plane, extra, source, ids, columns[source.plane], pool))
-    frames, stack = _frames(sheets, pool.texts)
+        if source.line is None:
+            sheets.append(_plane_sheet(plane, extra, ids, columns[source.plane], pool, space if folded else None))
+        else:
+            sheets.append(_line_sheet(plane, extra, source, ids, columns[source.plane], pool))
+    frames, stack = _frames(sheets, [ids[name] for name in _FRAMED if name in ids], pool.texts)
     return TraceArgs(
         data=space.data,
         sheets=sheets,
@@ -135,10 +139,17 @@ def _long_names(names: Sequence[str], display_names: Sequence[str], pool: _Pool)
 
 
 def _plane_sheet(
-    plane: Plane, extra: PlaneExtras, source: Source, ids: dict[str, int], columns: tuple[U32, U32], pool: _Pool
+    plane: Plane,
+    extra: PlaneExtras,
+    ids: dict[str, int],
+    columns: tuple[U32, U32],
+    pool: _Pool,
+    framed: XSpace | None,
 ) -> ArgSheet:
+    """Arguments of a plane's own events; `framed`: the profile, for texts that become stack frames."""
     steps = pool.add(extra.step_names)
     metadata = plane.event_metadata
+    texts = [(ids[STEP_NAME], extra.step_event, (extra.step_code + steps).astype(np.uint32))]
     return ArgSheet(
         metadata=plane.events.metadata,
         long_name=_long_names(metadata.names, metadata.display_names, pool),
@@ -152,8 +163,25 @@ def _plane_sheet(
             (ids[IS_EAGER], extra.eager_event, extra.eager_value.astype(np.int64)),
             (ids[RUN_ID], extra.run_id_event, extra.run_id_value),
         ],
-        texts=[(ids[STEP_NAME], extra.step_event, (extra.step_code + steps).astype(np.uint32))],
+        texts=texts if framed is None else [*texts, *_long_texts(framed, plane, ids, pool)],
     )
+
+
+def _long_texts(space: XSpace, plane: Plane, ids: dict[str, int], pool: _Pool) -> list[tuple[int, U32, U32]]:
+    """Stats of events that become stack frames when they are long; those of an event win over those of its metadata."""
+    found = []
+    for name in _FRAMED:
+        if plane.stat_metadata.row(name) is None:
+            continue
+        shared, texts = strings(space, plane, plane.event_metadata.stats, name)
+        own, more = strings(space, plane, plane.events.stats, name)
+        codes = np.where(own >= 0, own + len(texts), shared[plane.events.metadata])
+        is_long = np.array([len(text) > SHORTEST_FRAME for text in [*texts, *more]], np.bool_)
+        events = np.flatnonzero((codes >= 0) & np.append(is_long, False)[codes])
+        found.append(
+            (ids[name], events.astype(np.uint32), (codes[events] + pool.add([*texts, *more])).astype(np.uint32))
+        )
+    return found
 
 
 def _line_sheet(
@@ -190,12 +218,14 @@ def _coded(codes: NDArray[np.int32], first: int) -> tuple[U32, U32]:
     return present.astype(np.uint32), (codes[present] + first).astype(np.uint32)
 
 
-def _frames(sheets: Sequence[ArgSheet], texts: Sequence[str]) -> tuple[U32, tuple[str, ...]]:
-    """Assigns a frame number to each distinct long full name."""
+def _frames(sheets: Sequence[ArgSheet], keys: Sequence[int], texts: Sequence[str]) -> tuple[U32, tuple[str, ...]]:
+    """Assigns a frame number to each distinct long full name and to the long texts of these arguments."""
     numbers: dict[str, int] = {}
     frames = np.zeros(len(texts), np.uint32)
     for sheet in sheets:
-        for text in sheet.long_name[sheet.long_name != HIDDEN].tolist():
+        used = [sheet.long_name[sheet.long_name != HIDDEN]]
+        used += [np.unique(values) for key, _, values in sheet.texts if key in keys]
+        for text in np.concatenate(used).tolist():
             name = texts[text]
             if len(name) > SHORTEST_FRAME:
                 frames[text] = numbers.setdefault(name, len(numbers) + 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.preprocessed import ExtraLine, PlaneExtras, Preprocessed
-from tpu_profile_plugin.analysis.timeline.counters import Counter, counters, sample_count
+from tpu_profile_plugin.analysis.timeline.counters import Counter, SampleTable, counters, sample_table
 from tpu_profile_plugin.analysis.timeline.hidden import ASYNC, HIDDEN_EVENTS
 from tpu_profile_plugin.analysis.timeline.sections import LineTrack, Section, line_tracks, sections, transfers
 from tpu_profile_plugin.analysis.timeline.steps import Ruler, ruler, time_origin_ns
@@ -70,7 +70,7 @@ class HostTrace:
       sources: the tables in the order in which `native` numbers their events.
       extras: the results of preprocessing.
       counters: counter samples, each series on its own track.
-      samples, sampled_ps: number of samples, and their extent; None without any.
+      sample_ps, sampled_ps: int64 times of all samples, ascending, and their extent; None without any.
       ruler: the steps.
       time_origin_ns: Unix time of ps 0; None when unknown.
     """
@@ -84,7 +84,7 @@ class HostTrace:
     counters: tuple[Counter, ...]
     ruler: Ruler
     time_origin_ns: int | None
-    samples: int = 0
+    sample_ps: I64 = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
     sampled_ps: tuple[int, int] | None = None
 
     @property
@@ -137,7 +137,7 @@ def host_trace(space: XSpace, extras: Preprocessed, *, older: bool = False) -> H
         tables += [_line_table(line, extra, ids) for line in extra.lines]
         sources += [Source(section.plane, line) for line in extra.lines]
     counter_series = () if older else counters(space, visible)
-    samples, sampled_ps = (0, None) if older else sample_count(space, visible)
+    samples = _samples(space, visible, [tables[first].names for first in first_table], older=older)
     tracks = _tracks(lines, counter_series)
     number = {(track.pid, track.tid): i for i, track in enumerate(tracks)}
     filled = [i for i, line in enumerate(lines) if line.last > line.first]
@@ -149,7 +149,8 @@ def host_trace(space: XSpace, extras: Preprocessed, *, older: bool = False) -> H
         np.array([number[lines[i].pid, lines[i].tid] for i in order], np.uint32),
     )
     numbers = (np.array([t.pid for t in tracks], np.uint32), np.array([t.tid for t in tracks], np.uint32))
-    native = _native.build_trace(tables, ranges, numbers, names, THREADS)
+    tpus = [section.pid for section in visible if section.is_tpu]
+    native = _native.build_trace(tables, ranges, numbers, names, tpus, _sample_columns(samples), THREADS)
     return HostTrace(
         native=native,
         sections=visible,
@@ -160,9 +161,17 @@ def host_trace(space: XSpace, extras: Preprocessed, *, older: bool = False) -> H
         counters=counter_series,
         ruler=ruler(space, extras, visible),
         time_origin_ns=time_origin_ns(space),
-        samples=samples,
-        sampled_ps=sampled_ps,
+        sample_ps=np.sort(samples.begin_ps),
+        sampled_ps=samples.extent,
     )
+
+
+def _samples(space: XSpace, visible: tuple[Section, ...], names: list[U32], *, older: bool) -> SampleTable:
+    return sample_table(space, (), ()) if older else sample_table(space, visible, names)
+
+
+def _sample_columns(samples: SampleTable) -> tuple[I64, I64, U32, U32]:
+    return samples.begin_ps, samples.duration_ps, samples.pid, samples.name
 
 
 def _tracks(lines: Iterable[LineTrack], counter_series: Iterable[Counter]) -> tuple[Track, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import is_tensor_core
+from tpu_profile_plugin.analysis.common.planes import is_counter_line, is_tensor_core
 from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
@@ -19,7 +19,6 @@ HOST_STRIDE = 1000
 """Offset of process ids per host, for traces of several hosts."""
 
 _HOST, _GPU, _TPU, _CUSTOM = "/host:CPU", "/device:GPU:", "/device:TPU:", "/device:CUSTOM:"
-_COUNTERS = "_counters_"
 _TRANSFERS = "Async XLA Ops"
 
 
@@ -85,11 +84,6 @@ def _section(pid: int, at: int, plane: Plane) -> Section:
 
 def _drops_empty_lines(plane: Plane) -> bool:
     return is_tensor_core(plane) or plane.name.startswith(_GPU)
-
-
-def is_counter_line(name: str) -> bool:
-    """True if the line's events are counter samples."""
-    return name == _COUNTERS
 
 
 def transfers(plane: Plane) -> I64:

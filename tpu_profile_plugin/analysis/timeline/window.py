@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs
-from tpu_profile_plugin.analysis.timeline.counters import sampled
+from tpu_profile_plugin.analysis.timeline.counters import Counter, sampled
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace
 
 FEW_EVENTS = 500_000
@@ -23,14 +23,22 @@ Window = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Events of one host's timeline, and what is added to its process ids in the answer."""
+    """Events of one host's timeline.
+
+    Attributes:
+      pid_offset: what is added to process ids in the answer.
+      counters: counters with the selected samples, of several values the first, which is the one that viewers read.
+      samples: number of selected samples, those without a number included.
+    """
 
     trace: HostTrace
     events: _native.TraceSelection
     pid_offset: int
+    counters: tuple[Counter, ...] = ()
+    samples: int = 0
 
     def __len__(self) -> int:
-        return len(self.events)
+        return len(self.events) + self.samples
 
 
 def whole(traces: Sequence[HostTrace]) -> Window:
@@ -61,11 +69,23 @@ def visible(trace: HostTrace, window: Window, resolution: float, pid_offset: int
 
     Args:
       resolution: units across the window; 0 leaves nothing out.
-      full_dma: asynchronous transfers as well.
+      full_dma: events in the middle of flows on TPUs as well, which most transfers are.
     """
-    begin, end = clip(window, trace.native.span)
-    step = resolution_ps((begin, end), resolution, trace.native.on_tracks(THREADS))
-    return Selection(trace, trace.native.select(begin, end, step, full_dma, THREADS), pid_offset)
+    begin, end = clip(window, whole([trace]))
+    step = resolution_ps((begin, end), resolution, trace.native.on_tracks(THREADS) + len(trace.sample_ps))
+    events = trace.native.select(begin, end, step, full_dma, THREADS)
+    counters = tuple(_cut(counter, (begin, end), step) for counter in trace.counters if counter.is_first)
+    first, last = np.searchsorted(trace.sample_ps, begin), np.searchsorted(trace.sample_ps, end, side="right")
+    shown = sum(len(counter.begin_ps) for counter in counters) if step else max(int(last - first), 0)
+    return Selection(trace, events, pid_offset, tuple(one for one in counters if len(one.begin_ps)), shown)
+
+
+def _cut(counter: Counter, window: Window, step: int) -> Counter:
+    """The samples that a window shows, at least `step` ps apart."""
+    shown = _native.visible_samples(counter.begin_ps, window, step)
+    if len(shown) == len(counter.begin_ps):
+        return counter
+    return replace(counter, begin_ps=counter.begin_ps[shown], value=counter.value[shown])
 
 
 def resolution_ps(window: Window, units: float, events: int) -> int:
@@ -75,20 +95,31 @@ def resolution_ps(window: Window, units: float, events: int) -> int:
     return math.floor(max(window[1] - window[0], 0) / units + 0.5)
 
 
-def named(trace: HostTrace, wanted: Callable[[str], object], pid_offset: int) -> Selection:
-    """All events whose name is wanted."""
-    return Selection(trace, trace.native.select_named(name_flags(trace, wanted), THREADS), pid_offset)
+def named(trace: HostTrace, wanted: Callable[[str], object], pid_offset: int, *, full_dma: bool) -> Selection:
+    """All events and samples whose name is wanted."""
+    events = trace.native.select_named(name_flags(trace, wanted), full_dma, THREADS)
+    counters = tuple(counter for counter in trace.counters if counter.is_first and wanted(counter.name))
+    return Selection(trace, events, pid_offset, counters, sum(len(counter.begin_ps) for counter in counters))
 
 
 def exactly(
     trace: HostTrace, name: str, begin_ps: int, duration_ps: int, serial: int, pid_offset: int
 ) -> Selection | None:
-    """The one event with this name, begin, duration (at least 1 ps) and serial, if there is one."""
+    """The one event with this name, begin, duration (at least 1 ps) and serial, if there is one; else the samples.
+
+    Samples have no duration, and viewers do not know their serial.
+    """
     place = int(np.searchsorted(np.array(trace.names, object), name)) if trace.names else 0
     if place >= len(trace.names) or trace.names[place] != name or not 0 <= serial < 256:
         return None
     found = trace.native.select_one(place, begin_ps, max(duration_ps, 1), serial, THREADS)
-    return Selection(trace, found, pid_offset) if len(found) else None
+    if len(found):
+        return Selection(trace, found, pid_offset)
+    own = [counter for counter in trace.counters if counter.is_first and counter.name == name]
+    cut = [_cut(counter, (begin_ps, begin_ps), 0) for counter in own] if duration_ps <= 1 else []
+    sampled = tuple(counter for counter in cut if len(counter.begin_ps))
+    samples = sum(len(counter.begin_ps) for counter in sampled)
+    return Selection(trace, found, pid_offset, sampled, samples) if sampled else None
 
 
 def name_flags(trace: HostTrace, wanted: Callable[[str], object]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
@@ -113,14 +144,24 @@ def typed_events(selection: Selection, args: TraceArgs) -> bytes:
     )
 
 
-def counter_events(trace: HostTrace, pid_offset: int) -> bytes:
-    """JSON of the samples' first values, which are those that viewers read: one event per counter behind a comma."""
+def counter_events(selection: Selection) -> bytes:
+    """JSON of the selected samples: one event per counter behind a comma."""
     parts = []
-    for counter in trace.counters:
-        if counter.is_first:
-            place = counter.pid + pid_offset, counter.name, counter.series
-            parts.append(_native.trace_counter(*place, counter.begin_ps, counter.value, False))
+    for counter in selection.counters:
+        place = counter.pid + selection.pid_offset, counter.name, counter.series
+        parts.append(_native.trace_counter(*place, counter.begin_ps, counter.value, False))
     return b"".join(parts)
+
+
+def series_fields(selections: Sequence[Selection]) -> bytes:
+    """Fields of a `TraceDataResponse` with the selected events and samples, and the texts that they refer to."""
+    hosts = [(part.trace.native, part.events, part.pid_offset) for part in selections]
+    counters = [
+        (one.pid + part.pid_offset, one.name, one.series, one.begin_ps, one.value, one.whole)
+        for part in selections
+        for one in part.counters
+    ]
+    return _native.trace_series(hosts, counters, THREADS)
 
 
 def event_args(args: TraceArgs, source: int) -> bytes:

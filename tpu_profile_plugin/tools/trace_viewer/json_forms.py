@@ -43,19 +43,22 @@ def streaming(
     Args:
       fixed: see `fixed_head`. window: the extent of the whole trace.
     """
-    head, message = [_deflated(_facts(hosts, window, full_dma=full_dma)), fixed], ""
-    samples = sum(trace.samples for _, trace in hosts)
-    if samples > MOST_SAMPLES:
-        message = _TOO_MANY_SAMPLES
-    else:
-        values = (counter_events(trace, offset(i)) for i, (_, trace) in enumerate(hosts))
-        head += [_deflated(text) for text in values if text]
-    return bulk_events(selections, head, _deflated(_tail(sum(map(len, selections)), samples, message)))
+    head = [_deflated(_facts(hosts, window, full_dma=full_dma)), fixed]
+    head += [_deflated(text) for text in _samples(selections) if text]
+    return bulk_events(selections, head, _deflated(_tail(selections)))
 
 
-def streaming_with(hosts: Sequence[Host], events: Sequence[bytes], count: int, fixed: Text, window: Window) -> bytes:
-    """The streaming form around events that are JSON already, each behind a comma; plain."""
-    return b"".join([_facts(hosts, window, full_dma=False), fixed[0], *events, _tail(count, 0)])
+def streaming_with(
+    hosts: Sequence[Host], selections: Sequence[Selection], events: Sequence[bytes], fixed: Text, window: Window
+) -> bytes:
+    """The streaming form around selected events that are JSON already, each behind a comma; plain."""
+    head = [_facts(hosts, window, full_dma=False), fixed[0], *_samples(selections)]
+    return b"".join([*head, *events, _tail(selections)])
+
+
+def _samples(selections: Sequence[Selection]) -> list[bytes]:
+    too_many = sum(part.samples for part in selections) > MOST_SAMPLES
+    return [] if too_many else [counter_events(part) for part in selections]
 
 
 def fixed_head(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> Text:
@@ -71,11 +74,15 @@ def _deflated(text: bytes) -> Text:
     return text, packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH)
 
 
+def viewer_options(hosts: Sequence[Host], *, full_dma: bool) -> list[tuple[str, bool]]:
+    """What a viewer offers to turn on, and whether it is."""
+    with_tpu = any(trace.has_tpu for _, trace in hosts)
+    return [("mpmd_pipeline_view", False), *([("full_dma", full_dma)] if with_tpu else [])]
+
+
 def _facts(hosts: Sequence[Host], window: Window, *, full_dma: bool) -> bytes:
     """The beginning of the streaming form."""
-    details: list[dict[str, Any]] = [{"name": "mpmd_pipeline_view", "value": False}]
-    if any(trace.has_tpu for _, trace in hosts):
-        details.append({"name": "full_dma", "value": full_dma})
+    details = [{"name": name, "value": value} for name, value in viewer_options(hosts, full_dma=full_dma)]
     return (
         '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"codeLink":"","useNewBackend":false,'
         f'"details":{_dump(details)},"filteredByVisibility":true,'
@@ -83,8 +90,10 @@ def _facts(hosts: Sequence[Host], window: Window, *, full_dma: bool) -> bytes:
     ).encode()
 
 
-def _tail(events: int, samples: int, message: str = "") -> bytes:
+def _tail(selections: Sequence[Selection]) -> bytes:
     """The end of the streaming form."""
+    events, samples = sum(map(len, selections)), sum(part.samples for part in selections)
+    message = _TOO_MANY_SAMPLES if samples > MOST_SAMPLES else ""
     counters = f'"showCounterMessage":{_dump(message)},"totalCounterEvents":{samples}'
     return f'],"returnedEventsSize":{events},{counters}}}'.encode()
 

@@ -28,8 +28,8 @@ from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.toolkit.params import Param
 from tpu_profile_plugin.toolkit.payload import BINARY_TYPE, Json, Payload, Raw
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.trace_viewer import binary, clocks
 from tpu_profile_plugin.tools.trace_viewer import canvas as trace_canvas
-from tpu_profile_plugin.tools.trace_viewer import clocks
 from tpu_profile_plugin.tools.trace_viewer import json_forms as trace_json
 from tpu_profile_plugin.tools.trace_viewer.clocks import shift_of
 from tpu_profile_plugin.units import PS_PER_MS
@@ -46,14 +46,15 @@ _LARGE_COLUMNS = 32 << 20
 _FARTHEST_MS = 2.0**62 / PS_PER_MS
 """53 days: picoseconds are 64-bit integers."""
 
+_FORMS = ("json", "pb", "columns", "event", "search", "sums")
 _SWITCH = ("0", "1", "false", "true")
 
 PARAMS = (
-    Param("format", "string", "json", "Form of the answer.", choices=("json", "columns", "event", "search", "sums")),
+    Param("format", "string", "json", "Form of the answer.", choices=_FORMS),
     Param("start_time_ms", "float", None, "Begin of the window in ms; absent: begin of the trace."),
     Param("end_time_ms", "float", None, "End of the window in ms; absent or 0: end of the trace."),
     Param("resolution", "float", None, "Number of units across the window; 0: every event.", minimum=0),
-    Param("full_dma", "bool", False, "Show asynchronous transfers of a TPU as begin and end pairs."),
+    Param("full_dma", "bool", False, "Also events in the middle of flows on TPUs, such as transfers."),
     Param("full_args", "string", "0", "Whether events have all their arguments.", choices=_SWITCH),
     Param("event_name", "string", None, "Name of one event to answer with all its arguments."),
     Param("duration_ms", "float", 0.0, "Duration of that event in ms."),
@@ -92,16 +93,20 @@ def build(inputs: Inputs) -> Payload:
 def _streaming(inputs: Inputs) -> Raw:
     hosts = _hosts(inputs)
     traces = [trace for _, trace in hosts]
-    full, fixed = whole(traces), _fixed_head(inputs, hosts)
+    full = whole(traces)
+    prefix = inputs.text("search_prefix")
+    if inputs.text("format") == "pb" and not inputs.text("event_name"):
+        selections = _named(inputs, traces, prefix) if prefix else _in_window(inputs, traces, full)
+        return _binary([(f"{name} ", trace) for name, trace in hosts], selections, full_dma=inputs.flag("full_dma"))
+    fixed = _fixed_head(inputs, hosts)
     _relieve(inputs)
     if inputs.text("event_name"):
         return _details(inputs, hosts, fixed, full)
-    prefix = inputs.text("search_prefix")
-    selections = _named(traces, prefix) if prefix else _in_window(inputs, traces, full)
+    selections = _named(inputs, traces, prefix) if prefix else _in_window(inputs, traces, full)
     if _is_on(inputs, "full_args") or (prefix and inputs.flag("search_metadata")):
         args = [_args(host, folded=True) for host in inputs.hosts]
         events = [typed_events(part, of_host) for part, of_host in zip(selections, args, strict=True)]
-        return Raw(trace_json.streaming_with(hosts, events, sum(map(len, selections)), fixed, full), disk=False)
+        return Raw(trace_json.streaming_with(hosts, selections, events, fixed, full), disk=False)
     _relieve(inputs, _LARGE_COLUMNS)
     body = trace_json.streaming(hosts, selections, fixed, full, full_dma=inputs.flag("full_dma"))
     for host, (_, trace) in zip(inputs.hosts, hosts, strict=True):
@@ -116,11 +121,12 @@ def _start_levels(trace: HostTrace) -> None:
         threading.Thread(target=trace.native.compute_levels, args=(1,), name="timeline-levels", daemon=True).start()
 
 
-def _named(traces: Sequence[HostTrace], prefix: str) -> list[Selection]:
+def _named(inputs: Inputs, traces: Sequence[HostTrace], prefix: str) -> list[Selection]:
     def wanted(name: str) -> bool:
         return name.startswith(prefix)
 
-    return [named(trace, wanted, trace_json.offset(i)) for i, trace in enumerate(traces)]
+    full_dma = inputs.flag("full_dma")
+    return [named(trace, wanted, trace_json.offset(i), full_dma=full_dma) for i, trace in enumerate(traces)]
 
 
 def _in_window(inputs: Inputs, traces: Sequence[HostTrace], full: Window) -> list[Selection]:
@@ -133,14 +139,23 @@ def _details(inputs: Inputs, hosts: Sequence[trace_json.Host], fixed: Text, full
     name = inputs.text("event_name")
     begin = _ps(_milliseconds(inputs, "start_time_ms"))
     duration = _ps(_milliseconds(inputs, "duration_ms"))
-    events = []
+    found, events = [], []
     for i, (_, trace) in enumerate(hosts):
-        found = exactly(trace, name, begin, duration, inputs.integer("unique_id"), trace_json.offset(i))
-        if found is not None:
-            events.append(typed_events(found, _args(inputs.hosts[i], folded=True)))
-    if not events:
+        one = exactly(trace, name, begin, duration, inputs.integer("unique_id"), trace_json.offset(i))
+        if one is not None:
+            found.append(one)
+            events.append(typed_events(one, _args(inputs.hosts[i], folded=True)))
+    if not found:
         raise NoData(f"There is no event {name[:200]!r} with this begin, duration and number.")
-    return Raw(trace_json.streaming_with(hosts, events, len(events), fixed, full), disk=False)
+    return Raw(trace_json.streaming_with(hosts, found, events, fixed, full), disk=False)
+
+
+def _binary(titles: Sequence[trace_json.Host], selections: Sequence[Selection], *, full_dma: bool | None) -> Raw:
+    traces = [trace for _, trace in titles]
+    events = any(len(trace.native) + len(trace.sample_ps) for trace in traces)
+    options = [] if full_dma is None else trace_json.viewer_options(titles, full_dma=full_dma)
+    window = whole(traces) if events else None
+    return Raw(binary.response(titles, selections, window, options), BINARY_TYPE, memory=False)
 
 
 def _columns(inputs: Inputs) -> Raw:
@@ -179,6 +194,8 @@ def _sums(inputs: Inputs) -> Json:
 
 def build_legacy(inputs: Inputs) -> Raw:
     """The whole trace at once, in the older form."""
+    if inputs.text("format") == "pb":
+        return _whole_binary(inputs)
     hosts: list[trace_json.Host] = []
     args: list[TraceArgs] = []
     for host in inputs.hosts:
@@ -186,6 +203,15 @@ def build_legacy(inputs: Inputs) -> Raw:
         hosts.append((host.name, own or _trace(host)))
         args.append(trace_args(host.space, own, folded=False) if own else _args(host, folded=False))
     return Raw(trace_json.legacy(hosts, args), disk=False)
+
+
+def _whole_binary(inputs: Inputs) -> Raw:
+    titles = [(f"{host.name} ", _trace(host)) for host in inputs.hosts]
+    offsets = _offsets(inputs)
+    selections = [
+        visible(trace, whole([trace]), 0, at, full_dma=False) for (_, trace), at in zip(titles, offsets, strict=True)
+    ]
+    return _binary(titles, selections, full_dma=None)
 
 
 def _hosts(inputs: Inputs) -> list[trace_json.Host]:
@@ -298,5 +324,6 @@ LEGACY = Tool(
     summary="The whole timeline as a Chrome trace, for other programs.",
     build=build_legacy,
     hosts=HostChoice.SEVERAL,
+    params=(Param("format", "string", "json", "Form of the answer.", choices=("json", "pb")),),
     offered=False,
 )

@@ -2,7 +2,7 @@
 import type { Counters, Trace } from "./trace";
 import type { TrackIndex } from "./units";
 
-/** Upper end of a counter's axis: the maximum sent by the server, else that of the loaded samples. */
+/** Largest value of a counter: the maximum sent by the server, else that of the loaded samples. */
 export function counterMax(trace: Trace, track: TrackIndex): number {
   const range = trace.tracks[track]!.range;
   if (range !== null) return Math.max(range[1], 0);
@@ -10,9 +10,15 @@ export function counterMax(trace: Trace, track: TrackIndex): number {
   if (counters === null) return 0;
   let max = 0;
   for (let i = counters.start[track]!; i < counters.start[track + 1]!; i++) {
-    max = Math.max(max, counters.value[i]!);
+    max = Math.max(max, counters.value[i]! || 0);
   }
   return max;
+}
+
+/** Upper end of a counter's axis as drawn: shares of a hundred percent are comparable between tracks. */
+export function axisEnd(trace: Trace, track: TrackIndex): number {
+  const max = counterMax(trace, track);
+  return max > 0 && trace.tracks[track]!.unit === "percent" ? Math.max(max, 100) : max;
 }
 
 /** Index of the sample in force at `time`, -1 before the first one. */

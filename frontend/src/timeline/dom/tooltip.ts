@@ -78,12 +78,14 @@ export function describe(trace: Trace, box: BoxIndex): string[] {
   return [`${formatCount(trace.count[box])} events, too short to draw separately`, `mostly ${most.slice(0, NAME_LENGTH)}`, ...lines, "double click to zoom in"];
 }
 
-function describeCounter(trace: Trace, track: TrackIndex, time: number): string[] | null {
+/** Name, value and time of the sample in force; null before the first one. */
+export function describeCounter(trace: Trace, track: TrackIndex, time: number): string[] | null {
   const counters = trace.counters;
   const sample = counters ? sampleAt(counters, track, time) : -1;
   if (counters === null || sample < 0) return null;
   const { name, unit } = trace.tracks[track]!;
   const value = formatQuantity(counters.value[sample], unit);
+  if (Number.isNaN(counters.value[sample]!)) return [name, "no sample", `since ${instant(counters.begin[sample]!, 1000)}`];
   const low = counters.low[sample]!;
   return [
     name,

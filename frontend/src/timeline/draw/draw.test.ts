@@ -137,6 +137,19 @@ describe("data canvas", () => {
     expect(calls(log, "lineTo").slice(0, 4)).toEqual([["lineTo", 0, 43], ["lineTo", 150, 43], ["lineTo", 150, 25], ["lineTo", 300, 25]]);
   });
 
+  it("draws percentages against 100 % and nothing where nothing was measured", () => {
+    const samples: [number, number][] = [[0, 50], [50, NaN], [75, 25]];
+    const counter = made({ sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "MXU", kind: "counter", unit: "percent", samples }] }], full: [0, 100] });
+    const { context, log } = recordingContext();
+    drawData(context, sceneOf(counter), new Frame(COLOURS), text);
+    const [base, half, quarter] = [62, 43, 53];
+    expect(calls(log, "moveTo")[0]).toEqual(["moveTo", 0, base]);
+    expect(calls(log, "lineTo").slice(0, 6)).toEqual([
+      ["lineTo", 0, half], ["lineTo", 150, half], ["lineTo", 150, base],
+      ["lineTo", 225, base], ["lineTo", 225, quarter], ["lineTo", 300, quarter],
+    ]);
+  });
+
   it("underlines hits", () => {
     const { context, log } = recordingContext();
     drawData(context, { ...sceneOf(trace), hits: [{ x: 10, y: 22, width: 40, height: 17 }] }, new Frame(COLOURS), text);

@@ -1,6 +1,6 @@
 // Draws counter tracks: a filled step area per track, at most two points per pixel.
 import type { TimeScale } from "../../base/time_scale";
-import { counterMax, sampleAt } from "../data/counters";
+import { axisEnd, sampleAt } from "../data/counters";
 import type { DrawContext } from "./context";
 import type { Palette } from "./palette";
 import type { Trace } from "../data/trace";
@@ -29,7 +29,7 @@ export function addCounter(
   clipTop: CssPx,
 ): void {
   const counters = trace.counters;
-  const max = counterMax(trace, track);
+  const max = axisEnd(trace, track);
   if (counters === null || max <= 0) return;
   const begin = Math.max(sampleAt(counters, track, scale.begin), counters.start[track]!);
   const end = counters.start[track + 1]!;
@@ -43,7 +43,8 @@ export function addCounter(
   for (let i = begin; i < end; i++) {
     const x = Math.max(0, Math.floor(scale.toPx(counters.begin[i]!) * ratio));
     if (x > width) break;
-    const top = base - Math.round((Math.max(counters.value[i]!, 0) / max) * room);
+    // NaN: nothing was measured from here on.
+    const top = base - Math.round((Math.max(counters.value[i]! || 0, 0) / max) * room);
     if (x === pixel) {
       highest = Math.min(highest, top);
       points[points.length - 1] = highest;

@@ -170,7 +170,7 @@ pub fn cut_name(text: &[u8]) -> Vec<u8> {
     [&text[..LONGEST_NAME], b"...<truncated>"].concat()
 }
 
-/// Writes `"args":{...}` with typed values; `frames` gives the stack frame of a full name (0: none), which comes behind;
+/// Writes `"args":{...}` with typed values; `frames` gives the stack frame per text (0: none), of which an event has one, behind its arguments;
 /// without `opaque`, values that are bytes are left out.
 pub fn typed(out: &mut Vec<u8>, args: &Args, list: &[(u32, Value)], group: i64, frames: &[u32], opaque: bool) {
     out.put(b"\"args\":{");
@@ -185,7 +185,7 @@ pub fn typed(out: &mut Vec<u8>, args: &Args, list: &[(u32, Value)], group: i64, 
         if key == args.group_id || key == args.flow || (!opaque && value == Value::Opaque) {
             continue;
         }
-        if let (true, Value::Known(id)) = (key == args.long_name, value) {
+        if let (0, Value::Known(id)) = (frame, value) {
             frame = frames.get(id as usize).copied().unwrap_or(0);
             if frame > 0 {
                 continue;

@@ -1,4 +1,4 @@
-//! Answers as bytes: JSON of trace viewers, arrays for the canvas, the arguments of events.
+//! Answers as bytes: JSON and protobuf messages of trace viewers, arrays for the canvas, the arguments of events.
 
 pub mod arguments;
 pub mod counter;
@@ -6,4 +6,5 @@ pub mod flow;
 pub mod hits;
 pub mod legacy;
 pub mod payload;
+pub mod series;
 pub mod typed;

@@ -11,6 +11,7 @@ use crate::system::parallel;
 use crate::timeline::model::lengths::{narrow, widen};
 use crate::timeline::model::slice::Work;
 use crate::timeline::model::sparse::Sparse;
+use crate::timeline::model::ties::{before, kind_of};
 use crate::timeline::model::trace::Trace;
 
 /// Events per slice, about.
@@ -243,13 +244,18 @@ impl<'a> Part<'a> {
     }
 
     #[inline]
-    fn put(&mut self, trace: &Trace, at: usize, (event, track): (u32, u32), begin: i64, serial: usize) {
+    fn put(&mut self, trace: &Trace, at: usize, (event, track): (u32, u32), begin: i64, mut serial: usize) {
+        let kind = kind_of(trace, event);
+        if !trace.samples.is_empty() {
+            let name = (kind == Kind::Async).then(|| trace.name[event as usize]);
+            serial += trace.samples_before(event as usize, trace.tracks[track as usize].pid, name);
+        }
         self.event[at] = event;
         self.track[at] = track;
         self.begin[at] = begin;
         (self.low[at], self.high[at]) = narrow(trace.duration(event as usize).max(0));
         self.serial[at] = serial.min(MAX_SERIAL as usize) as u8;
-        self.kind[at] = if serial > MAX_SERIAL as usize { Kind::Dropped } else { kind_of(trace, event) };
+        self.kind[at] = if serial > MAX_SERIAL as usize { Kind::Dropped } else { kind };
     }
 }
 
@@ -287,35 +293,27 @@ fn sort_slices(trace: &Trace, slices: &Slices, range: std::ops::Range<usize>, mu
     }
 }
 
-fn kind_of(trace: &Trace, event: u32) -> Kind {
-    if trace.flow.is_empty() {
-        return Kind::Plain;
-    }
-    let event = event as usize;
-    match (trace.flow.index(event), trace.asynchronous.index(event)) {
-        (Some(_), Some(_)) => Kind::Async,
-        (Some(_), None) => Kind::Flow,
-        _ => Kind::Plain,
-    }
-}
-
-/// Order among events that begin together.
-fn tie(trace: &Trace, event: u32, track: u32) -> (std::cmp::Reverse<i64>, u32, bool, u32, u32) {
-    let e = event as usize;
-    let id = trace.tracks[track as usize];
-    (std::cmp::Reverse(trace.duration(e)), id.pid, kind_of(trace, event) != Kind::Async, id.tid, trace.name[e])
-}
-
-/// Compares two events that begin together; most of them differ in length.
-fn before(trace: &Trace, a: (u32, u32), b: (u32, u32)) -> std::cmp::Ordering {
-    let length = |(event, _): (u32, u32)| trace.duration(event as usize);
-    length(b).cmp(&length(a)).then_with(|| tie(trace, a.0, a.1).cmp(&tie(trace, b.0, b.1)))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::cmp::Reverse;
+
     use super::*;
     use crate::timeline::model::build::tests::{trace_of, trace_with};
+    use crate::timeline::model::ties::tie;
+
+    #[test]
+    fn samples_are_numbered_behind_the_threads_of_their_process() {
+        let events = [(0, 5, 0, 1), (1, 5, 0, 1), (0, 5, 9, 1), (0, 5, 0, 3), (0, 6, 0, 2)];
+        let mut trace = trace_with(&events, &[(3, 7)], &[3]);
+        let sample = |begin, duration, pid, name| (begin, Reverse(duration), pid, name);
+        trace.samples = vec![sample(5, 3, 1, 0), sample(5, 0, 1, 2), sample(5, 0, 1, 4), sample(6, 0, 1, 0)];
+        let found = order(&trace, 1);
+        // The long event, a long sample, the instant of the thread, a sample, the asynchronous instant, ...
+        let serials: Vec<u8> = found.event.iter().map(|&e| found.serial[e as usize]).collect();
+        assert_eq!(serials, [0, 2, 4, 6, 0]);
+        trace.samples = vec![sample(5, 3, 1, 0); 255];
+        assert_eq!(order(&trace, 1).kind[1..4], [Kind::Dropped; 3]);
+    }
 
     #[test]
     fn sorts_over_tracks_and_counts_equal_begins() {
@@ -374,8 +372,8 @@ mod tests {
             &[1],
         );
         let order = order(&trace, 1);
-        assert_eq!(order.kind, [Kind::Async, Kind::Flow, Kind::Flow]);
-        let flow = order.flow.get(1).unwrap_or_default();
+        assert_eq!(order.kind, [Kind::Flow, Kind::Async, Kind::Flow]);
+        let flow = order.flow.get(0).unwrap_or_default();
         assert_eq!((flow.key, flow.id, flow.category, flow.direction), (0, 42, 5, 1));
         assert_eq!(order.flow_count, 2);
     }

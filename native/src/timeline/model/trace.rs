@@ -1,5 +1,7 @@
 //! The events of one host in tracks and rows.
 
+use std::cmp::Reverse;
+
 use crate::timeline::model::lengths::Lengths;
 use crate::timeline::model::names::Names;
 use crate::timeline::model::sparse::Sparse;
@@ -51,7 +53,15 @@ pub struct Trace {
     pub names: Names,
     /// First begin and last end.
     pub span: (i64, i64),
+    /// Samples of counters by begin, longer first, process and name; they are numbered among the events that begin
+    /// together.
+    pub samples: Vec<Sample>,
+    /// Processes of TPUs, ascending: middle events of flows are hidden there unless asked for.
+    pub tpus: Vec<u32>,
 }
+
+/// One sample of a counter: begin, duration, process, name id.
+pub type Sample = (i64, Reverse<i64>, u32, u32);
 
 impl Trace {
     pub fn len(&self) -> usize {
@@ -79,6 +89,16 @@ impl Trace {
             Some(&WIDE) => self.wide_group.get(event).unwrap_or(NO_GROUP),
             Some(&group) => i64::from(group),
         }
+    }
+
+    /// Samples that begin with an event and are numbered before it: longer ones, and those of earlier processes.
+    ///
+    /// Within a process, samples come behind the events of threads, among asynchronous events by name (`name`).
+    pub fn samples_before(&self, event: usize, pid: u32, name: Option<u32>) -> usize {
+        let begin = self.begin[event];
+        let first = self.samples.partition_point(|sample| sample.0 < begin);
+        let key = (begin, Reverse(self.duration(event)), pid, name.unwrap_or(0));
+        self.samples[first..].partition_point(|sample| *sample < key)
     }
 
     /// The track that holds an event.
@@ -119,6 +139,11 @@ impl Trace {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.len() * 16 + self.lengths.bytes() + self.group.len() * 4 + self.flow.bytes() + self.names.bytes()
+        self.len() * 16
+            + self.lengths.bytes()
+            + self.group.len() * 4
+            + self.flow.bytes()
+            + self.names.bytes()
+            + self.samples.len() * size_of::<Sample>()
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::timeline::answer::flow::{category, flow_text, is_quoted};
 use crate::timeline::json_text::Sink;
-use crate::timeline::model::order::{Flow, decode_flow};
+use crate::timeline::model::order::{FLOW_IN, FLOW_OUT, Flow, decode_flow};
 use crate::timeline::model::trace::{NO_GROUP, Trace};
 use crate::timeline::packed::gzip::Part;
 use crate::timeline::packed::stream::{Last, Stream};
@@ -47,10 +47,11 @@ struct Key {
     flow: Option<(u8, u8, bool)>,
 }
 
-/// An event is complete, or one of the two ends of an asynchronous one.
+/// An event is complete, an asynchronous one, or one of the two ends of an asynchronous one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Complete,
+    Alone,
     Begin,
     End,
 }
@@ -123,10 +124,13 @@ impl Writer<'_> {
         self.rest(track, event, flow, Phase::Complete)
     }
 
-    /// Writes both ends of an asynchronous event up to the tail of the second.
+    /// Writes an asynchronous event up to its tail; of a middle one of its flow both ends, up to the tail of the second.
     fn asynchronous(&mut self, track: u32, event: usize) -> usize {
         let flow = self.trace.flow.get(event).map(decode_flow);
         self.stream.micro(self.trace.begin[event]);
+        if flow.is_none_or(|flow| flow.direction != FLOW_IN | FLOW_OUT) {
+            return self.rest(track, event, flow, Phase::Alone);
+        }
         let tail = self.rest(track, event, flow, Phase::Begin);
         self.tail(tail);
         self.stream.micro(self.trace.end(event));
@@ -197,20 +201,26 @@ impl Writer<'_> {
 fn tail_text(trace: &Trace, key: &Key, pid_offset: u32) -> Vec<u8> {
     let flow = key.flow.map(|(category, direction, _)| Flow { category, direction, ..Flow::default() });
     let mut out = Vec::new();
-    if !key.grouped {
-        let quote = if key.flow.is_some_and(|(_, _, quoted)| quoted) { "\"" } else { "" };
-        out.put(format!("{quote},\"args\":{{").as_bytes());
-    }
-    if key.phase != Phase::End {
-        let comma = if key.grouped { "," } else { "" };
-        out.put(format!("{comma}\"uid\":{}", key.serial).as_bytes());
-    }
-    let (phase, flow) = match key.phase {
-        Phase::Complete => ("X", flow.as_ref().map(flow_text).unwrap_or_default()),
-        Phase::Begin => ("b", format!(",\"cat\":\"{}\"", flow.as_ref().map_or("", category))),
-        Phase::End => ("e", format!(",\"cat\":\"{}\"", flow.as_ref().map_or("", category))),
+    let quote = if key.flow.is_some_and(|(_, _, quoted)| quoted) { "\"" } else { "" };
+    let uid = format!("\"uid\":{}", key.serial);
+    let args = match (key.grouped, key.phase) {
+        (false, Phase::End) => quote.to_owned(),
+        (true, Phase::End) => "}".to_owned(),
+        (false, _) => format!("{quote},\"args\":{{{uid}}}"),
+        (true, _) => format!(",{uid}}}"),
     };
-    out.put(format!("}},\"ph\":\"{phase}\"{flow}").as_bytes());
+    out.put(args.as_bytes());
+    let of_flow = match key.phase {
+        Phase::Complete => flow.as_ref().map(flow_text).unwrap_or_default(),
+        _ => format!(",\"cat\":\"{}\"", flow.as_ref().map_or("", category)),
+    };
+    let phase = match key.phase {
+        Phase::Complete => ",\"ph\":\"X\"",
+        Phase::Begin => ",\"ph\":\"b\"",
+        Phase::End => ",\"ph\":\"e\"",
+        Phase::Alone => phase_alone(flow.map_or(0, |flow| flow.direction)),
+    };
+    out.put(format!("{phase}{of_flow}").as_bytes());
     if key.serial > 0 {
         out.put(format!(",\"z\":{}", key.serial).as_bytes());
     }
@@ -219,6 +229,15 @@ fn tail_text(trace: &Trace, key: &Key, pid_offset: u32) -> Vec<u8> {
     out.put(b"}");
     out.put(OPEN);
     out
+}
+
+/// Phase of an asynchronous event that begins or ends a flow, or does neither.
+pub fn phase_alone(direction: u8) -> &'static str {
+    match direction {
+        FLOW_IN => ",\"ph\":\"e\"",
+        FLOW_OUT => ",\"ph\":\"b\"",
+        _ => "",
+    }
 }
 
 /// Process and thread of an event, up to the name; an asynchronous event has no thread.

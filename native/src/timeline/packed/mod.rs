@@ -60,9 +60,9 @@ mod tests {
     use crate::timeline::query::select::{Query, select};
 
     /// All events of a trace as text, read back from the file.
-    fn text(trace: Trace, asynchronous: bool) -> String {
+    fn text(trace: Trace) -> String {
         let timeline = &trace.into();
-        let query = Query { begin: i64::MIN, end: i64::MAX, resolution: 0, asynchronous, threads: 1 };
+        let query = Query { begin: i64::MIN, end: i64::MAX, resolution: 0, middles: true, threads: 1 };
         let selection = &select(timeline, &query);
         let parts = pack(&[Source { timeline, selection, pid_offset: 1000 }], 2).expect("no error");
         let mut file = vec![0; gzip::size(&parts)];
@@ -76,7 +76,7 @@ mod tests {
     fn events_carry_their_times_and_serials() {
         let trace = trace_of(&[(0, 1_500_000, 2_000_000, 0), (0, 1_500_000, 0, 1)]);
         assert_eq!(
-            text(trace, false),
+            text(trace),
             ",{\"ts\":1.500,\"dur\":2,\"args\":{\"uid\":0},\"ph\":\"X\",\"pid\":1001,\"tid\":1,\"name\":\"n0\"}\
              ,{\"ts\":1.500,\"dur\":0.000001,\"args\":{\"uid\":1},\"ph\":\"X\",\"z\":1,\"pid\":1001,\"tid\":1,\"name\":\"n1\"}"
         );
@@ -89,7 +89,7 @@ mod tests {
             &[(0, 9 << 58 | 77 << 2 | 2), (1, 77 << 2 | 3), (2, (1 << 55) << 2 | 1)],
             &[],
         );
-        let json = text(trace, false);
+        let json = text(trace);
         let args = ",\"args\":{\"uid\":0},\"ph\":\"X\"";
         assert!(json.contains(&format!(",\"bind_id\":77{args},\"cat\":\"gpu_launch\",\"flow_out\":true,")), "{json}");
         assert!(json.contains(&format!(",\"bind_id\":77{args},\"flow_in\":true,\"flow_out\":true,")), "{json}");
@@ -100,28 +100,45 @@ mod tests {
     fn groups_stand_in_front_of_the_serial() {
         let mut trace = trace_with(&[(0, 0, 1, 0), (0, 5, 1, 1)], &[(1, (1 << 55) << 2 | 1)], &[]);
         trace.group = vec![7, -12];
-        let json = text(trace, false);
+        let json = text(trace);
         assert!(json.contains(",\"dur\":0.000001,\"args\":{\"group_id\":7,\"uid\":0},\"ph\":\"X\",\"pid\""), "{json}");
         assert!(json.contains("36028797018963968\",\"args\":{\"group_id\":-12,\"uid\":0},\"ph\""), "{json}");
     }
 
     #[test]
-    fn asynchronous_events_become_pairs_without_a_thread() {
-        let trace = trace_with(&[(0, 0, 3_000_000, 0)], &[(0, 7 << 2 | 3)], &[0]);
+    fn middles_of_asynchronous_flows_become_pairs_without_a_thread() {
+        let mut trace = trace_with(&[(0, 0, 3_000_000, 0), (0, 5, 1, 1)], &[(0, 7 << 2 | 3), (1, 9 << 2 | 3)], &[0, 1]);
+        trace.group = vec![-1, 4];
         assert_eq!(
-            text(trace, true),
+            text(trace),
             ",{\"ts\":0,\"id\":7,\"args\":{\"uid\":0},\"ph\":\"b\",\"cat\":\"\",\"pid\":1001,\"name\":\"n0\"}\
-             ,{\"ts\":3,\"id\":7,\"args\":{},\"ph\":\"e\",\"cat\":\"\",\"pid\":1001,\"name\":\"n0\"}"
+             ,{\"ts\":3,\"id\":7,\"ph\":\"e\",\"cat\":\"\",\"pid\":1001,\"name\":\"n0\"}\
+             ,{\"ts\":0.000005,\"id\":9,\"args\":{\"group_id\":4,\"uid\":0},\"ph\":\"b\",\"cat\":\"\",\"pid\":1001,\"name\":\"n1\"}\
+             ,{\"ts\":0.000006,\"id\":9,\"args\":{\"group_id\":4},\"ph\":\"e\",\"cat\":\"\",\"pid\":1001,\"name\":\"n1\"}"
         );
+    }
+
+    #[test]
+    fn begins_and_ends_of_asynchronous_flows_stand_alone() {
+        let large = 1 << 55;
+        let flows = [(0, 7 << 2 | 2), (1, large << 2 | 1), (2, 9 << 2)];
+        let trace = trace_with(&[(0, 0, 3, 0), (0, 5, 3, 1), (0, 9, 3, 2)], &flows, &[0, 1, 2]);
+        let rest = |name: &str| format!(",\"cat\":\"\",\"pid\":1001,\"name\":\"{name}\"}}");
+        let expected = [
+            format!(",{{\"ts\":0,\"id\":7,\"args\":{{\"uid\":0}},\"ph\":\"b\"{}", rest("n0")),
+            format!(",{{\"ts\":0.000005,\"id\":\"{large}\",\"args\":{{\"uid\":0}},\"ph\":\"e\"{}", rest("n1")),
+            format!(",{{\"ts\":0.000009,\"id\":9,\"args\":{{\"uid\":0}}{}", rest("n2")),
+        ];
+        assert_eq!(text(trace), expected.concat());
     }
 
     #[test]
     fn several_threads_write_all_events_once() {
         let events: Vec<_> = (0..3 * SHARE).map(|i| (i % 5, i as i64, 1, (i % 7) as u32)).collect();
-        let json = text(trace_of(&events), false);
+        let json = text(trace_of(&events));
         assert_eq!(json.matches(",{\"ts\":").count(), 3 * SHARE);
         assert_eq!(json.matches("\"pid\":1005,").count(), 3 * SHARE / 5);
-        assert!(text(trace_of(&[]), false).is_empty());
+        assert!(text(trace_of(&[])).is_empty());
     }
 
     #[test]

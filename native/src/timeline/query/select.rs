@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::timeline::model::levels::{self, LEVELS};
-use crate::timeline::model::order::{BLOCK, Kind, Order};
+use crate::timeline::model::order::{BLOCK, FLOW_IN, FLOW_OUT, Kind, Order};
 use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::Trace;
 use crate::timeline::model::visibility::{Candidate, Visibility};
@@ -15,8 +15,8 @@ pub struct Query {
     pub end: i64,
     /// ps that must lie between two short events; 0 shows everything.
     pub resolution: i64,
-    /// Asynchronous flow events as well.
-    pub asynchronous: bool,
+    /// Middle events of flows on TPUs as well.
+    pub middles: bool,
     pub threads: usize,
 }
 
@@ -54,16 +54,25 @@ pub fn select(timeline: &Timeline, query: &Query) -> Selection {
     let (before, during) = candidates(trace, order, query);
     let all = || before.iter().copied().chain(during.clone());
     let reaches = |place: u32| order.end(trace, place as usize) >= query.begin;
+    let open = |place: u32| query.middles || !is_hidden(trace, order, place as usize);
     let mut places = if query.resolution <= 0 {
         let on_track = |place: u32| matches!(order.kind[place as usize], Kind::Plain | Kind::Flow);
-        all().filter(|&place| on_track(place) && reaches(place)).collect()
+        all().filter(|&place| on_track(place) && reaches(place) && open(place)).collect()
     } else {
         thinned(timeline, order, query, &before, during.clone())
     };
-    if query.asynchronous {
-        places.extend(all().filter(|&place| order.kind[place as usize] == Kind::Async && reaches(place)));
+    if !trace.asynchronous.is_empty() {
+        let asynchronous = |place: u32| order.kind[place as usize] == Kind::Async;
+        places.extend(all().filter(|&place| asynchronous(place) && reaches(place) && open(place)));
     }
     by_track(trace, order, &places)
+}
+
+/// Whether an event is a middle one of a flow on a TPU, as most ends of transfers are.
+fn is_hidden(trace: &Trace, order: &Order, place: usize) -> bool {
+    let is_middle = || order.flow.get(place).is_some_and(|flow| flow.direction == FLOW_IN | FLOW_OUT);
+    let pid = || trace.tracks[order.track[place] as usize].pid;
+    !trace.tpus.is_empty() && is_middle() && trace.tpus.binary_search(&pid()).is_ok()
 }
 
 /// Events that are looked at together.
@@ -84,7 +93,9 @@ fn thinned(timeline: &Timeline, order: &Order, query: &Query, before: &[u32], du
             let k = place as usize;
             let flow = match order.kind[k] {
                 Kind::Plain => None,
-                Kind::Flow => order.flow.index(k).map(|i| &order.flow.values()[i]),
+                Kind::Flow if query.middles || !is_hidden(trace, order, k) => {
+                    order.flow.index(k).map(|i| &order.flow.values()[i])
+                }
                 _ => continue,
             };
             let (begin, end) = (order.begin[k], order.end(trace, k));
@@ -109,12 +120,13 @@ fn thinned(timeline: &Timeline, order: &Order, query: &Query, before: &[u32], du
     shown
 }
 
-/// Events of the whole trace whose name is marked (one flag per name id); nothing is left out.
-pub fn named(timeline: &Timeline, wanted: &[u8], threads: usize) -> Selection {
+/// Events of the whole trace whose name is marked (one flag per name id), also near ones; `middles`: see `Query`.
+pub fn named(timeline: &Timeline, wanted: &[u8], middles: bool, threads: usize) -> Selection {
     let (trace, order) = (&timeline.trace, timeline.order(threads));
     let marked = |&k: &u32| {
         let name = trace.name[order.event[k as usize] as usize];
-        matches!(order.kind[k as usize], Kind::Plain | Kind::Flow) && wanted.get(name as usize).is_some_and(|&w| w != 0)
+        let is_wanted = wanted.get(name as usize).is_some_and(|&w| w != 0);
+        is_wanted && order.kind[k as usize] != Kind::Dropped && (middles || !is_hidden(trace, order, k as usize))
     };
     let places: Vec<u32> = (0..order.event.len() as u32).filter(marked).collect();
     by_track(trace, order, &places)
@@ -188,11 +200,15 @@ mod tests {
     use crate::timeline::model::build::tests::{trace_of, trace_with};
 
     fn query(begin: i64, end: i64) -> Query {
-        Query { begin, end, resolution: 0, asynchronous: false, threads: 1 }
+        Query { begin, end, resolution: 0, middles: false, threads: 1 }
     }
 
     fn names(timeline: &Timeline, query: &Query) -> Vec<u32> {
-        select(timeline, query).events.iter().map(|&event| timeline.trace.name[event as usize]).collect()
+        select_names(timeline, &select(timeline, query))
+    }
+
+    fn select_names(timeline: &Timeline, selection: &Selection) -> Vec<u32> {
+        selection.events.iter().map(|&event| timeline.trace.name[event as usize]).collect()
     }
 
     #[test]
@@ -208,10 +224,24 @@ mod tests {
     }
 
     #[test]
-    fn asynchronous_events_only_with_the_flag() {
-        let timeline = trace_with(&[(0, 0, 5, 0), (1, 0, 5, 1), (1, 1, 1, 2)], &[(2, 7 << 2 | 3)], &[2]).into();
-        assert_eq!(names(&timeline, &query(0, 9)), [0, 1]);
-        assert_eq!(names(&timeline, &Query { asynchronous: true, ..query(0, 9) }), [0, 2, 1]);
+    fn middles_of_flows_on_tpus_only_with_the_flag() {
+        let events = [(0, 0, 5, 0), (1, 0, 5, 1), (1, 1, 1, 2), (1, 2, 1, 3), (1, 3, 1, 4)];
+        let flows = [(0, 6 << 2 | 3), (2, 7 << 2 | 3), (3, 8 << 2 | 3), (4, 9 << 2 | 2)];
+        let mut trace = trace_with(&events, &flows, &[2, 4]);
+        trace.tpus = vec![2];
+        let timeline = trace.into();
+        // Of the second process: an end of a flow, and what has no flow.
+        assert_eq!(names(&timeline, &query(0, 9)), [0, 4, 1]);
+        assert_eq!(names(&timeline, &Query { middles: true, ..query(0, 9) }), [0, 2, 4, 1, 3]);
+        assert_eq!(names(&timeline, &Query { resolution: 1, ..query(0, 9) }), [0, 4, 1]);
+        let named = |middles| select_names(&timeline, &super::named(&timeline, &[0, 0, 1, 1, 1], middles, 1));
+        assert_eq!((named(false), named(true)), (vec![4], vec![2, 4, 3]));
+    }
+
+    #[test]
+    fn elsewhere_they_are_shown() {
+        let timeline = trace_with(&[(0, 0, 5, 0), (0, 1, 1, 1)], &[(0, 6 << 2 | 3), (1, 7 << 2 | 3)], &[1]).into();
+        assert_eq!(names(&timeline, &query(0, 9)), [1, 0]);
     }
 
     #[test]

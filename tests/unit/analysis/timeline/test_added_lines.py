@@ -157,7 +157,7 @@ def test_asynchronous_events_say_so_themselves_or_their_metadata_does() -> None:
     line 4 "Async XLA Ops"
     1us +2us copy {_a=1, flow=u31}
     5us +2us later {flow=u63}
-    9us +1us plain {flow=u95}
+    9us +1us plain {flow=u94}
     """
     assert [e["name"] for e in events(text)] == ["plain"]
     pairs = [(e["name"], e["ph"]) for e in events(text, full_dma="true") if e["ph"] != "X"]

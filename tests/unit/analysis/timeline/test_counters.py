@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.timeline.counters import Counter, counters, sample_count, sampled
+from tpu_profile_plugin.analysis.timeline.counters import Counter, counters, sample_table, sampled
 from tpu_profile_plugin.analysis.timeline.sections import sections
 
 US = 10**6
@@ -93,6 +93,54 @@ def test_samples_are_counted_with_their_extent_and_lines_without_any_are_none() 
     0us +99us x
     """
     space = profile(text)
-    assert sample_count(space, sections(space)) == (2, (3 * US, 9 * US))
+    shown = sections(space)
+    found = sample_table(space, shown, [np.array([7, 8, 9], np.uint32)])
+    assert (found.begin_ps.tolist(), found.duration_ps.tolist()) == ([3 * US, 9 * US], [2 * US, 0])
+    assert (found.pid.tolist(), found.extent) == ([1, 1], (3 * US, 9 * US))
+    power = space.planes[0].event_metadata.names.index("power")
+    assert found.name.tolist() == [7 + power] * 2
     none = profile('plane 0 "/device:GPU:0"\nline 2 "_counters_"\nline 3 other\n0us +99us x')
-    assert sample_count(none, sections(none)) == (0, None)
+    empty = sample_table(none, sections(none), [np.array([7], np.uint32)])
+    assert (len(empty.begin_ps), empty.extent) == (0, None)
+
+
+def test_unsigned_integers_are_told_from_other_numbers() -> None:
+    text = """
+    plane 0 "/device:GPU:0"
+    line 1 "_counters_"
+    1us +0us a {v=u7}
+    2us +0us b {v=7}
+    3us +0us c {v=7d}
+    4us +0us d {v=u7}
+    5us +0us d {v=7}
+    """
+    space = profile(text)
+    assert [(one.name, one.whole) for one in counters(space, sections(space))] == [
+        ("a", True),
+        ("b", False),
+        ("c", False),
+        ("d", False),
+    ]
+
+
+def test_nothing_is_measured_between_samples_that_have_an_end() -> None:
+    text = """
+    plane 0 "/device:GPU:0"
+    line 1 "_counters_"
+    1us +2us a {v=7d}
+    3us +1us a {v=8d}
+    8us +1us a {v=9d}
+    20us +0us a {v=4d}
+    1us +0us b {v=7d}
+    9us +0us b {v=8d}
+    """
+    space = profile(text)
+    a, b = counters(space, sections(space))
+    assert b.drawn is None
+    assert a.value.tolist() == [7, 8, 9, 4]
+    shown = sampled(a, 0, 30 * US, 30)
+    assert (shown.begin_ps // US).tolist() == [1, 3, 4, 8, 9, 20]
+    assert [None if np.isnan(value) else value for value in shown.value.tolist()] == [7, 8, None, 9, None, 4]
+    # Where some of a column is measured, that is shown.
+    whole = sampled(a, 0, 30 * US, 1)
+    assert (whole.value.tolist(), whole.low.tolist()) == ([9], [4])

@@ -23,6 +23,9 @@ def u32(values):
     return np.array(values, np.uint32)
 
 
+NO_SAMPLES = np.empty(0, np.int64), np.empty(0, np.int64), u32([]), u32([])
+
+
 def native_of(events: list[Event], threads: int = 2) -> _native.Trace:
     """A trace of events; track t is process t + 1."""
     events = sorted(events, key=lambda e: e.track)
@@ -45,7 +48,7 @@ def native_of(events: list[Event], threads: int = 2) -> _native.Trace:
     last = np.r_[first[1:], len(events)].astype(np.int64) if tracks else first
     pieces = np.zeros(tracks, np.uint32), first, last, np.arange(tracks, dtype=np.uint32)
     numbers = np.arange(1, tracks + 1, dtype=np.uint32), np.ones(tracks, np.uint32)
-    return _native.build_trace([table], pieces, numbers, NAMES, threads)
+    return _native.build_trace([table], pieces, numbers, NAMES, [], NO_SAMPLES, threads)
 
 
 def ordered(events: list[Event]) -> list[Event]:
@@ -184,4 +187,4 @@ def test_tables_must_fit():
     )
     empty = np.empty(0, np.int64)
     with pytest.raises(ValueError, match="columns of a table"):
-        _native.build_trace([bad], (u32([]), empty, empty, u32([])), (u32([]), u32([])), [], 1)
+        _native.build_trace([bad], (u32([]), empty, empty, u32([])), (u32([]), u32([])), [], [], NO_SAMPLES, 1)
