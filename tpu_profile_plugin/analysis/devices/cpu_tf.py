@@ -32,6 +32,7 @@ _PIPELINE_THREADS = "tf_data_"
 _FETCH = re.compile(r"(?:MultiDevice)?IteratorGetNext\w*::DoCompute\Z|(?:MultiDevice)?IteratorGetNext\w*:\w+\Z")
 """The program waits for the next element of its input pipeline."""
 _INPUT_TYPE = re.compile(r"Iterator|Dataset|OptionalGetValue|OptionalHasValue|OptionalFromValue|Prefetch")
+_LARGEST = 2**62
 _CONTAINER_TYPE = re.compile(
     r"(?:Stateless|Stateful)?(?:While|If|Case|PartitionedCall)\Z|(?:For|RemoteCall)\Z|__inference_"
 )
@@ -50,7 +51,7 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
     pipelines, and calls of eager ops that record no event of their own. Ops that consist of others are left out where
     those were recorded. Waiting for the next element of the input, in the graph or outside, is `Work.INPUT`.
     """
-    if not runs_tensorflow(plane):
+    if not runs_tensorflow(plane) or not _on_one_axis_fits(plane):
         return []
     names = plane.event_metadata.names
     line = np.repeat(np.arange(len(plane.lines.name)), np.diff(plane.lines.event_start))
@@ -104,6 +105,15 @@ def _on_one_axis(plane: Plane, line: I64, events: I64) -> Times:
     """When the events last, with the threads one after the other on one axis."""
     begin = _shifted(plane, line, events)
     return times_of(begin, begin + plane.events.duration_ps[events])
+
+
+def _on_one_axis_fits(plane: Plane) -> bool:
+    """Whether the threads one after the other fit into int64; times of a damaged profile may be years apart."""
+    events = plane.events
+    if not len(events):
+        return False
+    last = int(events.begin_ps.max()) + int(events.duration_ps.max())
+    return (last - int(events.begin_ps.min()) + 1) * (len(plane.lines.name) + 1) < _LARGEST
 
 
 def _shifted(plane: Plane, line: I64, events: I64) -> I64:
