@@ -125,6 +125,8 @@ def describe(matches: Sequence[Match]) -> str:
     text = how(most)
     if most.relation == "shape_changed":
         text = _shapes(most)
+    if most.relation in ("split", "merged") and old and new and old != new:
+        return f"{old} → {new}"
     name = _names(most)
     if len(matches) > 1:
         name = f"{len(matches)} ops such as {name}"
