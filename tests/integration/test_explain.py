@@ -29,12 +29,14 @@ line 1 main
 200us +90us train {_r=1, step_num=1}
 240us +45us "$train.py:9 load_batch"
 """
+BUSY = "\n".join(line for line in TPU.splitlines() if "load_batch" not in line).replace("+40us", "+100us")
 NEWEST = "z/2026_11_20_10_00_00"
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     files = {f"plugins/profile/{name}/a.xplane.pb": SMALL for name in ("2026_11_19_00_00_00", "zz")}
+    files["plugins/profile/2026_11_19_00_00_00/a.xplane.pb"] = BUSY
     files["z/plugins/profile/2026_11_20_10_00_00/a.xplane.pb"] = TPU
     logdir = write(tmp_path / "logs", files)
     os.utime(logdir / "plugins/profile/zz/a.xplane.pb", (0, 0))
