@@ -164,6 +164,7 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
     const before = h.query(tab).get("run");
     await press(tab, "Take a snapshot");
     await h.until("the snapshot in the address", () => h.query(tab).get("run") !== before && h.query(tab).get("run"), 20_000);
+    await h.until("the dialog closed", () => tab.frame().evaluate(() => document.querySelector("dialog[open]") === null), 20_000);
     await h.click(tab, "button.capture");
     await fill(tab, "service", one.address);
     await open();

@@ -57,7 +57,7 @@ h.inEveryBrowser("many hosts", ({ name, browser }) => {
     const tab = await h.openProfile(browser(), server, { query: `run=${name}/s&tool=overview_page&host=w-150` });
     await h.shows(tab, "Performance summary");
     assert.equal(await tab.frame().$("[data-left-out]"), null);
-    await h.click(tab, ".picker.small");
+    await h.click(tab, ".rail-host .picker.small");
     await h.until("all hosts in the list", async () => (await tab.frame().$$('.hosts input[type="radio"]')).length === HOSTS + 1);
     const search = await tab.frame().waitForSelector('.hosts input[type="search"]');
     await search.type("w-14");

@@ -72,7 +72,7 @@ const said = (tab) => tab.frame().$eval('.chart [aria-live="polite"]', (element)
 h.inEveryBrowser("pages", ({ name, browser }) => {
   test("the overview says what limits, names the straggler, and a step opens in the trace viewer", async () => {
     const tab = await open(browser(), link("pod", "overview_page"), "Straggler: worker-2");
-    await h.shows(tab, /bound/);
+    await h.shows(tab, "Devices wait 33.3% of the step for input");
     assert.equal(await drawn(tab), 4);
     await h.screenshot(tab, `overview-${name}`);
     await clickChart(tab, 0.3, "the trace viewer in the address", () => h.query(tab).get("tool") === "trace_viewer@");
@@ -97,7 +97,9 @@ h.inEveryBrowser("pages", ({ name, browser }) => {
     await h.until("the table of the chart", async () => (await tab.frame().$$(".chart .table-tr")).length === 4);
     await tab.page.keyboard.press("t");
     await drawn(tab);
-    const box = await (await tab.frame().$(".chart-canvas")).boundingBox();
+    const canvas = await tab.frame().$(".chart-canvas");
+    await canvas.evaluate((element) => element.scrollIntoView({ block: "center" }));
+    const box = await canvas.boundingBox();
     await tab.page.mouse.move(box.x + box.width * 0.4, box.y + box.height / 2);
     await tab.page.mouse.down();
     await tab.page.mouse.move(box.x + box.width * 0.5, box.y + box.height / 2, { steps: 3 });

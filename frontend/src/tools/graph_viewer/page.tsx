@@ -39,15 +39,17 @@ function Chosen(props: PageProps & { names: readonly string[] }) {
   const file = (type: string): string => client.url("data", { ...params, type, show_metadata: type === "long_txt" ? true : undefined });
   return (
     <div class="tool-page graph-viewer">
-      <div class="viewer-tools" role="toolbar" aria-label="Module and text format">
-        <Picker label="Module" noun="module" choices={names.map((id) => ({ id }))} value={module} onChoose={(id) => state.set({ module_name: id, program_id: null, node_name: null, sel: null, expand: null, max_nodes: null, q: null }, "push")} />
-        <span class="segmented" role="group" aria-label="Parts of the page">
-          {PARTS.map(([id, label]) => <button key={id} type="button" aria-pressed={(view ?? "both") === id} onClick={() => state.set({ view: id === "both" ? null : id }, "replace")}>{label}</button>)}
-        </span>
-        <span class="segmented" role="group" aria-label="Text">
-          <button type="button" aria-pressed={!long} data-tip="Instructions with their attributes" onClick={() => state.set({ text: null }, "replace")}>Short text</button>
-          <button type="button" aria-pressed={long} data-tip="With signatures, source metadata and the tables of stack frames" onClick={() => state.set({ text: "long" }, "replace")}>Long text</button>
-        </span>
+      <div class="viewer-head">
+        <div class="viewer-tools" role="toolbar" aria-label="Module and text format">
+          <Picker label="Module" noun="module" choices={names.map((id) => ({ id }))} value={module} onChoose={(id) => state.set({ module_name: id, program_id: null, node_name: null, sel: null, expand: null, max_nodes: null, q: null }, "push")} />
+          <span class="segmented" role="group" aria-label="Parts of the page">
+            {PARTS.map(([id, label]) => <button key={id} type="button" aria-pressed={(view ?? "both") === id} onClick={() => state.set({ view: id === "both" ? null : id }, "replace")}>{label}</button>)}
+          </span>
+          <span class="segmented" role="group" aria-label="Text">
+            <button type="button" aria-pressed={!long} data-tip="Instructions with their attributes" onClick={() => state.set({ text: null }, "replace")}>Short text</button>
+            <button type="button" aria-pressed={long} data-tip="With signatures, source metadata and the tables of stack frames" onClick={() => state.set({ text: "long" }, "replace")}>Long text</button>
+          </span>
+        </div>
         <span class="downloads">
           <span class="dim">Download</span>
           {["pb", "pbtxt", "short_txt", "long_txt"].map((type) => <a key={type} class="button ghost" data-tip="Download" href={file(type)} download={`${module ?? "module"}.${type.replace("_txt", ".txt")}`}>{type.replace("_txt", " text")}</a>)}
