@@ -2,7 +2,7 @@
 //!
 //! A `Reader` is inside one message. Positions are counted from the start of the slice it was made of, errors and
 //! text values from the start of the profile (`base` is where the slice begins in it; 0 except in tests).
-//! A quarter of the file is its tests, which look at positions that nobody else sees.
+//! A quarter of the file is its unit tests, which check private positions.
 
 use crate::error::{Error, Problem, Result};
 

@@ -81,11 +81,12 @@ def _listing(space: XSpace, plane: Plane, chip: int) -> Listing:
     names = [name.lower() for name in plane.event_metadata.names]
     metadata = plane.events.metadata[events]
     description, sets = _texts(stats, DESCRIPTION, events), _texts(stats, SETS, events)
-    for row, id in enumerate(_ids(space, plane, stats, events).tolist()):
-        known = find(device_type(space, plane), id) if id else None
-        if known is not None:
-            description[row] = description[row] or describe(known)
-            sets[row] = known.sets or sets[row]
+    ids, kind = _ids(space, plane, stats, events), device_type(space, plane)
+    known = {id: one for id in np.unique(ids).tolist() if id and (one := find(kind, id)) is not None}
+    if known:
+        found = [known.get(id) for id in ids.tolist()]
+        description = [text or (describe(one) if one else "") for text, one in zip(description, found, strict=True)]
+        sets = [(one.sets if one else "") or text for text, one in zip(sets, found, strict=True)]
     return Listing(
         chip,
         plane.lines.id[line],
