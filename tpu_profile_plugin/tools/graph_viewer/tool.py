@@ -77,10 +77,20 @@ def _check(inputs: Inputs, kind: str, name: str) -> None:
 
 
 def _program(inputs: Inputs, name: str) -> Program:
-    """The named program; where none is named, the first that has the node."""
-    if name and not inputs.text("module_name") and not inputs.text("program_id"):
-        return program_with(inputs, name.removeprefix("%"))
-    return chosen_program(inputs)
+    """The named program; where none is named, or none is called so, the first that has the node."""
+    node, module = name.removeprefix("%"), inputs.text("module_name")
+    if node and not module and not inputs.text("program_id"):
+        return program_with(inputs, node)
+    try:
+        return chosen_program(inputs)
+    except NotFound as unknown:
+        if not node:
+            raise
+        try:
+            # XProf's trace viewer knows modules by their name without the id.
+            return program_with(inputs, node, called=module)
+        except NotFound:
+            raise unknown from None
 
 
 def _check_size(program: Program) -> None:
