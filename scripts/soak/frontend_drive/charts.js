@@ -48,6 +48,13 @@
     setSelection(selection) {
       this.selection = selection ?? [];
     }
+    /** The rows of two tables by their first column: name, new value, old value. */
+    computeDiff(before, after) {
+      const old = new Map(before.rows().map((row) => [before.getValue(row, 0), before.getValue(row, 1)]));
+      const cols = [...after.columns, { ...after.column(1), role: "old-data" }];
+      const values = (row) => [after.getValue(row, 0), after.getValue(row, 1), old.get(after.getValue(row, 0)) ?? null];
+      return new window.google.visualization.DataTable({ cols, rows: after.rows().map((row) => ({ c: values(row).map((v) => ({ v })) })) });
+    }
     getSortInfo() {
       return { column: -1, ascending: true, sortedIndexes: null };
     }

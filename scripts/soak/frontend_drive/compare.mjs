@@ -52,10 +52,12 @@ function chart(at, a, b) {
   const what = `chart ${at} (${a.kind})`;
   const head = ({ kind, length, columns, options }) => [{ kind }, { length }, ...columns, ...Object.entries(options)];
   const found = lines(`${what} head`, head(a), head(b), true);
-  if (found.length) return found;
-  for (let row = 0; row < a.cells.length; row += 1) {
+  const same = a.columns.map((column) => b.columns.findIndex((other) => masked(other) === masked(column)));
+  const paired = found.length ? same : [...a.columns.keys()];
+  for (let row = 0; row < Math.min(a.cells.length, b.cells.length); row += 1) {
     for (let column = 0; column < a.columns.length; column += 1) {
-      const [cell, other] = [a.cells[row][column], b.cells[row][column]];
+      if (paired[column] < 0) continue;
+      const [cell, other] = [a.cells[row][column], b.cells[row][paired[column]]];
       const [x, y] = [masked(cell), masked(other)];
       if (x === y || (close(cell[0], other[0]) && masked(cell.slice(1)) === masked(other.slice(1)))) continue;
       const place = `${what} row ${row} column ${a.columns[column][0] || a.columns[column][1]}`;

@@ -103,7 +103,7 @@ function report(query, found, seconds) {
   });
   const used = new Set();
   const bad = fresh.filter((one) => {
-    const rule = excused({ ...query, ...one });
+    const rule = excused(query, one);
     if (rule) used.add(rule);
     return !rule;
   });

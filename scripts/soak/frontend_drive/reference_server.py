@@ -15,7 +15,9 @@ from xprof.standalone import base_plugin, plugin_event_multiplexer
 def main() -> None:
     """Serves until it is stopped."""
     logdir, port = sys.argv[1], int(sys.argv[2])
-    context = base_plugin.TBContext(logdir, plugin_event_multiplexer.DataProvider(logdir), base_plugin.TBContext.Flags(False))
+    context = base_plugin.TBContext(
+        logdir, plugin_event_multiplexer.DataProvider(logdir), base_plugin.TBContext.Flags(False)
+    )
     context.hide_capture_profile_button = False
     context.enable_tab_name_label = False
     context.src_prefix = None

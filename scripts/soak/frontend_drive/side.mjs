@@ -16,7 +16,8 @@ function busy() {
   const bars = Array.from(document.querySelectorAll("mat-progress-bar, mat-spinner, mat-progress-spinner"));
   const size = document.body ? document.body.getElementsByTagName("*").length + document.body.textContent.length : 0;
   const shown = bars.filter((bar) => bar.checkVisibility({ visibilityProperty: true }) && bar.getBoundingClientRect().width > 0);
-  return { loading: shown.length > 0 || document.readyState !== "complete", size };
+  const moving = document.getAnimations().some(({ playState, effect }) => playState === "running" && Number.isFinite(effect?.getComputedTiming().endTime));
+  return { loading: moving || shown.length > 0 || document.readyState !== "complete", size };
 }
 
 export class Side {
