@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -154,16 +155,82 @@ def test_only_the_kinds_own_block_of_the_page_changes(bench):
 
 def test_an_interrupted_run_continues(bench, kind, monkeypatch):
     """Rows that are there are not measured again, those of other servers' failures included."""
-    asked = []
+    asked = {}
 
-    def measured(tool, *_):
-        asked.append(tool)
+    def measured(tool, _, servers, __):
+        asked[tool] = list(servers)
         return {"ours": figures(1, 1, 1)}
 
     monkeypatch.setattr(bench, "measured", measured)
-    tools = [*kind["tools"], "memory_profile", "communication"]
+    tools = dict.fromkeys([*kind["tools"], "memory_profile"], True) | {"time_budget": False, "communication": False}
     servers = dict.fromkeys(bench.TITLES, "")
     del kind["tools"]["op_profile"]["xprof-rs"]
     kind["tools"]["graph_viewer"]["xprof-rs"] = {"failed": ""}
-    assert [tool for tool, _ in bench.rows(kind, tools, Path(), servers, 3)] == asked
-    assert asked == ["op_profile", "memory_profile", "communication"]
+    assert [tool for tool, _ in bench.rows(kind, tools, Path(), servers, 3)] == list(asked)
+    assert asked == {"op_profile": list(servers), "memory_profile": list(servers), "communication": ["ours"]}
+
+
+@pytest.fixture
+def run(bench, kind, tmp_path, monkeypatch):
+    """Runs the script's `main` for one kind whose measurement is replaced; returns its exit status."""
+    (tmp_path / "profiles/gpu").mkdir(parents=True)
+    (tmp_path / "profiles/gpu/h.xplane.pb").write_bytes(b"")
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n<!-- begin: gpu (output of scripts/bench/kinds) -->\n<!-- end: gpu -->\n")
+    tools = kind["tools"]
+    monkeypatch.setattr(bench, "PAGE", page)
+    monkeypatch.setattr(bench, "STORED", tmp_path / "kinds.json")
+    monkeypatch.setattr(bench, "commands", lambda options: dict.fromkeys(options.servers, ""))
+    monkeypatch.setattr(bench, "about", lambda *_: {**kind, "tools": {}})
+    monkeypatch.setattr(bench, "tools_of", lambda _: dict.fromkeys(tools, True) | {"time_budget": False})
+    monkeypatch.setattr(bench, "measured", lambda tool, *_: tools[tool])
+
+    def run(*arguments):
+        places = ["--profiles", tmp_path / "profiles", "--state", tmp_path / "state.json"]
+        line = ["kinds", "--kinds", "gpu", *map(str, places), *arguments]
+        monkeypatch.setattr("sys.argv", line)
+        return bench.main()
+
+    return run
+
+
+def test_a_whole_run_writes_the_page_and_the_ratios(bench, kind, run, capsys):
+    assert run() == 0
+    assert bench.load(bench.STORED) == {"gpu": bench.ratios(kind)}
+    assert "| time_budget | 100 |" in bench.PAGE.read_text()
+    assert "0 ratios are more than 15% worse" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("part", [["--check"], ["--tools", "op_profile"], ["--servers", "ours,xprof"]])
+def test_a_partial_run_writes_nothing(bench, run, tmp_path, part):
+    before = bench.PAGE.read_text()
+    assert run(*part) == 0
+    assert bench.PAGE.read_text() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.md", "profiles"]
+
+
+def test_check_fails_when_a_ratio_became_worse(bench, kind, run, capsys):
+    run()
+    kind["tools"]["op_profile"]["ours"] = figures(0.0404 * 1.2, 0.001, 125)
+    assert run("--check") == 1
+    assert capsys.readouterr().out.endswith(
+        "2 ratios are more than 15% worse than in kinds.json\n"
+        "gpu op_profile: cold/limit was 4.04, is 4.848\n"
+        "gpu op_profile: cold/xprof-rs was 0.6667, is 0.8\n"
+    )
+    assert run() == 0, "a run that stores the new ratios only reports"
+
+
+def test_profiles_are_made_once_and_as_a_whole(bench, tmp_path, monkeypatch):
+    maker = tmp_path / "samples/bench/profiles.sh"
+    maker.parent.mkdir(parents=True)
+    monkeypatch.setenv("PROFILE_SAMPLES", str(tmp_path / "samples"))
+    target = tmp_path / "cache/kinds"
+    maker.write_text('touch "$1/half"; exit 1\n')
+    with pytest.raises(subprocess.CalledProcessError):
+        bench.profiles(target)
+    assert not target.exists()
+    maker.write_text('touch "$1/whole"\n')
+    assert bench.profiles(target) == target
+    maker.write_text("exit 1\n")
+    assert [path.name for path in bench.profiles(target).iterdir()] == ["whole"]
