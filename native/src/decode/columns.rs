@@ -58,6 +58,8 @@ pub struct LineColumns {
     pub display_name: Vec<u64>,
     pub timestamp_ns: Vec<i64>,
     pub duration_ps: Vec<i64>,
+    /// Whether the line has events in the file, decoded or not.
+    pub filled: Vec<bool>,
     pub event_start: Vec<i64>,
 }
 
@@ -380,6 +382,7 @@ fn line_columns(lines: Vec<LineOutline>) -> LineColumns {
         columns.display_name.push(line.display_name);
         columns.timestamp_ns.push(line.timestamp_ns);
         columns.duration_ps.push(line.duration_ps);
+        columns.filled.push(line.filled);
         end += line.chunks.iter().map(|chunk| chunk.events as i64).sum::<i64>();
         columns.event_start.push(end);
     }

@@ -82,6 +82,7 @@ impl PlaneFilter {
                 continue;
             }
             let body = line.span()?;
+            found.filled = true;
             // All writers put the name before the events; where there is none yet, the end of the line decides.
             if *skipped.get_or_insert_with(|| found.name != NO_TEXT && !self.has_line(text(found.name))) {
                 continue;
