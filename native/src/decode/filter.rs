@@ -5,6 +5,7 @@ use std::mem::take;
 
 use crate::decode::xspace::{CHUNK_EVENTS, Chunk, LARGEST_NS, LineOutline, Place, count_stats, outline};
 use crate::error::Result;
+use crate::system::trail::{Trail, WINDOW};
 use crate::wire::tags::xplane::{XEvent, XLine, XStat};
 use crate::wire::{NO_TEXT, Reader, Span};
 
@@ -72,10 +73,13 @@ impl PlaneFilter {
         let mut chunk: Vec<Span> = Vec::new();
         let mut stats = 0;
         let mut skipped = None;
+        let mut trail = Trail::new(line.whole(), line.position());
         loop {
             if let (Some(false), Some(filter)) = (skipped, &self.events) {
-                line.advance(filter.skip_unmatched(line.rest()));
+                let rest = line.rest();
+                line.advance(filter.skip_unmatched(&rest[..rest.len().min(WINDOW)]));
             }
+            trail.reach(line.position());
             let Some(tag) = line.tag()? else { break };
             if tag != XLine::EVENTS {
                 found.read_field(&mut line, tag)?;
@@ -100,6 +104,7 @@ impl PlaneFilter {
                 stats = 0;
             }
         }
+        trail.end(line.position());
         if !chunk.is_empty() {
             found.chunks.push(Chunk { events: chunk.len(), stats, place: Place::Events(chunk) });
         }
