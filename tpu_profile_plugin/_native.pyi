@@ -83,6 +83,7 @@ class LineArrays:
     display_name: _U64
     timestamp_ns: _I64
     duration_ps: _I64
+    filled: NDArray[np.bool_]
     event_start: _I64
 
 @final

@@ -33,6 +33,23 @@ def answer(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **param
     return json.loads(encode(tool.build(inputs)).body)
 
 
+def answer_and_hosts(tool: Tool, *profiles: Profile, **params: str) -> tuple[Any, tuple[HostProfile, ...]]:
+    """The answer and the hosts, which hold what the tool decoded and computed."""
+    hosts = hosts_of(*profiles)
+    return answer_of(tool, hosts, **params), hosts
+
+
+def answer_of(tool: Tool, hosts: tuple[HostProfile, ...], **params: str) -> Any:
+    """The tool's answer for the given hosts."""
+    parsed = {param.name: param.parse(params.get(param.name)) for param in tool.params}
+    return json.loads(encode(tool.build(Inputs("run", hosts, parsed))).body)
+
+
+def hosts_of(*profiles: Profile) -> tuple[HostProfile, ...]:
+    """The hosts of a run, nothing of which is decoded."""
+    return _hosts("run", profiles, ProfileCache(1 << 28))
+
+
 def _hosts(run: str, profiles: Sequence[Profile], cache: ProfileCache) -> tuple[HostProfile, ...]:
     def host(index: int, profile: Profile) -> HostProfile:
         data = _bytes(profile)

@@ -222,6 +222,7 @@ def _lines(data: NDArray[np.uint8], raw: _native.LineArrays) -> Lines:
         display_name=tuple(_native.texts(data, raw.display_name)),
         timestamp_ns=_read_only(raw.timestamp_ns),
         duration_ps=_read_only(raw.duration_ps),
+        filled=_read_only(raw.filled),
         event_start=_read_only(raw.event_start),
     )
 

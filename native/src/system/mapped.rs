@@ -116,6 +116,20 @@ fn register(pages: Pages) -> Option<usize> {
     Some(slot)
 }
 
+/// Gives the pages that lie whole within `bytes` back to the system, if these are of one mapping; those that are read
+/// again come from its cache. Other memory stays as it is.
+pub fn release_within(bytes: &[u8]) {
+    let range = bytes.as_ptr_range();
+    let first = (range.start as usize).next_multiple_of(page_size());
+    let last = range.end as usize / page_size() * page_size();
+    if first >= last || mapping_of(first).is_none_or(|(_, end)| last > end) {
+        return;
+    }
+    // SAFETY: the bytes are borrowed, so the mapping that they are in lives; the pages of a shared, read-only mapping are
+    // those of its file before and after, and the zero pages over a lost part stay zero.
+    unsafe { libc::madvise(first as *mut c_void, last - first, libc::MADV_DONTNEED) };
+}
+
 /// The bounds of the mapping that holds an address.
 fn mapping_of(address: usize) -> Option<(usize, usize)> {
     let ranges = &RANGES[..USED.load(Ordering::SeqCst)];
