@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 
 from tpu_profile_plugin import __version__
 from tpu_profile_plugin.commands import capture, compare, completion, doctor, events, explain, runs, tools
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.fleet.choice import HELP as EXECUTOR
+from tpu_profile_plugin.system.process import exit_on_sigterm
 
 _COMMANDS = {
     "capture": capture,
@@ -79,21 +77,6 @@ def _serve(logdir: str, port: int, executor: str) -> int:
     board.configure(argv=argv)
     exit_on_sigterm()
     return int(board.main() or 0)
-
-
-def exit_on_sigterm(timeout_s: float = 5.0) -> None:
-    """Makes SIGTERM end this process after at most `timeout_s`.
-
-    TensorBoard's own handler, which calls this one, raises SystemExit in the code that is running; in a destructor,
-    Python ignores it and the server would keep running.
-    """
-
-    def handler(number: int, frame: object) -> None:
-        timer = threading.Timer(timeout_s, os._exit, (0,))
-        timer.daemon = True
-        timer.start()
-
-    signal.signal(signal.SIGTERM, handler)
 
 
 if __name__ == "__main__":

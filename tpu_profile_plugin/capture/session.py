@@ -19,6 +19,8 @@ from tpu_profile_plugin.capture.failures import WorkerFailure
 from tpu_profile_plugin.errors import NotAvailable
 from tpu_profile_plugin.logdir.names import XPLANE
 from tpu_profile_plugin.logdir.remote import is_remote, open_remote
+from tpu_profile_plugin.system.files import rename
+from tpu_profile_plugin.system.paths import local
 
 STAGING = ".capture-"
 """Prefix of the names, beside `plugins/profile`, of directories with incomplete files."""
@@ -43,7 +45,7 @@ class LocalSession:
 
     def __init__(self, logdir: str, requested: str | None = None, hosts: Iterable[str] = ()) -> None:
         """Chooses an unused name, writes nothing yet; raises NotAvailable if the logdir is not writable."""
-        base = Path(logdir.removeprefix("file://")).expanduser().absolute()
+        base = Path(local(logdir)).expanduser().absolute()
         self._plugins = base / "plugins"
         self._root = self._plugins / "profile"
         self._hosts = frozenset(hosts)
@@ -70,7 +72,7 @@ class LocalSession:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            part.rename(staging / file_name)
+            rename(part, staging / file_name)
             with self._storing:
                 self._publish(staging, file_name)
             _sync_directory(self._root / self.name)
@@ -114,7 +116,7 @@ class LocalSession:
             target = self._root / self.name
             if not target.exists():
                 try:
-                    staging.rename(target)
+                    rename(staging, target)
                 except OSError as error:
                     if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                         raise
