@@ -29,7 +29,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__, help="print the version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="serve a logdir, on this machine only")
-    serve.add_argument("--logdir", required=True, help="directory or URL that contains plugins/profile/<session>")
+    where = serve.add_mutually_exclusive_group(required=True)
+    where.add_argument("logdir", nargs="?", metavar="LOGDIR", help="directory or URL with plugins/profile/<session>")
+    where.add_argument("--logdir", dest="logdir_flag", metavar="LOGDIR", help="the same, as TensorBoard spells it")
     serve.add_argument("--port", type=int, default=6006, help="TCP port; 0 selects a free one (default: 6006)")
     serve.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
     for name, module in _COMMANDS.items():
@@ -50,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(completion.script(options.shell, parser), end="")
         return 0
     if options.command == "serve":
-        return _serve(options.logdir, options.port, options.executor)
+        return _serve(options.logdir or options.logdir_flag, options.port, options.executor)
     try:
         status: int = _COMMANDS[options.command].run(options)
         return status
