@@ -158,14 +158,14 @@ def test_the_wheel_is_complete(wheel: Path, release: ModuleType) -> None:
 def test_what_is_missing_in_a_wheel_is_found(wheel: Path, tmp_path: Path, release: ModuleType) -> None:
     version = release.version_of_sources()
     poor = tmp_path / wheel.name
-    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(poor, "w") as part:
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(poor, "w", zipfile.ZIP_DEFLATED) as part:
         for name in whole.namelist():
             if not re.search(r"licenses\.md$|/static/static/|\.so$", name):
                 part.writestr(name, whole.read(name))
         part.writestr("tests/test_x.py", "")
         part.writestr("tpu_profile_plugin/large", os.urandom(release.MOST_BYTES))
     faults = release.faults_of_wheel(poor, version)
-    assert re.search(r"^it has 6\d{6} bytes; the limit is 6000000$", faults[0])
+    assert re.search(r"^it has \d{7} bytes; the limit is 6000000$", faults[0])
     assert faults[1:] == [
         "it lacks tpu_profile_plugin/static/licenses.md",
         f"it lacks tpu_profile_plugin-{version}.dist-info/licenses/native/licenses.md",
@@ -185,6 +185,7 @@ def test_what_is_missing_in_a_wheel_is_found(wheel: Path, tmp_path: Path, releas
         ("macosx_11_0_arm64", True),
         ("win_amd64", True),
         ("linux_x86_64", False),
+        ("manylinux_2_34_x86_64", False),
         ("win32", False),
     ],
 )

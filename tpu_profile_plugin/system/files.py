@@ -78,6 +78,35 @@ def rename(source: Path, target: Path) -> None:
     _retried(lambda: source.rename(target))
 
 
+def move_exclusively(source: Path, target: Path) -> bool:
+    """Moves a file, by a hard link, unless the target exists; returns whether it was moved. Raises OSError."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        return False
+    except OSError:  # filesystems without hard links
+        if target.exists():
+            return False
+        rename(source, target)
+    return True
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes the names in a directory survive a power cut; Windows, where no directory can be opened, does so itself."""
+    with contextlib.suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def reserve(handle: int, size: int) -> None:
+    """Allocates the space of a file on disk where that is possible, so that a full disk raises OSError at once."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(handle, 0, size)
+
+
 def _retried(action: Callable[[], object]) -> None:
     """On Windows, repeats an action that is refused because the file is open elsewhere for a moment."""
     for pause in _PAUSES_S if WINDOWS else ():
