@@ -90,10 +90,12 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scripts and the demo profiles of the checkout, without its environment."""
+    """The scripts and demo profiles of the checkout, without its environment; nothing may import its package."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("scripts", "demo"):
         shutil.copytree(ROOT / name, folder / name)
+    (folder / "tpu_profile_plugin").mkdir()
+    (folder / "tpu_profile_plugin" / "__init__.py").write_text("raise ImportError('of the checkout')\n")
     return folder
 
 
@@ -198,7 +200,7 @@ def test_the_demo_runs_from_a_wheel_without_rust_and_node(demo: str, clone: Path
         assert len(json.load(answer)) == len(list(DEMO.glob("*/plugins/profile/*")))
     with urllib.request.urlopen(f"{demo}data/environment", timeout=60) as answer:
         assert json.load(answer)["window_title"] == "of the wheel"
-    assert sorted(path.name for path in clone.iterdir()) == ["build", "demo", "scripts"]
+    assert sorted(path.name for path in clone.iterdir()) == ["build", "demo", "scripts", "tpu_profile_plugin"]
 
 
 def test_an_empty_environment_serves_profiles_from_the_wheel(python: str, tmp_path: Path) -> None:
