@@ -180,7 +180,7 @@ fn installed() -> bool {
 extern "C" fn on_sigbus(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     // SAFETY: the kernel hands a valid `info`; the previous action is never freed.
     unsafe {
-        let sent = (*info).si_code <= 0; // by kill() rather than by a read
+        let sent = is_sent((*info).si_code);
         if !sent && replaced((*info).si_addr() as usize) {
             return;
         }
@@ -194,6 +194,12 @@ extern "C" fn on_sigbus(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
             libc::raise(signal);
         } // else the read is tried again, and the fault goes to the previous handler
     }
+}
+
+/// Whether a signal was sent by a program (kill, sigqueue) rather than raised by a read: Linux numbers such causes from 0
+/// down, macOS and the BSDs from 0x10001 up; causes of a fault are small positive numbers everywhere.
+fn is_sent(cause: c_int) -> bool {
+    cause <= 0 || cause > 0x10000
 }
 
 /// Puts zero pages over the rest of a mapping from this address on; false when it is in no mapping.
@@ -239,6 +245,13 @@ mod tests {
         assert_eq!((0..mapped.len()).map(read).sum::<u64>(), 7 * (page_size() as u64 + 1));
         assert_eq!(torn(), before + 1);
         std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn causes_of_signals_on_linux_and_macos() {
+        let [address_error, by_kill, by_sigqueue, by_kill_on_macos] = [2, 0, -1, 0x10001];
+        assert!(!is_sent(address_error));
+        assert!(is_sent(by_kill) && is_sent(by_sigqueue) && is_sent(by_kill_on_macos));
     }
 
     #[test]
