@@ -25,12 +25,17 @@ Profile = str | bytes | Path
 
 def answer(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **params: str) -> Any:
     """The tool's answer; profiles are texts of `xspace_text`, bytes of an XSpace, or files. `base`: another run's."""
+    return json.loads(body(tool, *profiles, base=base, **params))
+
+
+def body(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **params: str) -> bytes:
+    """The bytes of the same, which are not JSON for every tool."""
     parsed = {param.name: param.parse(params.get(param.name)) for param in tool.params}
     cache = ProfileCache(1 << 28)
     inputs = Inputs("run", _hosts("run", profiles, cache), parsed)
     if base:
         inputs = replace(inputs, base=Inputs("base", _hosts("base", base, cache), parsed))
-    return json.loads(encode(tool.build(inputs)).body)
+    return bytes(encode(tool.build(inputs)).body)
 
 
 def answer_and_hosts(tool: Tool, *profiles: Profile, **params: str) -> tuple[Any, tuple[HostProfile, ...]]:
