@@ -9,6 +9,7 @@ An object; times are whole picoseconds per step and device unless said otherwise
 * `programs`, `ops`, `memory`, `environment`: DataTables;
 * `headline` {text, tone: "same" | "slower" | "faster" | "unknown"};
 * `noise` {floor_ps, steps: {base, run}}: differences below `floor_ps` are noise whatever the steps say;
+* `recorded_steps` {base, run}: the steps of each recording, by which its totals may be divided; null without any;
 * `labels` {id: {name, help}} of the parts of the time budget;
 * `notes` [sentences]: what could not be compared, and why.
 """
@@ -21,7 +22,7 @@ from typing import Any
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, contributions, kind_of
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
-from tpu_profile_plugin.analysis.compare.match import Match, match_ops, match_programs
+from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs
 from tpu_profile_plugin.analysis.compare.noise import LEAST_ACCELERATOR, LEAST_CPU, Sample, welch
 from tpu_profile_plugin.analysis.compare.run import CONTAINERS, RunWork, WorkedOp
 from tpu_profile_plugin.analysis.environment.environment import Hardware
@@ -51,6 +52,7 @@ def build(inputs: Inputs) -> Raw:
     floor = _floor(base, sides)
     programs = match_programs(base.ops, run.ops)
     matches = match_ops(base.ops, run.ops, programs)
+    programs |= match_by_ops(matches, programs)
     both = base.step.count > 0 and run.step.count > 0
     found = _shortened(contributions(base, run, matches, floor)) if both else []
     return Raw(
@@ -64,6 +66,7 @@ def build(inputs: Inputs) -> Raw:
                 "environment": Table.from_rows(ENVIRONMENT, _environment(sides)),
                 "headline": headline(base, run, found, floor),
                 "noise": {"floor_ps": round(floor), "steps": {"base": base.step.count, "run": run.step.count}},
+                "recorded_steps": dict(zip(("base", "run"), map(_recorded_steps, sides), strict=True)),
                 "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
                 "notes": [*notes(sides), *inputs.base.warnings, *inputs.warnings],
             }
@@ -182,6 +185,10 @@ def _largest(memory: Mapping[str, int]) -> dict[str, int]:
     for name, peak in memory.items():
         found[program_name(name)] = max(peak, found.get(program_name(name), 0))
     return found
+
+
+def _recorded_steps(side: RunSide) -> int | None:
+    return len(side.budget) if side.budget.sources and "recording" not in side.budget.sources else None
 
 
 def _environment(sides: Sequence[RunSide]) -> Rows:
