@@ -62,28 +62,30 @@ def match_programs(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> dict[st
 
 
 def match_by_ops(matches: Sequence[Match], programs: dict[str, str]) -> dict[str, str]:
-    """Further programs of the run -> program of the base: those that most of its time went to, by the ops that match.
+    """Further programs of the run -> program of the base, of which ops match only each other, and most of the base's.
 
-    For programs with too much that is new to be alike as a whole.
+    For programs with too much that is new to be alike as a whole. One that became several is no match.
 
     Args:
       matches: of all ops of both runs.
       programs: what `match_programs` found.
     """
     total: dict[str, float] = defaultdict(float)
-    shared: dict[tuple[str, str], float] = defaultdict(float)
+    shared: dict[str, float] = defaultdict(float)
+    later: dict[str, set[str]] = defaultdict(set)
+    earlier: dict[str, set[str]] = defaultdict(set)
     for one in matches:
         for op in one.base:
             total[op.program] += op.ps
-        old, new = ({op.program for op in side} for side in (one.base, one.run))
-        if len(old) == len(new) == 1:
-            shared[next(iter(old)), next(iter(new))] += sum(op.ps for op in one.base)
-    found: dict[str, str] = {}
-    taken = set(programs.values())
-    for (before, after), ps in sorted(shared.items(), key=lambda one: (-one[1], one[0])):
-        if ps >= LEAST_ALIKE * total[before] and after not in {*programs, *found} and before not in taken:
+            shared[op.program] += op.ps if one.run else 0.0
+            later[op.program].update(other.program for other in one.run)
+        for op in one.run:
+            earlier[op.program].update(other.program for other in one.base)
+    found = {}
+    for before, after in ((old, next(iter(new))) for old, new in later.items() if len(new) == 1):
+        alone = earlier[after] == {before} and after not in programs and before not in programs.values()
+        if alone and shared[before] >= LEAST_ALIKE * total[before]:
             found[after] = before
-            taken.add(before)
     return found
 
 
