@@ -5,6 +5,7 @@ mod decode;
 mod groups;
 mod hlo;
 mod protos;
+mod step_work;
 mod steps;
 mod system;
 mod tf_data;
@@ -56,6 +57,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     groups::register(module)?;
     protos::register(module)?;
     system::register(module)?;
+    step_work::register(module)?;
     steps::register(module)?;
     timeline::register(module)?;
     timeline_answers::register(module)?;

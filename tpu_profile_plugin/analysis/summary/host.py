@@ -191,7 +191,7 @@ def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
         implausible=tuple(implausible_times([*planes, *([] if host is None else [host])])),
         precision=precision,
         recording=_recording(space, pre, merged_steps if merged_steps else steps, planes, work),
-        frameworks=frameworks(space, [*planes, *([] if host is None else [host])], device),
+        frameworks=frameworks(space, [*planes, *([] if host is None else [host])], device.provenance),
         cpu_ops=has_cpu_ops(host),
         input_events=has_input_events(host),
     )
