@@ -54,14 +54,11 @@ impl Contexts {
                 to > 0 && ((from as usize) < CONTEXT_LIMIT || (to as usize) < CONTEXT_LIMIT)
             }
         };
-        let produced = pairs(producers.node, &produced, useful);
-        let consumed = pairs(consumers.node, &consumed, useful);
-        let flip = |&(node, context): &(u32, u32)| (context, node);
         Contexts {
-            producers: Rows::new(sizes.len(), produced.iter().map(flip)),
-            consumers: Rows::new(sizes.len(), consumed.iter().map(flip)),
-            produced: SparseRows::new(nodes, produced),
-            consumed: SparseRows::new(nodes, consumed),
+            producers: Rows::new(sizes.len(), linked(producers.node, &produced, useful).map(flip)),
+            consumers: Rows::new(sizes.len(), linked(consumers.node, &consumed, useful).map(flip)),
+            produced: SparseRows::new(nodes, linked(producers.node, &produced, useful)),
+            consumed: SparseRows::new(nodes, linked(consumers.node, &consumed, useful)),
         }
     }
 
@@ -80,6 +77,15 @@ impl Contexts {
     }
 }
 
-fn pairs(node: &[u32], context: &[u32], useful: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
-    node.iter().copied().zip(context.iter().copied()).filter(|&(_, context)| useful(context)).collect()
+/// Nodes with their contexts, those that link anything.
+fn linked<'a>(
+    node: &'a [u32],
+    context: &'a [u32],
+    useful: impl Fn(u32) -> bool + Copy + 'a,
+) -> impl Iterator<Item = (u32, u32)> + Clone + 'a {
+    node.iter().copied().zip(context.iter().copied()).filter(move |&(_, context)| useful(context))
+}
+
+fn flip((node, context): (u32, u32)) -> (u32, u32) {
+    (context, node)
 }

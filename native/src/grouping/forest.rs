@@ -41,9 +41,8 @@ impl Forest {
 
     /// Links pairs of nodes, the parent first. Replaces earlier links.
     pub fn link(&mut self, pairs: &[(u32, u32)]) {
-        self.link_child = SparseRows::new(self.nodes(), pairs.to_vec());
-        self.link_parent =
-            SparseRows::new(self.nodes(), pairs.iter().map(|&(parent, child)| (child, parent)).collect());
+        self.link_child = SparseRows::new(self.nodes(), pairs.iter().copied());
+        self.link_parent = SparseRows::new(self.nodes(), pairs.iter().map(|&(parent, child)| (child, parent)));
     }
 
     /// Links every producer of a context key to every consumer of it. Replaces earlier contexts.

@@ -59,29 +59,33 @@ pub struct SparseRows {
 
 impl SparseRows {
     /// Collects the (row, member) pairs; every row is below `rows`.
-    pub fn new(rows: usize, mut pairs: Vec<(u32, u32)>) -> Self {
-        if pairs.is_empty() {
-            return SparseRows::default();
+    pub fn new(rows: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        if pairs.clone().is_sorted_by_key(|(row, _)| row) {
+            return SparseRows::of_sorted(rows, pairs);
         }
-        pairs.sort_by_key(|&(row, _)| row);
-        let mut present = vec![0u64; rows.div_ceil(64)];
-        let mut start = Vec::with_capacity(pairs.len() + 1);
-        for (at, &(row, _)) in pairs.iter().enumerate() {
-            if at == 0 || pairs[at - 1].0 != row {
-                present[row as usize / 64] |= 1 << (row % 64);
-                start.push(at as u32);
+        let mut sorted: Vec<(u32, u32)> = pairs.collect();
+        sorted.sort_by_key(|&(row, _)| row);
+        SparseRows::of_sorted(rows, sorted.into_iter())
+    }
+
+    fn of_sorted(rows: usize, pairs: impl Iterator<Item = (u32, u32)>) -> Self {
+        let mut out = SparseRows { present: vec![0; rows.div_ceil(64)], ..SparseRows::default() };
+        let mut last = None;
+        for (row, member) in pairs {
+            if last.replace(row) != Some(row) {
+                out.present[row as usize / 64] |= 1 << (row % 64);
+                out.start.push(out.item.len() as u32);
             }
+            out.item.push(member);
         }
-        start.push(pairs.len() as u32);
+        out.start.push(out.item.len() as u32);
         let mut count = 0;
-        let before = present
-            .iter()
-            .map(|word| {
-                count += word.count_ones();
-                count - word.count_ones()
-            })
-            .collect();
-        SparseRows { present, before, start, item: pairs.into_iter().map(|(_, member)| member).collect() }
+        let before = out.present.iter().map(|word| {
+            count += word.count_ones();
+            count - word.count_ones()
+        });
+        out.before = before.collect();
+        out
     }
 
     /// Members of one row; none of a row that does not exist.
@@ -177,10 +181,12 @@ mod tests {
 
     #[test]
     fn sparse_rows_are_rows_in_the_order_they_were_given() {
-        let rows = SparseRows::new(200, vec![(130, 7), (0, 1), (63, 4), (130, 5), (64, 9), (199, 2)]);
+        let rows = SparseRows::new(200, [(130, 7), (0, 1), (63, 4), (130, 5), (64, 9), (199, 2)].into_iter());
         let found: Vec<&[u32]> = [0, 1, 63, 64, 130, 199, 9999].map(|row| rows.of(row)).to_vec();
         let expected: Vec<&[u32]> = vec![&[1], &[], &[4], &[9], &[7, 5], &[2], &[]];
         assert_eq!(found, expected);
+        let sorted = SparseRows::new(70, [(2, 7), (2, 5), (69, 1)].into_iter());
+        assert_eq!((sorted.of(2), sorted.of(69), sorted.of(3)), (&[7, 5][..], &[1][..], &[][..]));
         assert_eq!(SparseRows::default().of(0), &[] as &[u32]);
     }
 

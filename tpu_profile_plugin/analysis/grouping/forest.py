@@ -86,7 +86,8 @@ class HostForest:
         if len(side) == 0 or nodes.count == 0:
             return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64)
         # Ids are counted up, and neighbours are found faster side by side than scattered.
-        key = mix(side.type, _processes(lookup, side)) + side.id.view(np.uint64)
+        key = mix(side.type, _processes(lookup, side))
+        key += side.id.view(np.uint64)
         if not lookup.is_tpu:
             return nodes.nodes(side.event).astype(np.uint32), key
         node = _enclosing_nodes(nodes, lookup, side.event)
@@ -178,4 +179,7 @@ def _last_parent(parents: list[tuple[I64, I64]], children: list[tuple[I64, I64]]
 
 
 def _joined(sides: list[tuple[U32, U64]]) -> tuple[U32, U64]:
+    filled = [side for side in sides if len(side[0])]
+    if len(filled) == 1:
+        return filled[0]
     return np.concatenate([side[0] for side in sides]), np.concatenate([side[1] for side in sides])

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, override
 from tpu_profile_plugin.analysis.grouping import event_names as names
 from tpu_profile_plugin.analysis.grouping.forest import HostForest, PlaneNodes
 from tpu_profile_plugin.analysis.grouping.plane_lookup import PlaneLookup
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import I64
 
 NONE = np.zeros(0, dtype=np.int64)
 
@@ -52,22 +53,13 @@ def _captured_functions(lookup: PlaneLookup) -> I64:
     return value if bool(present.all()) else value[present]
 
 
-def _among(values: I64, ascending: I64) -> Bools:
-    """Which of the values are in the ascending list: numpy.isin hashes both, which takes longer."""
-    if not len(ascending):
-        return np.zeros(len(values), np.bool_)
-    place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    found: Bools = ascending[place] == values
-    return found
-
-
 def _by_level(hosts: Sequence[tuple[PlaneNodes, PlaneLookup]], data_functions: I64) -> Roots:
     columns: list[tuple[I64, I64, I64, I64]] = [(NONE,) * 4]
     for nodes, lookup in hosts:
         context = lookup.events.events(names.TRACE_CONTEXT)
         root_levels = override(SparseColumn(context, np.ones(len(context), dtype=np.int64)), lookup.mutated.root_level)
         function, has_function = lookup.stat_columns.signed("id").at(root_levels.event)
-        in_tf_data = has_function & _among(function, data_functions)
+        in_tf_data = has_function & among(function, data_functions)
         begin = lookup.plane.events.begin_ps[root_levels.event]
         columns.append((nodes.nodes(root_levels.event), root_levels.value, begin, in_tf_data.astype(np.int64)))
     node, level, begin, in_tf_data = (np.concatenate(column) for column in zip(*columns, strict=True))
@@ -86,7 +78,7 @@ def _loops(hosts: Sequence[tuple[PlaneNodes, PlaneLookup]], data_functions: I64)
         events = lookup.events.events(names.EXECUTOR)
         function, has_function = lookup.stat_columns.signed("id").at(events)
         step, has_step = lookup.stat_columns.signed("iter_num").at(events)
-        keep = has_function & has_step & ~_among(function, data_functions)
+        keep = has_function & has_step & ~among(function, data_functions)
         begin = lookup.plane.events.begin_ps[events[keep]]
         columns.append((nodes.nodes(events[keep]), function[keep], step[keep], begin))
     node, function, step, begin = (np.concatenate(column) for column in zip(*columns, strict=True))

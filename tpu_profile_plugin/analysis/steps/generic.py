@@ -120,7 +120,7 @@ def assemble(
     class; without `instants` they do not count.
     """
     groups, window = np.array(list(times), np.int64), np.array(list(times.values()), np.int64).reshape(len(times), 2)
-    columns = _native.priority_times(
+    total, within, found = _native.priority_times(
         spans.group,
         spans.begin_ps,
         spans.end_ps,
@@ -131,7 +131,8 @@ def assemble(
         len(CLASSES),
         instants,
     )
-    total_times, times_in_step, present = (column.reshape(-1, len(CLASSES)) for column in columns)
+    shape = len(groups), len(CLASSES)
+    total_times, times_in_step, present = total.reshape(shape), within.reshape(shape), found.reshape(shape)
     half, full = CLASS_INDEX[EventClass.DEVICE_COMPUTE_16], CLASS_INDEX[EventClass.DEVICE_COMPUTE_32]
     computes = present[:, half] | present[:, full] if with_device else present[:, CLASS_INDEX[EventClass.HOST_COMPUTE]]
     rows = np.flatnonzero(computes)

@@ -233,9 +233,12 @@ def _called(host: Plane | None, steps: tuple[int, int]) -> tuple[str, ...]:
     calls = {row: match[1] for row, name in enumerate(host.event_metadata.names) if (match := _CALL.match(name))}
     if not calls:
         return ()
-    begin = host.events.begin_ps
-    in_steps = np.bincount(host.events.metadata[(begin >= steps[0]) & (begin < steps[1])], minlength=max(calls) + 1)
-    return tuple(f"jit_{name}" for row, name in calls.items() if in_steps[row])
+    is_call = np.zeros(len(host.event_metadata), np.bool_)
+    is_call[list(calls)] = True
+    events = np.flatnonzero(is_call[host.events.metadata])
+    begin = host.events.begin_ps[events]
+    rows = np.unique(host.events.metadata[events[(begin >= steps[0]) & (begin < steps[1])]])
+    return tuple(f"jit_{calls[row]}" for row in rows.tolist())
 
 
 def _work(space: XSpace, planes: Sequence[Plane], host: Plane | None) -> list[tuple[Plane, I64]]:
