@@ -2,6 +2,7 @@
 
 mod arguments;
 mod decode;
+mod forest;
 mod groups;
 mod hlo;
 mod protos;
@@ -54,6 +55,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tf_data::register(module)?;
     decode::register(module)?;
     arguments::register(module)?;
+    forest::register(module)?;
     groups::register(module)?;
     protos::register(module)?;
     system::register(module)?;

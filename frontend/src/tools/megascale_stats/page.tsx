@@ -4,6 +4,7 @@ import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
+import { ALL_HOSTS } from "../../api/types";
 import { asList, asTable, textsOf } from "../../api/payload/fields";
 import { formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
@@ -63,13 +64,28 @@ function Content({ page, table }: { page: PageProps; table: TableData }) {
         <Card
           title="Collectives"
           help={"One row per rendezvous; times are averages over its runs, in whole µs.\nSlack: what the network may take without holding the TPU up.\nSource: trace, HLO."}
-          tools={<button type="button" class="button" onClick={() => state.set(toolPatch(TRACE, host, []), "push")}>Open the trace viewer</button>}
+          tools={
+            <>
+              <PerfettoLink page={page} />
+              <button type="button" class="button" onClick={() => state.set(toolPatch(TRACE, host, []), "push")}>Open the trace viewer</button>
+            </>
+          }
         >
           <FitTable data={shown} most={480} title="Collectives" fileName={file} store={store} />
         </Card>
       </div>
     </div>
   );
+}
+
+/** A file with the collectives of one host, of the first unless one is chosen, for a viewer of one's own. */
+function PerfettoLink({ page: { run, tool, host, client } }: { page: PageProps }) {
+  const names = tool.host_names.filter((name) => name !== ALL_HOSTS);
+  const of = host !== null && names.includes(host) ? host : names[0];
+  if (of === undefined) return null;
+  const href = client.url("data", { run, tag: tool.id, host: of, perfetto: true, recv_done: true });
+  const hint = "Ops of the TPUs, copies, network and what hands over to what, as a compressed Perfetto trace. The timeline above shows the same flows.";
+  return <a class="button" href={href} download title={hint}>Perfetto trace{names.length > 1 ? ` of ${of}` : ""}</a>;
 }
 
 /** One run of a collective, of the one with the longest stall unless another is chosen. */
