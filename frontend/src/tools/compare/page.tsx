@@ -146,7 +146,7 @@ function StepLine({ found }: { found: Comparison }) {
   const items = [
     { name: "Base", value: formatTime(step.base), note: whole ? "whole recording" : plural(steps.base, "step") },
     { name: "Run", value: formatTime(step.run), note: whole ? "whole recording" : plural(steps.run, "step") },
-    { name: "Difference", value: step.delta === null ? "-" : `${signedTime(step.delta)}${percent === null ? "" : ` (${percent})`}`, note: step.delta === null ? "unknown without steps on both sides" : intervalText(step.interval) },
+    { name: "Difference", value: step.delta === null ? "-" : `${signedTime(step.delta)}${percent === null ? "" : ` (${percent})`}`, note: step.delta === null ? "unknown without steps on both sides" : whole ? "no interval without steps" : intervalText(step.interval) },
   ];
   return (
     <dl class="compare-figures">
