@@ -60,6 +60,12 @@ export const EXCEPTIONS = [
   },
   {
     tool: /^trace_viewer/,
+    what: /^frame \d+ texts$/,
+    line: /^[\w.-]+(,[\w.-]+)+$/,
+    reason: "operands and consumers of an op that several modules have: XProf takes the first module, ours that of the event",
+  },
+  {
+    tool: /^trace_viewer/,
     what: /^frame \d+ texts, order from line/,
     reason: "links to connected events are listed in the order in which the page finishes looking for them",
   },
