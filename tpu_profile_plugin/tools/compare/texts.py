@@ -8,8 +8,8 @@ from typing import Any
 from tpu_profile_plugin.analysis.compare.contributions import Contribution
 from tpu_profile_plugin.analysis.compare.noise import welch
 from tpu_profile_plugin.analysis.compare.run import RunWork
-from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.tools.common.time_budgets import LABELS
+from tpu_profile_plugin.tools.common.works import RunSide
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 _KINDS = {
@@ -53,16 +53,16 @@ def _how(one: Contribution) -> str:
     return f" {text}" if text else ""
 
 
-def notes(works: Sequence[RunWork], summaries: Sequence[RunSummary]) -> list[str]:
-    """What limits the comparison."""
-    sides = [
-        ("type of device", [one.environment.device_type or "none" for one in summaries]),
-        ("number of devices", [str(one.environment.device_cores) for one in summaries]),
-        ("number of hosts", [str(len(one.host_names)) for one in summaries]),
+def notes(sides: Sequence[RunSide]) -> list[str]:
+    """What limits the comparison; `sides` are the base and the run."""
+    facts = [
+        ("type of device", [one.environment.device_type or "none" for one in sides]),
+        ("number of devices", [str(one.environment.device_cores) for one in sides]),
+        ("number of hosts", [str(one.hosts) for one in sides]),
     ]
-    found = [f"The {name} differs: {base} in the base, {run} here." for name, (base, run) in sides if base != run]
-    for name, work in zip(("base", "run"), works, strict=True):
-        if work.step.count == 1:
+    found = [f"The {name} differs: {base} in the base, {run} here." for name, (base, run) in facts if base != run]
+    for name, side in zip(("base", "run"), sides, strict=True):
+        if side.work.step.count == 1:
             found.append(f"The {name} has a single step, so noise cannot be told from its steps.")
     return found
 

@@ -9,6 +9,8 @@ from builders.shown import groups, profile
 
 from tpu_profile_plugin.analysis.common.preprocessed import ExtraLine
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
+from tpu_profile_plugin.analysis.grouping.event_names import EventsByName
+from tpu_profile_plugin.analysis.grouping.mutators import LAUNCH_STATS, event_stats
 
 ROOT = 'plane 1 "/host:CPU"\nline 1 main\n0us +100us train {_r=1}\n'
 
@@ -26,6 +28,10 @@ def reached(sender: str, receiver: str) -> bool:
         ("p {_pt=3, _p=77}", "c {_ct=3, _c=77}", True),
         ("p {_pt=3, _p=77}", "c {_ct=4, _c=77}", False),
         ("p {_pt=3, _p=77}", "c {_ct=3, _c=78}", False),
+        # Neither the sum of kind and id nor the next id is the same context.
+        ("p {_pt=3, _p=77}", "c {_ct=4, _c=76}", False),
+        ("p {_pt=3, _p=-1}", "c {_ct=3, _c=-1}", True),
+        ("p {_pt=3, _p=-1}", "c {_ct=3, _c=0}", False),
         ("p {_pt=3, _p=77}", "c {_ct=3}", False),
         ("p {_pt=3}", "c {_ct=3, _c=0}", False),
         # Ids may be written either way; types written as uint64 read as 0.
@@ -110,6 +116,24 @@ def test_launches_make_contexts(launched: str, completed: str, linked: bool) -> 
     receiver = f"CompleteCallbacks {{queue_id=1, {completed}}}"
     assert reached(f"DoEnqueueProgram {{queue_id=1, {launched}}}", receiver) is linked
     assert not reached(f"DoEnqueueContinuationProgram {{queue_id=1, {launched}}}", receiver)
+
+
+@pytest.mark.parametrize("name", ["DoEnqueueProgram", "DoEnqueueContinuationProgram", "CompleteCallbacks"])
+def test_one_kind_of_launch_is_reason_enough_to_read_the_stats_of_launches(name: str) -> None:
+    (plane,) = profile(f"{ROOT}5us +1us {name} {{run_id=5}}").planes
+    assert set(LAUNCH_STATS) <= set(event_stats(plane, EventsByName(plane)))
+
+
+def test_stats_of_launches_are_read_of_cores_and_not_of_planes_without_launches() -> None:
+    host, core = profile(f'{ROOT}5us +1us x {{run_id=5}}\nplane 2 "/device:TPU:0"\nline 1 s\n1us +1us y').planes
+    assert set(LAUNCH_STATS) <= set(event_stats(core, EventsByName(core)))
+    assert not set(LAUNCH_STATS) & set(event_stats(host, EventsByName(host)))
+
+
+def test_launches_and_their_ends_may_be_on_different_planes() -> None:
+    launch = "5us +1us DoEnqueueProgram {queue_id=1, run_id=5, device_ordinal=0}\n"
+    end = 'plane 2 "/host:CPU [6]"\nline 1 a\n9us +1us CompleteCallbacks {queue_id=1, run_id=5, device_ordinal=0}'
+    assert groups(profile(ROOT + launch + end), 1) == {"CompleteCallbacks": [0]}
 
 
 def test_launches_in_no_queue_are_not_those_in_queue_0() -> None:
@@ -251,6 +275,51 @@ def test_a_region_lies_inside_an_event_that_begins_with_it_and_lasts_longer() ->
         "inside": [1],
         "outside": [-1],
     }
+
+
+def test_lines_are_in_file_order_unless_they_have_regions() -> None:
+    """An event that the file has before the step around it is not in that step; regions put their line in order."""
+    text = """
+    plane 1 "/host:CPU"
+    line 1 a
+    20us +5us plain
+    0us +100us train {_r=1}
+    30us +5us after
+    line 2 b
+    20us +5us sorted
+    12us +0us "ThreadpoolListener::StopRegion"
+    0us +100us train {_r=1}
+    10us +0us "ThreadpoolListener::StartRegion" {_ct=15, _c=10}
+    13us +0us "ThreadpoolListener::StopRegion"
+    """
+    found = groups(profile(text))
+    (line,) = regions(text)
+    assert (found["plain"], found["after"], found["sorted"]) == ([-1], [0], [1])
+    # Which start a stop ends is a matter of the file's order too.
+    assert line.group_id is not None
+    assert (spans(line), line.group_id.tolist()) == ([(10, 3)], [1])
+
+
+def test_regions_of_many_lines_number_no_event_anew() -> None:
+    text = "plane 1 /host:CPU\n" + "".join(
+        f"""line {i} t{i}
+        {100 * i}us +50us train {{_r=1}}
+        {100 * i + 1}us +0us "ThreadpoolListener::StartRegion" {{_ct=15, _c={i}}}
+        {100 * i + 2}us +1us {"ab"[i % 2]} {{_pt=3, _p={i}}}
+        {100 * i + 5}us +0us "ThreadpoolListener::StopRegion"
+        {100 * i + 60}us +1us c {{_ct=3, _c={(i + 1) % 4}}}
+        """
+        for i in range(4)
+    )
+    assert groups(profile(text)) == {
+        "train": [0, 1, 2, 3],
+        "ThreadpoolListener::StartRegion": [0, 1, 2, 3],
+        "a": [0, 2],
+        "b": [1, 3],
+        "ThreadpoolListener::StopRegion": [0, 1, 2, 3],
+        "c": [1, 2, 3, 0],
+    }
+    assert [line.group_id.tolist() for line in regions(text) if line.group_id is not None] == [[0], [1], [2], [3]]
 
 
 def test_starts_without_an_id_open_no_region() -> None:
