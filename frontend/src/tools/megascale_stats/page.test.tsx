@@ -48,6 +48,8 @@ describe("megascale stats", () => {
   });
 
   it("says why there is nothing", async () => {
-    expect((await show([])).text()).toContain("No complete collective");
+    const shown = await show([]);
+    expect(shown.text()).toContain("No complete collective");
+    expect(shown.root.querySelector("a[download]")).not.toBeNull();
   });
 });

@@ -30,17 +30,26 @@ function MegascalePage(page: PageProps) {
   const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) => asTable(asList(await client.json<unknown>("data", params, { signal }), "the tables")[0], "the table of collectives"));
   if (answer.data === null) return <Pending answer={answer} page={page} what={`Matching the sends and receives of ${plural(hostCount(tool, host, hosts), "host")}`} rows={12} />;
-  if (answer.data.rowCount === 0) {
-    return (
-      <Panel
-        tone="empty"
-        title="No complete collective between slices"
-        why="A collective is a send and a recv-done op of one rendezvous on the first TPU, in a module whose HLO program is in the profile. There is none."
-        todo={["Capture whole steps.", "Profile with HLO programs: rendezvous and transfer types are read from them."]}
-      />
-    );
-  }
+  if (answer.data.rowCount === 0) return <WithoutTable page={page} />;
   return <Content page={page} table={answer.data} />;
+}
+
+/** Without programs there are no rows, yet the trace may have ops and copies. */
+function WithoutTable({ page }: { page: PageProps }) {
+  return (
+    <div class="tool-page">
+      <div class="tool-page-body">
+        <Panel
+          tone="empty"
+          title="No complete collective between slices"
+          why="A collective is a send and a recv-done op of one rendezvous on the first TPU, in a module whose HLO program is in the profile. There is none."
+          todo={["Capture whole steps.", "Profile with HLO programs: rendezvous and transfer types are read from them."]}
+        />
+        <p><PerfettoLink page={page} /></p>
+        <TimelineCard page={page} worst="" />
+      </div>
+    </div>
+  );
 }
 
 function Content({ page, table }: { page: PageProps; table: TableData }) {
