@@ -83,6 +83,7 @@ class LineArrays:
     display_name: _U64
     timestamp_ns: _I64
     duration_ps: _I64
+    filled: NDArray[np.bool_]
     event_start: _I64
 
 @final
@@ -591,6 +592,15 @@ def thread_levels(begin: _I64, end: _I64, most: int) -> tuple[_I64, _I64]:
 
 def pair_in_order(key: _I64, opens: NDArray[np.bool_]) -> tuple[_I64, _I64]:
     """Pairs openings with closings of the same small key, first in first out; negative keys take no part."""
+
+def step_work(
+    parts: list[tuple[_I64, _I64, _I32, _U8, _I64, tuple[_I64, _I64]]], kind: int, keys: int, few: int
+) -> tuple[_I64, _F64, _I64]:
+    """Per slot the time of runs in steps, that in each of the first `few` steps, and the number that begin in steps.
+
+    A part has runs by begin (begin, end, op, kind of work), the slot of each op, and begins and ends of steps in time
+    order. Runs of `kind` count; a moment counts for the run of its part that began first.
+    """
 
 def json_integers(values: _I64) -> bytes:
     """Integers of any shape, in C order, as nested lists."""

@@ -6,6 +6,7 @@ mod forest;
 mod groups;
 mod hlo;
 mod protos;
+mod step_work;
 mod steps;
 mod system;
 mod tf_data;
@@ -58,6 +59,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     groups::register(module)?;
     protos::register(module)?;
     system::register(module)?;
+    step_work::register(module)?;
     steps::register(module)?;
     timeline::register(module)?;
     timeline_answers::register(module)?;
