@@ -132,8 +132,8 @@ async function select(side, at, note) {
   const options = await side.page.evaluate(offered);
   await close(side);
   await note(`selector ${at}: options`, options);
-  const tried = [...new Set([options.length - 1, Math.floor(options.length / 2), 1])].filter((index) => index > 0 && index < options.length);
-  for (const index of tried.slice(0, OPTIONS_TRIED)) {
+  // From the front: a selector may have options of ours at its end.
+  for (let index = 1; index <= Math.min(OPTIONS_TRIED, options.length - 1); index += 1) {
     if (!(await open(side, at))) break;
     await side.page.evaluate((which) => document.querySelectorAll(".cdk-overlay-container mat-option")[which]?.click(), index);
     await side.quiet();

@@ -5,19 +5,13 @@ export const EXCEPTIONS = [
   {
     tool: /^run_tools$/,
     side: "ours",
-    line: /^pod_viewer$/,
-    reason: "XProf no longer lists pod_viewer, though its server and its pages still have it; we do",
-  },
-  {
-    tool: /^run_tools$/,
-    side: "ours",
-    line: /^inference_profile$/,
-    reason: "XProf does not list inference_profile for every run in which its server finds requests; we do",
+    line: /^(pod_viewer|inference_profile)$/,
+    reason: "XProf no longer lists these, though its server and its pages still have them; we do",
   },
   {
     tool: /^inference_profile$/,
     side: "ours",
-    what: / head$|options$/,
+    what: / head$|^state$/,
     line: /^\["(begin|end)_ms"|^(Begin|End)$/,
     reason: "two columns more, when a request began and ended",
   },
@@ -63,6 +57,17 @@ export const EXCEPTIONS = [
     what: /^frame \d+ texts/,
     line: /^Press 'm' to mark current selection$/,
     reason: "a hint that fades after some seconds",
+  },
+  {
+    tool: /^trace_viewer/,
+    what: /^frame \d+ texts$/,
+    line: /^[\w.-]+(,[\w.-]+)+$/,
+    reason: "operands and consumers of an op that several modules have: XProf takes the first module, ours that of the event",
+  },
+  {
+    tool: /^trace_viewer/,
+    what: /^frame \d+ texts, order from line/,
+    reason: "links to connected events are listed in the order in which the page finishes looking for them",
   },
 ];
 
