@@ -22,6 +22,7 @@ from tpu_profile_plugin.server.progress import Progress
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.fleet.executor import Executor
+    from tpu_profile_plugin.fleet.summaries import Summaries
     from tpu_profile_plugin.toolkit.host import HostProfile
     from tpu_profile_plugin.toolkit.inputs import Inputs
     from tpu_profile_plugin.toolkit.tool import Tool
@@ -92,13 +93,19 @@ class Results:
     """Computes answers, or returns them from the caches."""
 
     def __init__(
-        self, cache: ProfileCache, memory: MemoryStore, disk: DiskStore | None, executor: Executor | None = None
+        self,
+        cache: ProfileCache,
+        memory: MemoryStore,
+        disk: DiskStore | None,
+        executor: Executor | None = None,
+        summaries: Summaries | None = None,
     ) -> None:
         self.progress = Progress()
         self._cache = cache
         self._executor = executor
         self._memory = memory
         self._disk = disk
+        self._summaries = summaries
         self._flights: SingleFlight[Body] = SingleFlight()
 
     def close(self) -> None:
@@ -148,6 +155,8 @@ class Results:
         for side in request.sides:
             for file in side.hosts:
                 self._cache.discard(file.identity)
+                if self._summaries is not None:
+                    self._summaries.withdraw(file.identity)
         return False
 
     def _build(self, request: ToolRequest) -> tuple[Body, bool]:
@@ -189,6 +198,7 @@ class Results:
         from tpu_profile_plugin.toolkit.host import HostProfile
 
         located = side.located
+        kept = self._summaries if len(side.hosts) > 1 else None
 
         def profile(index: int, file: HostFile) -> HostProfile:
             origin = None if located.address is None else Origin(located.address, file, located.copies)
@@ -197,6 +207,7 @@ class Results:
                 origin=origin,
                 size=file.size,
                 empty=file.size == 0,
+                kept=kept,
             )
 
         return tuple(profile(index, file) for index, file in enumerate(side.hosts))
