@@ -73,7 +73,7 @@ def named_in(module: str, annotation: ast.expr, seen: set[str]) -> Iterator[str]
 
 
 def results_of_steps() -> set[str]:
-    """The classes that results of per-host steps consist of: what the steps' functions and the rules' `gather` return."""
+    """The classes in results of per-host steps: what the steps' functions and the rules' `gather` return."""
     seen: set[str] = set()
     found: set[str] = {"toolkit.run_facts:RunFacts"}
     for path in sorted(PACKAGE.rglob("*.py")):

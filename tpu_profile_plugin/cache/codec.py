@@ -1,8 +1,8 @@
 """Values as bytes and back: plain data, arrays and permitted dataclasses; reading executes nothing that is stored.
 
-Layout: magic, CRC-32 of the rest, length of the JSON text, the JSON text, the bytes of the arrays one after another. The
-text is [names of classes, node]; in a node a list is [kind, ...] and everything else stands for itself. Objects that occur
-more than once are stored once.
+Layout: magic, CRC-32 of the rest, length of the JSON text, the JSON text, the bytes of the arrays one after another.
+The text is [names of classes, node]; in a node a list is [kind, ...] and everything else stands for itself. Objects
+that occur more than once are stored once.
 """
 
 from __future__ import annotations
@@ -201,20 +201,22 @@ class _Reader:
         if not _DTYPE.fullmatch(text) or not all(size >= 0 for size in shape):
             raise ValueError("not an array")
         dtype = np.dtype(text)
-        return np.frombuffer(self._take(dtype.itemsize * math.prod(shape)), dtype).reshape(shape).copy()
+        made: np.ndarray[Any, Any] = np.frombuffer(self._take(dtype.itemsize * math.prod(shape)), dtype).reshape(shape)
+        return made.copy()
 
     def _number(self, nodes: list[Any]) -> Any:
         return self._array(nodes)[()]
 
     def _objects(self, nodes: list[Any]) -> np.ndarray[Any, Any]:
         shape, *members = nodes
-        made = np.empty(len(members), object)
+        made: np.ndarray[Any, Any] = np.empty(len(members), object)
         made[:] = self._values(members)
         return made.reshape(shape)
 
     def _member(self, nodes: list[Any]) -> Any:
         kind, name = nodes
-        return self._classes[kind][0].__members__[name]  # type: ignore[attr-defined]
+        members: Any = getattr(self._classes[kind][0], "__members__", {})
+        return members[name]
 
     def _object(self, nodes: list[Any]) -> Any:
         """An instance without calling its constructor, whose work is in the fields."""

@@ -1,7 +1,7 @@
 """The classes that summaries of hosts consist of: what is read from disk makes instances of these and of no others.
 
-All of them are dataclasses, named tuples or enumerations that hold plain data and arrays; a result with a part of another
-class is not stored. A test compares the list with the annotations of the per-host steps.
+All of them are dataclasses, named tuples or enumerations that hold plain data and arrays; a result with a part of
+another class is not stored. A test compares the list with the annotations of the per-host steps.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from tpu_profile_plugin.server.catalog import Catalog
 from tpu_profile_plugin.server.guard import Guard
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
+from tpu_profile_plugin.server.progress import hung_up
 from tpu_profile_plugin.server.query import Query
 from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.server.routes import Routes
@@ -224,7 +225,8 @@ def _preload_tools() -> None:
 
 
 def _query(request: Request) -> Query:
-    return Query(request.args.to_dict(), request.if_none_match.contains_weak)
+    connection = request.environ.get("werkzeug.socket")
+    return Query(request.args.to_dict(), request.if_none_match.contains_weak, lambda: hung_up(connection))
 
 
 def _wrong_method(request: Request, methods: tuple[str, ...]) -> WrongMethod:

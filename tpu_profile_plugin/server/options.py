@@ -170,7 +170,8 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
             "metavar": "N",
             "type": int,
             "default": None,
-            "help": "Disk space for answers, and as much for summaries of hosts, in MiB (default: 1024; environment: TPU_PROFILE_DISK_MB).",
+            "help": "Disk space for answers, and as much for summaries of hosts, in MiB "
+            "(default: 1024; environment: TPU_PROFILE_DISK_MB).",
         },
     ),
     (
