@@ -64,6 +64,8 @@ _CLASSES: dict[str, tuple[str, ...]] = {
     "analysis.findings.rules.memory_near_limit": ("Use",),
     "analysis.findings.rules.not_compiled": ("Tiny",),
     "analysis.findings.rules.padding": ("Padded",),
+    "analysis.hlo.convolution_layout": ("Dimension",),
+    "analysis.hlo.ops": ("Fused",),
     "analysis.megascale.slack": ("Collective",),
     "analysis.ops.gpu.kernel_table": (
         "Kernel",

@@ -92,6 +92,10 @@ class HostProfile:
         """Drops the values derived under these keys, and under tuples that begin with one of them."""
         self._cache.forget(self._identity, *names)
 
+    def forget_metadata(self) -> None:
+        """Drops the columns of `metadata` and the values derived from them."""
+        self._cache.forget(self._identity, "metadata")
+
     def derive_lazily(self, key: Hashable, fn: Callable[[XSpace], T], *, alone: bool = False) -> T:
         """As `derive`, from the columns of `lazy`; `alone`: the result does not refer to these columns."""
         value: T = self._cache.derived(self._identity, key, lambda: fn(self.lazy), alone=alone)
