@@ -24,7 +24,7 @@ export class Side {
   /** A page of `browser` on `origin`; answers the request for Google Charts itself and refuses other hosts. */
   static async open(browser, origin) {
     const side = new Side();
-    Object.assign(side, { origin, waiting: new Set(), asked: [], errors: [], foreign: [] });
+    Object.assign(side, { origin, waiting: new Set(), kinds: new Map(), asked: [], errors: [], foreign: [] });
     side.page = await browser.newPage();
     await side.page.setViewport({ width: 1440, height: 900 });
     await side.page.evaluateOnNewDocument(COLLECT);
@@ -62,9 +62,12 @@ export class Side {
     const url = new URL(request.url());
     if (url.origin !== this.origin) return;
     const response = request.response();
-    const kind = (response?.headers()["content-type"] ?? "").split(";")[0];
+    const address = url.pathname + url.search;
+    // The browser keeps the content type of a stored answer, whatever a 304 says.
+    if (response?.status() !== 304) this.kinds.set(address, (response?.headers()["content-type"] ?? "").split(";")[0]);
+    const kind = this.kinds.get(address) ?? "";
     const status = response ? response.status() : (request.failure()?.errorText ?? "no response");
-    this.asked.push({ url: url.pathname + url.search, answer: `${status} ${kind}` });
+    this.asked.push({ url: address, answer: `${status} ${kind}` });
   }
 
   /** Forgets what was noted so far. */

@@ -189,6 +189,14 @@ def test_flows_carry_id_category_and_direction():
     ]
 
 
+def test_equal_contexts_of_two_hosts_are_two_flows():
+    asked = inputs_of('host "a"\n' + FLOWS, 'host "b"\n' + FLOWS)
+    listed = json.loads(gzip.decompress(trace_viewer.TOOL.build(asked).body))["traceEvents"]
+    ids = [e["bind_id"] for e in listed if e["name"] in ("out", "in")]
+    assert len(ids) == 4
+    assert sorted(map(ids.count, ids)) == [2, 2, 2, 2]
+
+
 DMA = """
 plane 0 "/device:TPU:0"
   line 1 "XLA Modules"
