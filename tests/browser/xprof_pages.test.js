@@ -59,6 +59,17 @@ describe("differences", () => {
     assert.equal(differences(state([], [], asked("200 text/plain")), state([], [], asked("404 text/plain"))).length, 2);
   });
 
+  it("are requests that only one side refuses, and every error of our server", () => {
+    const differ = (theirs, ours) => differences(...[theirs, ours].map((answer) => state([], [], [{ url: "/data?run=r", answer }]))).map(({ side, line }) => `${side}: ${line}`);
+    assert.deepEqual(differ("500 text/plain", "404 application/json"), []);
+    assert.deepEqual(differ("200 text/plain", "404 application/json"), ["XProf: 200 text/plain /data?run=r", "ours: fails /data?run=r"]);
+    assert.deepEqual(differ("500 text/plain", "500 application/json"), ["XProf: fails /data?run=r", "ours: 500 application/json /data?run=r"]);
+    assert.deepEqual(differ("500 text/plain", "200 application/json"), ["XProf: fails /data?run=r", "ours: 200 application/json /data?run=r"]);
+    for (const line of ["200 text/plain /data?run=r", "fails /data?run=r", "500 application/json /data?run=r"]) {
+      for (const side of ["XProf", "ours"]) assert.equal(excused({ run: "r", tool: "overview_page" }, { what: "requests", side, line }), undefined);
+    }
+  });
+
   it("are excused only by a rule that fits, and every rule has a reason", () => {
     assert.ok(EXCEPTIONS.every(({ reason }) => reason.length > 10));
     const listed = { what: "tools", side: "ours", line: "pod_viewer" };

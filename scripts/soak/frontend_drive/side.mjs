@@ -17,7 +17,7 @@ function busy() {
   const size = document.body ? document.body.getElementsByTagName("*").length + document.body.textContent.length : 0;
   const shown = bars.filter((bar) => bar.checkVisibility({ visibilityProperty: true }) && bar.getBoundingClientRect().width > 0);
   const moving = document.getAnimations().some(({ playState, effect }) => playState === "running" && Number.isFinite(effect?.getComputedTiming().endTime));
-  return { loading: moving || shown.length > 0 || document.readyState !== "complete", size };
+  return { loading: moving || shown.length > 0 || window.__idle?.size > 0 || document.readyState !== "complete", size };
 }
 
 export class Side {
@@ -64,8 +64,9 @@ export class Side {
     const response = request.response();
     const address = url.pathname + url.search;
     // The browser keeps the content type of a stored answer, whatever a 304 says.
-    if (response?.status() !== 304) this.kinds.set(address, (response?.headers()["content-type"] ?? "").split(";")[0]);
-    const kind = this.kinds.get(address) ?? "";
+    const type = (response?.headers()["content-type"] ?? "").split(";")[0];
+    const kind = response?.status() === 304 ? (this.kinds.get(address) ?? type) : type;
+    if (kind) this.kinds.set(address, kind);
     const status = response ? response.status() : (request.failure()?.errorText ?? "no response");
     this.asked.push({ url: address, answer: `${status} ${kind}` });
   }
