@@ -60,7 +60,8 @@ export class Side {
   done(request) {
     this.waiting.delete(request);
     const url = new URL(request.url());
-    if (url.origin !== this.origin) return;
+    // The browser asks for its icon once, whenever it likes.
+    if (url.origin !== this.origin || url.pathname === "/favicon.ico") return;
     const response = request.response();
     const address = url.pathname + url.search;
     // The browser keeps the content type of a stored answer, whatever a 304 says.
