@@ -10,6 +10,7 @@ import pytest
 
 import tpu_profile_plugin
 from tpu_profile_plugin.cli import main
+from tpu_profile_plugin.reading import OpenLogdir
 
 DEMO = Path(__file__).parents[2] / "demo"
 MOST_BYTES = 400_000
@@ -35,7 +36,9 @@ def test_the_newest_run_has_the_problem() -> None:
     """The page opens the newest session first, and so do commands that are given no run."""
     sessions = [folder.name for folder in DEMO.glob("*/plugins/profile/*")]
     assert max(sessions) == SLOW.split("/")[1]
-    assert tpu_profile_plugin.open(str(DEMO)).run().name == SLOW
+    logdir = tpu_profile_plugin.open(str(DEMO))
+    assert isinstance(logdir, OpenLogdir)
+    assert logdir.run().name == SLOW
 
 
 def test_the_first_finding_names_the_loader_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
