@@ -6,9 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from builders import hlo
 from builders.board import Board
+from builders.hlo import op, program
 from builders.logdirs import build, settle, write
 from builders.step_profiles import worker
+
+from tpu_profile_plugin.cache.profiles import _METADATA
 
 SESSION = "plugins/profile/s"
 TOOLS = (
@@ -57,6 +61,34 @@ def logdir(tmp_path):
     write(root, {f"train/{SESSION}/w{i}.xplane.pb": worker(f"w{i}", wait_us=50 * i) for i in range(4)})
     settle(root)
     return root
+
+
+FUSION = op("fusion.1", "fusion", "f32[8]", "x", called=["fused"], fusion_kind="kLoop")
+OUTSIDE = [op("x", "parameter", "f32[8]"), FUSION]
+INSIDE = [op("p", "parameter", "f32[8]"), op("n", "negate", "f32[8]", "p")]
+FUSED = f"""{hlo.metadata_plane(jit_f=(7, program(OUTSIDE, fused=INSIDE)))}
+plane 2 "/device:TPU:0" {{device_type_string="TPU v9"}}
+  metadata "%fusion.1 = f32[8]" {{program_id=7, symbol_id=1, hlo_category="loop fusion"}} display=fusion.1
+  metadata "%own = f32[8]" {{program_id=7, symbol_id=2, hlo_category="loop fusion"}} display=own
+  line 5 "XLA Ops"
+    0us +10us "%fusion.1 = f32[8]"
+    20us +10us "%own = f32[8]"
+"""
+
+
+def test_programs_are_not_read_again_for_the_details_of_ops(tmp_path, opened):
+    root = tmp_path / "logs"
+    write(root, {f"train/{SESSION}/w{i}.xplane.pb": FUSED for i in range(3)})
+    with started(root, tmp_path / "home") as board:
+        first = ask(board, "op_profile").data
+        spaces = [entry.values.get(_METADATA) for entry in board.plugin.server.results()._cache._entries.values()]
+        assert sum(space is not None for space in spaces) == 1, "those of the first host only stay in memory"
+    assert b'"name":"n"' in first, "the instruction in the fusion"
+    forget_answers(tmp_path / "home")
+    opened.clear()
+    with started(root, tmp_path / "home") as board:
+        assert ask(board, "op_profile").data == first
+    assert opened == []
 
 
 def ask(board: Board, tool: str):

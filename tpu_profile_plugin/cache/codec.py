@@ -196,7 +196,7 @@ class _Reader:
     def _bytes(self, nodes: list[Any]) -> bytes:
         return bytes(self._take(nodes[0]))
 
-    def _array(self, nodes: list[Any]) -> np.ndarray[Any, Any]:
+    def _array(self, nodes: list[Any]) -> Any:
         text, *shape = nodes
         if not _DTYPE.fullmatch(text) or not all(size >= 0 for size in shape):
             raise ValueError("not an array")
@@ -207,7 +207,7 @@ class _Reader:
     def _number(self, nodes: list[Any]) -> Any:
         return self._array(nodes)[()]
 
-    def _objects(self, nodes: list[Any]) -> np.ndarray[Any, Any]:
+    def _objects(self, nodes: list[Any]) -> Any:
         shape, *members = nodes
         made: np.ndarray[Any, Any] = np.empty(len(members), object)
         made[:] = self._values(members)
