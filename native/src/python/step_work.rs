@@ -10,14 +10,8 @@ use super::without_gil;
 
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 /// Begin, end, op and kind of runs; slot of each op; begins and ends of steps.
-type PartIn<'py> = (
-    Ints<'py>,
-    Ints<'py>,
-    PyReadonlyArray1<'py, i32>,
-    PyReadonlyArray1<'py, u8>,
-    Ints<'py>,
-    (Ints<'py>, Ints<'py>),
-);
+type PartIn<'py> =
+    (Ints<'py>, Ints<'py>, PyReadonlyArray1<'py, i32>, PyReadonlyArray1<'py, u8>, Ints<'py>, (Ints<'py>, Ints<'py>));
 type SumsOut<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>);
 const MOST_SUMS: usize = 1 << 30;
 

@@ -5,19 +5,13 @@ export const EXCEPTIONS = [
   {
     tool: /^run_tools$/,
     side: "ours",
-    line: /^pod_viewer$/,
-    reason: "XProf no longer lists pod_viewer, though its server and its pages still have it; we do",
-  },
-  {
-    tool: /^run_tools$/,
-    side: "ours",
-    line: /^inference_profile$/,
-    reason: "XProf does not list inference_profile for every run in which its server finds requests; we do",
+    line: /^(pod_viewer|inference_profile)$/,
+    reason: "XProf no longer lists these, though its server and its pages still have them; we do",
   },
   {
     tool: /^inference_profile$/,
     side: "ours",
-    what: / head$|options$/,
+    what: / head$|^state$/,
     line: /^\["(begin|end)_ms"|^(Begin|End)$/,
     reason: "two columns more, when a request began and ended",
   },
@@ -44,11 +38,6 @@ export const EXCEPTIONS = [
     reason: "suggestions are ours in wording; which of them are made, and their numbers, are compared in the parity tests",
   },
   {
-    what: /^requests$/,
-    line: /^[45]\d\d /,
-    reason: "requests that fail: our answers have a fitting status and are JSON with a code and a reason, XProf's are plain text",
-  },
-  {
     what: /^errors$/,
     line: /Failed to load resource: the server responded with a status of [45]\d\d|^HttpErrorResponse|could not be loaded/,
     reason: "the browser's and the page's log of a request that fails, with our status and words",
@@ -63,6 +52,23 @@ export const EXCEPTIONS = [
     what: /^frame \d+ texts/,
     line: /^Press 'm' to mark current selection$/,
     reason: "a hint that fades after some seconds",
+  },
+  {
+    tool: /^trace_viewer/,
+    what: /^frame \d+ texts$/,
+    line: /^[\w.-]+(,[\w.-]+)+$/,
+    reason: "operands and consumers of an op that several modules have: XProf takes the first module, ours that of the event",
+  },
+  {
+    tool: /^trace_viewer/,
+    what: /^frame \d+ texts, order from line/,
+    reason: "links to connected events are listed in the order in which the page finishes looking for them",
+  },
+  {
+    tool: /^trace_viewer/,
+    run: /^constructed\/gpu2?\//,
+    what: /^frame \d+ (texts|drawings)/,
+    reason: "correlation ids that are written as int64: XProf reads each as 0 and connects all launches with all kernels",
   },
 ];
 

@@ -128,9 +128,11 @@ function count(totals, query, found, seconds) {
 /** Starts servers and browsers; `stop` ends all that were started, also when the run is interrupted. */
 async function start() {
   const started = [];
-  const stop = async () => {
-    for (const one of started.splice(0).reverse()) await (one.stop ?? one.close).call(one).catch(() => {});
+  let ending = null;
+  const end = async () => {
+    for (const one of started.reverse()) await (one.stop ?? one.close).call(one).catch(() => {});
   };
+  const stop = () => (ending ??= end());
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void stop().finally(() => process.exit(130)));
   const keep = (one) => (started.push(one), one);
   const reference = keep(await startReference(options.python, options.logdir, path.join(RESULT, "xprof.log")));

@@ -97,6 +97,21 @@ def test_tools_are_loaded_before_they_are_requested(tmp_path, route):
     assert found == ["200", "0", "False", "200", "True", "200", "0"]
 
 
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_full_collection_skips_what_lives_as_long_as_the_server(enabled):
+    code = (
+        "import gc, sys\n"
+        "from tpu_profile_plugin.server.loading import load_tools\n"
+        f"gc.enable() if {enabled} else gc.disable()\n"
+        "during = []\n"
+        "gc.callbacks.append(lambda phase, facts: during.append(facts['generation']))\n"
+        "load_tools()\n"
+        "print(gc.get_freeze_count() > 30_000, len(gc.get_objects()) < 3_000, gc.isenabled(), 2 in during)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["True", "True", str(enabled), "False"]
+
+
 def test_simultaneous_first_captures_share_one_history(monkeypatch):
     made = []
     real = jobs.Jobs.__init__

@@ -113,6 +113,11 @@ class RunWork:
     device_steps: int
     cuts: tuple[int, ...] = ()
 
+    def without_steps(self) -> RunWork:
+        """The same with a step of which nothing is known."""
+        unknown = Sample(0.0, 0.0, 0)
+        return replace(self, step=unknown, parts=(unknown,) * len(self.parts))
+
     def total(self, ops: Sequence[WorkedOp]) -> Sample:
         """Of ops together: how far their sum varies over the steps of each host, whose variations add up."""
         if not ops:

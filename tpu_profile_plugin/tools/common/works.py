@@ -56,6 +56,12 @@ class RunSide:
     frameworks: tuple[str, ...]
     hosts: int
 
+    @property
+    def recorded_steps(self) -> int | None:
+        """The steps of the recording; None without any, though then the recording as a whole counts as one."""
+        sources = self.budget.sources
+        return len(self.budget) if sources and "recording" not in sources else None
+
 
 def make_side(host: HostProfile) -> HostSide:
     """One host's part, from its columns."""

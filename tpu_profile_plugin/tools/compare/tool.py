@@ -3,7 +3,8 @@
 An object; times are whole picoseconds per step and device unless said otherwise:
 
 * `summary` {id: {base, run, delta, low, high}} of `step_time_ps` and of every part of the time budget; `low` and `high`
-  are the interval of `delta`, null with fewer than two steps on a side; of a side without steps all is null;
+  are the interval of `delta`, null with fewer than two steps on a side; of a side without steps all is null. Two
+  recordings without steps are compared as one step each;
 * `contributions`: DataTable; `delta_ps_per_step` adds up to the difference of the step, the rest is a row of its own;
   empty if a side has no steps;
 * `programs`, `ops`, `memory`, `environment`: DataTables;
@@ -48,7 +49,7 @@ def build(inputs: Inputs) -> Raw:
     if inputs.base is None:
         raise BadRequest("Parameter 'base' is missing: the run to compare with.", parameter="base")
     sides = run_sides(inputs.base, inputs)
-    base, run = (one.work for one in sides)
+    base, run = _works(sides)
     floor = _floor(base, sides)
     programs = match_programs(base.ops, run.ops)
     matches = match_ops(base.ops, run.ops, programs)
@@ -64,14 +65,21 @@ def build(inputs: Inputs) -> Raw:
                 "ops": Table.from_rows(OPS, _ops(matches)),
                 "memory": Table.from_rows(MEMORY, _memory(sides[0].memory, sides[1].memory, programs)),
                 "environment": Table.from_rows(ENVIRONMENT, _environment(sides)),
-                "headline": headline(base, run, found, floor),
+                "headline": headline(sides, (base, run), found, floor),
                 "noise": {"floor_ps": round(floor), "steps": {"base": base.step.count, "run": run.step.count}},
-                "recorded_steps": dict(zip(("base", "run"), map(_recorded_steps, sides), strict=True)),
+                "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
                 "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
                 "notes": [*notes(sides), *inputs.base.warnings, *inputs.warnings],
             }
         )
     )
+
+
+def _works(sides: Sequence[RunSide]) -> tuple[RunWork, RunWork]:
+    """The work of both sides; a recording without steps is no step to compare those of the other side with."""
+    alike = len({side.recorded_steps is None for side in sides}) == 1
+    base, run = (one.work if alike or one.recorded_steps is not None else one.work.without_steps() for one in sides)
+    return base, run
 
 
 def _floor(base: RunWork, sides: Sequence[RunSide]) -> float:
@@ -185,10 +193,6 @@ def _largest(memory: Mapping[str, int]) -> dict[str, int]:
     for name, peak in memory.items():
         found[program_name(name)] = max(peak, found.get(program_name(name), 0))
     return found
-
-
-def _recorded_steps(side: RunSide) -> int | None:
-    return len(side.budget) if side.budget.sources and "recording" not in side.budget.sources else None
 
 
 def _environment(sides: Sequence[RunSide]) -> Rows:

@@ -139,12 +139,14 @@ function useTables(found: Comparison, { state }: PageProps) {
 
 /** The step time in both runs, the difference and its interval. */
 function StepLine({ found }: { found: Comparison }) {
-  const { step, steps, floorPs } = found;
+  const { step, steps, recorded, floorPs } = found;
+  // Recordings without steps count as one each, and are compared only with each other.
+  const whole = recorded === null && steps.base === 1 && steps.run === 1;
   const percent = percentOf(step);
   const items = [
-    { name: "Base", value: formatTime(step.base), note: plural(steps.base, "step") },
-    { name: "Run", value: formatTime(step.run), note: plural(steps.run, "step") },
-    { name: "Difference", value: step.delta === null ? "-" : `${signedTime(step.delta)}${percent === null ? "" : ` (${percent})`}`, note: step.delta === null ? "unknown without steps on both sides" : intervalText(step.interval) },
+    { name: "Base", value: formatTime(step.base), note: whole ? "whole recording" : plural(steps.base, "step") },
+    { name: "Run", value: formatTime(step.run), note: whole ? "whole recording" : plural(steps.run, "step") },
+    { name: "Difference", value: step.delta === null ? "-" : `${signedTime(step.delta)}${percent === null ? "" : ` (${percent})`}`, note: step.delta === null ? "unknown without steps on both sides" : whole ? "no interval without steps" : intervalText(step.interval) },
   ];
   return (
     <dl class="compare-figures">

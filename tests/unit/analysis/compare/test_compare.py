@@ -107,8 +107,17 @@ def test_the_step_is_compared_between_runs_of_different_length():
 
 
 def test_a_recording_without_steps_has_none_to_divide_by():
-    whole = build(core(op(100)).replace("line 1 Steps", "line 1 Others"))
-    assert compared(core(op(100)), whole)["recorded_steps"] == {"base": 4, "run": None}
+    whole = core(op(100)).replace("line 1 Steps", "line 1 Others")
+    found = compared(core(op(100)), whole)
+    assert found["recorded_steps"] == {"base": 4, "run": None}
+    assert found["headline"] == {"text": "The run has no steps, so step times cannot be compared.", "tone": "unknown"}
+    assert found["summary"]["step_time_ps"] == {"base": 900 * US, "run": None, "delta": None, "low": None, "high": None}
+    assert found["contributions"]["rows"] == []
+    found = compared(whole, core(op(150)).replace("line 1 Steps", "line 1 Others"))
+    assert found["headline"]["text"].startswith("3.15 ms against 3.10 ms of recording, both without steps (+50.00 us")
+    assert found["notes"] == [
+        f"The {side} has no steps: all of its recording counts as one, however long it is." for side in ("base", "run")
+    ]
 
 
 @pytest.mark.parametrize("block", range(5))
