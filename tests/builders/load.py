@@ -207,11 +207,21 @@ def unrest(root: Path, cache: Path) -> Callable[[int], None]:
     return disturb
 
 
+def print_logs(work: Path) -> None:
+    """The ends of the servers' logs, if they say anything."""
+    for log in sorted(work.glob("home*/tensorboard.log")):
+        print(f"{log.parent.name}: {log.read_text(errors='replace')[-2000:]}", file=sys.stderr)
+
+
 def resident_mb(servers: list[Server]) -> float:
-    """Total memory of the servers' processes, in MiB."""
+    """Total memory of the servers' processes, in MiB; raises AssertionError if one has ended."""
     kib = 0
     for server in servers:
         text = Path(f"/proc/{server.pid}/status").read_text()
+        if "VmRSS:" not in text:
+            ended = os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOWAIT)
+            how = "unknown" if ended is None else f"code {ended.si_code}, status {ended.si_status}"
+            raise AssertionError(f"The server at {server.origin} ended: {how}")
         kib += int(text.split("VmRSS:")[1].split()[0])
     return kib / 1024
 
@@ -241,6 +251,7 @@ def load(work: Path, clients: int, seconds: float, boards: int = 2) -> Figures:
             thread.start()
         disturb = unrest(root, work / "cache")
         begin = time.monotonic()
+        stack.callback(print_logs, work)
         for turn in range(10**9):
             if time.monotonic() - begin > seconds:
                 break
