@@ -69,6 +69,12 @@ describe("differences", () => {
     assert.equal(differences(state([], [chart(1, "1")]), state([])).length, 1);
   });
 
+  it("are not the digits that XProf rounds away from the bytes of an op", () => {
+    const bandwidth = (id, value) => ({ ...chart(value, "1"), columns: [[id, "", "number", ""]] });
+    const found = (id, ours) => differences(state([], [bandwidth(id, 2111.4864864864862)]), state([], [bandwidth(id, ours)])).length;
+    assert.deepEqual([found("measured_memory_bw", 2111.4866123408888), found("measured_memory_bw", 2111.4878), found("hbm_bw", 2111.4866123408888)], [0, 2, 2]);
+  });
+
   it("are not ports, versions, or answers that the browser kept", () => {
     const asked = (answer) => [{ url: "/data?run=r", answer }];
     assert.deepEqual(differences(state(["v2.24.2", "at 127.0.0.1:1"], [], asked("200 text/plain")), state(["v0.1.0", "at 127.0.0.1:22"], [], asked("304 text/plain"))), []);

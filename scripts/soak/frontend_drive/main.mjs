@@ -102,18 +102,21 @@ function report(query, found, seconds) {
     return !seen.has(key) && seen.add(key);
   });
   const used = new Set();
-  const bad = fresh.filter((one) => {
+  const [bad, meant] = [[], []];
+  for (const one of fresh) {
     const rule = excused(query, one);
     if (rule) used.add(rule);
-    return !rule;
-  });
+    (rule ? meant : bad).push(one);
+  }
   const where = Object.entries(query).map(([key, value]) => `${key}=${value}`).join(" ");
   console.log(`${bad.length ? "DIFFERS" : "same   "} ${where} (${seconds.toFixed(1)} s${fresh.length > bad.length ? `, ${fresh.length - bad.length} excused` : ""})`);
   for (const { label, what, side, line } of bad.slice(0, Number(options.lines))) {
     console.log(`    ${side.padEnd(5)} ${label ? `[${label}] ` : ""}${what}: ${line.slice(0, 240)}`);
   }
   if (bad.length > Number(options.lines)) console.log(`    ... and ${bad.length - Number(options.lines)} more`);
-  if (bad.length) writeFileSync(path.join(RESULT, `${nameOf(query)}.json`), JSON.stringify(bad, null, 1));
+  for (const [list, name] of [[bad, "json"], [meant, "excused.json"]]) {
+    if (list.length) writeFileSync(path.join(RESULT, `${nameOf(query)}.${name}`), JSON.stringify(list, null, 1));
+  }
   return { bad: bad.length, used };
 }
 

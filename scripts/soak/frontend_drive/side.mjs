@@ -10,6 +10,8 @@ const COLLECT = read("collect.js");
 /** How long a page may load or compute before it is compared as it is, in ms. */
 const PATIENCE = 60_000;
 const QUIET = 200;
+/** The browser asks for an icon once, whenever it likes, and does not always say when it has the answer. */
+const ICON = /\/favicon\.ico$/;
 
 /** Whether something on the page says that it is still loading; evaluated in the page. */
 function busy() {
@@ -34,7 +36,7 @@ export class Side {
 
   async listen() {
     const { page } = this;
-    page.on("request", (request) => this.waiting.add(request));
+    page.on("request", (request) => ICON.test(request.url()) || this.waiting.add(request));
     page.on("requestfailed", (request) => this.done(request));
     page.on("requestfinished", (request) => this.done(request));
     page.on("console", (message) => message.type() === "error" && this.errors.push(message.text()));
@@ -60,8 +62,7 @@ export class Side {
   done(request) {
     this.waiting.delete(request);
     const url = new URL(request.url());
-    // The browser asks for its icon once, whenever it likes.
-    if (url.origin !== this.origin || url.pathname === "/favicon.ico") return;
+    if (url.origin !== this.origin || ICON.test(request.url())) return;
     const response = request.response();
     const address = url.pathname + url.search;
     // The browser keeps the content type of a stored answer, whatever a 304 says.
