@@ -118,7 +118,7 @@ async function best(round) {
 function search(tab, text) {
   return tab.frame().evaluate(async (text) => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-    const box = document.querySelector("input[type=search]");
+    const box = document.querySelector("#tv-search");
     box.focus();
     Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(box, text);
     const begin = performance.now();
