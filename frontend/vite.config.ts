@@ -1,5 +1,5 @@
 // How the bundle is built: relative addresses only, hashed files under static/, nothing inline (strict CSP).
-import { rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import type { Plugin } from "vite";
@@ -17,9 +17,26 @@ function cleanAssets(): Plugin {
   };
 }
 
+/** Adds the NOTICE files of the bundled packages to licenses.md: the Apache license asks for them beside its own text. */
+function addNotices(): Plugin {
+  return {
+    name: "add-notices",
+    apply: "build",
+    closeBundle() {
+      const file = `${outDir}/licenses.md`;
+      const licenses = readFileSync(file, "utf8");
+      const added = [...licenses.matchAll(/^## (\S+) - /gm)].map(([, name]) => {
+        const notice = new URL(`node_modules/${name}/NOTICE`, import.meta.url);
+        return existsSync(notice) ? `\n## ${name}: NOTICE\n\n${readFileSync(notice, "utf8").trim()}\n` : "";
+      });
+      writeFileSync(file, licenses + added.join(""));
+    },
+  };
+}
+
 export default defineConfig({
   base: "./",
-  plugins: [cleanAssets()],
+  plugins: [cleanAssets(), addNotices()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir,

@@ -83,6 +83,7 @@ class LineArrays:
     display_name: _U64
     timestamp_ns: _I64
     duration_ps: _I64
+    filled: NDArray[np.bool_]
     event_start: _I64
 
 @final
@@ -191,6 +192,35 @@ def gather_stats(
 ) -> list[tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint64]]]:
     """Per slot the owners with a stat of it, ascending, and kind and value of each owner's first; 255: not wanted."""
 
+def event_contexts(
+    start: NDArray[np.uint32],
+    key: NDArray[np.uint32],
+    kind: NDArray[np.uint8],
+    value: NDArray[np.uint64],
+    role_of_key: NDArray[np.uint8],
+) -> tuple[
+    tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+]:
+    """What events produce, and what they consume: events ascending, types and ids.
+
+    Roles of a stat's key: 0 type and 1 id of what is produced, 2 and 3 of what is consumed; 255: none.
+    """
+
+def threadpool_regions(
+    line_start: NDArray[np.int64],
+    metadata: NDArray[np.uint32],
+    begin: NDArray[np.int64],
+    edge_of_row: NDArray[np.uint8],
+    start: NDArray[np.uint32],
+    key: NDArray[np.uint32],
+    role_of_key: NDArray[np.uint8],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Line, begin and duration of the span from the last start event with an id of what it consumes to each stop event.
+
+    `edge_of_row`: per row of the event metadata 1 for start, 2 for stop events. `start`, `key`: the events' stats.
+    """
+
 def lookup(rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where each of `wanted` stands in `rows`, -1 where it does not; both strictly ascending."""
 
@@ -268,7 +298,7 @@ def heap_replay(
     it), in the order in which it came into use; a span is (buffer, first event, last event).
     """
 
-# ---- groups.rs
+# ---- forest.rs
 
 @final
 class Forest:
@@ -281,8 +311,13 @@ class Forest:
         begin: NDArray[np.int64],
         duration: NDArray[np.int64],
         skip: NDArray[np.bool_] | None = None,
+        regions: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
     ) -> int:
-        """Adds the nested events of some lines; returns the number of the first node."""
+        """Adds the nested events of some lines, then regions; returns the number of the first node.
+
+        `regions`: line (ascending), begin and duration of spans that are inserted into the lines' events, which on
+        these lines are sorted by begin, then longest first.
+        """
 
     def add_points(self, count: int) -> int:
         """Adds nodes without nesting; returns the number of the first."""
@@ -519,16 +554,20 @@ def covered(begin: NDArray[np.int64], duration: NDArray[np.int64]) -> int:
     """Time covered by at least one interval."""
 
 def priority_times(
-    start: NDArray[np.int64],
+    group: NDArray[np.int64],
     begin: NDArray[np.int64],
     end: NDArray[np.int64],
     priority: NDArray[np.uint8],
+    groups: NDArray[np.int64],
     window_begin: NDArray[np.int64],
     window_end: NDArray[np.int64],
+    slots: int,
+    instants: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Per group (start has one more) 256 values each: how long a priority was the highest, in all and in the window.
+    """Per one of `groups` (strictly ascending) `slots` values each: how long a priority was the highest.
 
-    The last array tells whether it ever was, if only for an instant.
+    In all, and in the group's window; the last array tells whether it ever was, if only for an instant. Spans are in
+    any order; those of other groups do not count, nor instants unless `instants`.
     """
 
 # ---- times.rs
@@ -553,6 +592,15 @@ def thread_levels(begin: _I64, end: _I64, most: int) -> tuple[_I64, _I64]:
 
 def pair_in_order(key: _I64, opens: NDArray[np.bool_]) -> tuple[_I64, _I64]:
     """Pairs openings with closings of the same small key, first in first out; negative keys take no part."""
+
+def step_work(
+    parts: list[tuple[_I64, _I64, _I32, _U8, _I64, tuple[_I64, _I64]]], kind: int, keys: int, few: int
+) -> tuple[_I64, _F64, _I64]:
+    """Per slot the time of runs in steps, that in each of the first `few` steps, and the number that begin in steps.
+
+    A part has runs by begin (begin, end, op, kind of work), the slot of each op, and begins and ends of steps in time
+    order. Runs of `kind` count; a moment counts for the run of its part that began first.
+    """
 
 def json_integers(values: _I64) -> bytes:
     """Integers of any shape, in C order, as nested lists."""

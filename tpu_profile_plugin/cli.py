@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 
 from tpu_profile_plugin import __version__
 from tpu_profile_plugin.commands import capture, compare, completion, doctor, events, explain, runs, tools
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.fleet.choice import HELP as EXECUTOR
+from tpu_profile_plugin.system.process import exit_on_sigterm
 
 _COMMANDS = {
     "capture": capture,
@@ -31,7 +29,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__, help="print the version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="serve a logdir, on this machine only")
-    serve.add_argument("--logdir", required=True, help="directory or URL that contains plugins/profile/<session>")
+    where = serve.add_mutually_exclusive_group(required=True)
+    where.add_argument("logdir", nargs="?", metavar="LOGDIR", help="directory or URL with plugins/profile/<session>")
+    where.add_argument("--logdir", dest="logdir_flag", metavar="LOGDIR", help="the same, as TensorBoard spells it")
     serve.add_argument("--port", type=int, default=6006, help="TCP port; 0 selects a free one (default: 6006)")
     serve.add_argument("--executor", metavar="WHERE", default="", help=EXECUTOR)
     for name, module in _COMMANDS.items():
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(completion.script(options.shell, parser), end="")
         return 0
     if options.command == "serve":
-        return _serve(options.logdir, options.port, options.executor)
+        return _serve(options.logdir or options.logdir_flag, options.port, options.executor)
     try:
         status: int = _COMMANDS[options.command].run(options)
         return status
@@ -79,21 +79,6 @@ def _serve(logdir: str, port: int, executor: str) -> int:
     board.configure(argv=argv)
     exit_on_sigterm()
     return int(board.main() or 0)
-
-
-def exit_on_sigterm(timeout_s: float = 5.0) -> None:
-    """Makes SIGTERM end this process after at most `timeout_s`.
-
-    TensorBoard's own handler, which calls this one, raises SystemExit in the code that is running; in a destructor,
-    Python ignores it and the server would keep running.
-    """
-
-    def handler(number: int, frame: object) -> None:
-        timer = threading.Timer(timeout_s, os._exit, (0,))
-        timer.daemon = True
-        timer.start()
-
-    signal.signal(signal.SIGTERM, handler)
 
 
 if __name__ == "__main__":

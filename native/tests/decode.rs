@@ -2,6 +2,7 @@
 
 use _native::decode::columns::{Columns, Options, decode};
 use _native::decode::filter::{EventFilter, PlaneFilter, has_far_line};
+use _native::decode::xspace::CHUNK_EVENTS;
 use _native::error::{Problem, Result};
 use _native::wire::text;
 
@@ -86,6 +87,7 @@ fn only_the_picked_events_of_the_picked_lines() {
         let plane = &space.planes[0];
         assert_eq!(plane.lines.name, whole.planes[0].lines.name);
         assert_eq!(plane.lines.event_start, [0, plane.events.metadata.len() as i64]);
+        assert_eq!(plane.lines.filled, [true], "whether or not its events are chosen");
         (plane.events.begin_ps.clone(), plane.events.stats.value.clone())
     };
     assert_eq!(events(None, None), (vec![2005, 2000], vec![-9i64 as u64, 0]));
@@ -95,6 +97,20 @@ fn only_the_picked_events_of_the_picked_lines() {
     assert_eq!(events(None, Some((&[], &[]))), (vec![], vec![]));
     assert_eq!(events(Some(&["line"]), Some((&[8], &[]))), (vec![2000], vec![0]));
     assert_eq!(events(Some(&["other", ""]), None), (vec![], vec![]));
+}
+
+#[test]
+fn lines_without_events_are_not_filled() {
+    let events = |count: usize| message(4, &[int(1, 7)]).repeat(count);
+    let lines = [0, 1, CHUNK_EVENTS, CHUNK_EVENTS + 1].map(|count| message(3, &[bytes(2, b"line"), events(count)]));
+    let data = message(1, &lines);
+    let none = || Some(EventFilter::new(&[], &[]));
+    for events in [None, none()] {
+        let filters = [PlaneFilter { plane: 0, lines: None, events }];
+        let space = decode(&data, 0, Options { filters: &filters, ..ALL }).unwrap();
+        assert_eq!(space.planes[0].lines.filled, [false, true, true, true]);
+    }
+    assert_eq!(load(&data).unwrap().planes[0].lines.filled, [false, true, true, true]);
 }
 
 #[test]

@@ -54,13 +54,20 @@ h.inEveryBrowser("two runs", ({ name, browser }) => {
     await press(tab, "fusion.11 (fusion)");
     await h.shows(tab, `Compared with ${BASE}.`);
     assert.equal(h.query(tab).get("tool"), "hlo_stats");
-    assert.deepEqual((await rows(tab, "HLO ops")).map((row) => row.slice(0, 5)), [["fusion.11", "fusion fusion", "1.280 ms", "800 us", "+480 us"]]);
+    const fusion = async () => (await rows(tab, "HLO ops")).map((row) => row.slice(0, 5));
+    await h.shows(tab, "Times and counts are per step: 4 steps in the base, 4 steps here.");
+    assert.deepEqual(await fusion(), [["fusion.11", "fusion fusion", "320 us", "200 us", "+120 us"]]);
+    await press(tab, "Total");
+    await h.until("totals", async () => (await fusion())[0]?.[2] === "1.280 ms");
+    assert.deepEqual(await fusion(), [["fusion.11", "fusion fusion", "1.280 ms", "800 us", "+480 us"]]);
+    await press(tab, "Per step");
+    await h.until("times per step", async () => (await fusion())[0]?.[2] === "320 us");
     await press(tab, "Clear 1 filter");
     await h.until("all ops", async () => (await rows(tab, "HLO ops")).length === 4);
     // Sorted by the difference.
     await tab.frame().$$eval(".table-sort", (all) => all.find((one) => one.textContent.includes("Δ Total self time")).click());
     await h.until("the order", async () => (await rows(tab, "HLO ops")).map(([op]) => op).join() === "fusion.11,fresh.13,norm.12,gone.3");
-    assert.ok((await heads(tab, "HLO ops")).includes("Total self time, base"));
+    assert.ok((await heads(tab, "HLO ops")).includes("Total self time/step, base"));
     await h.click(tab, '[data-tool="time_budget"]');
     await h.shows(tab, "A step takes 990 us, in the base 900 us: +90 us (+10.0%).");
     await h.click(tab, '[data-tool="overview_page"]');

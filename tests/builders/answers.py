@@ -25,12 +25,34 @@ Profile = str | bytes | Path
 
 def answer(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **params: str) -> Any:
     """The tool's answer; profiles are texts of `xspace_text`, bytes of an XSpace, or files. `base`: another run's."""
+    return json.loads(body(tool, *profiles, base=base, **params))
+
+
+def body(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **params: str) -> bytes:
+    """The bytes of the same, which are not JSON for every tool."""
     parsed = {param.name: param.parse(params.get(param.name)) for param in tool.params}
     cache = ProfileCache(1 << 28)
     inputs = Inputs("run", _hosts("run", profiles, cache), parsed)
     if base:
         inputs = replace(inputs, base=Inputs("base", _hosts("base", base, cache), parsed))
-    return json.loads(encode(tool.build(inputs)).body)
+    return bytes(encode(tool.build(inputs)).body)
+
+
+def answer_and_hosts(tool: Tool, *profiles: Profile, **params: str) -> tuple[Any, tuple[HostProfile, ...]]:
+    """The answer and the hosts, which hold what the tool decoded and computed."""
+    hosts = hosts_of(*profiles)
+    return answer_of(tool, hosts, **params), hosts
+
+
+def answer_of(tool: Tool, hosts: tuple[HostProfile, ...], **params: str) -> Any:
+    """The tool's answer for the given hosts."""
+    parsed = {param.name: param.parse(params.get(param.name)) for param in tool.params}
+    return json.loads(encode(tool.build(Inputs("run", hosts, parsed))).body)
+
+
+def hosts_of(*profiles: Profile) -> tuple[HostProfile, ...]:
+    """The hosts of a run, nothing of which is decoded."""
+    return _hosts("run", profiles, ProfileCache(1 << 28))
 
 
 def _hosts(run: str, profiles: Sequence[Profile], cache: ProfileCache) -> tuple[HostProfile, ...]:

@@ -122,3 +122,106 @@ def two_steps(late_us: int = 0) -> str:
     executions = [("all_reduce_1", begin + 12, begin + 290 + late_us) for begin in (0, 2000)]
     executions += [("gather_2", begin + 30, begin + 880 + late_us) for begin in (0, 2000)]
     return host(TRANSFERS, [(0, 1500), (2000, 1500)], events, copies(executions))
+
+
+_GRAPHS = (("gather_2", 30), ("all_reduce_1", 8))
+_RUNS = (5, 1000, 2000)
+
+
+def _core(number: int) -> list[str]:
+    """A TensorCore with sends and receives, ops shorter than a nanosecond, and stats of every kind."""
+    lines = [f'plane {10 + number} "/device:TPU:{number}"']
+    names = {}
+    for i, rendezvous in enumerate(("all_reduce_1", "gather_2")):
+        for kind in ("send", "recv", "send-done", "recv-done"):
+            attribute = "" if kind.endswith("done") else f' _xla_host_transfer_rendezvous="{rendezvous}"'
+            name = names[f"{kind}.{i}"] = json.dumps(f"%{kind}.{i} = x{attribute}")
+            facts = 'flops=u3, tf_op="a", bytes_accessed=u70000000000, weight=0.25, flow=u4, source="x.py"'
+            lines.append(f'metadata {name} {{hlo_category=&"host {kind}", {facts}}} display="{kind}.{i}"')
+    lines += [
+        'metadata "%fusion.1 = z" {tf_op="shared"} display="fusion.1"',
+        f'line 1 "XLA Modules" @{1000 + number}ns',
+    ]
+    lines += ['5us +400us "a(1)" {run_id=u17}', '1000us +400us "a(1)" {run_id=18}', '2000us +400us "b(1)"']
+    lines += ['line 2 "XLA Ops" @1us', '1us +100ns "%fusion.1 = z"']
+    for begin in _RUNS:
+        lines += [
+            f'{begin + 1}us +2us {names["send.0"]} {{x="t", x=7, raw=0x0102, deep=-5, symbol_id=3}}',
+            f"{begin + 4}us +2us {names['recv.0']}",
+            f"{begin + 7}us +1us {names['send.1']}",
+            f"{begin + 9}us +1us {names['recv.1']}",
+            *(f'{begin * 10**6 + 20_000_000 + at}ps +{long} "%fusion.1 = z"' for at, long in ((0, 500), (600, 100))),
+            f"{begin * 10**6 + 20_000_700}ps +0 {names['send.1']}",
+            f'{begin * 10**6 + 20_000_800}ps +100ps "%fusion.1 = z" {{tf_op="own", run_id=3}}',
+            f'{begin * 10**6 + 20_000_900}ps +0 "%fusion.1 = z"',
+            f'{begin * 10**6 + 20_001_000}ps +0 "%fusion.1 = z"',
+            f"{begin + 100}us +9us {names['send-done.0']}",
+            f"{begin + 200}us +50us {names['recv-done.0']}",
+            f"{begin + 260}us +9us {names['send-done.1']}",
+            f"{begin + 300}us +50us {names['recv-done.1']}",
+        ]
+    lines += ['line 5 "XLA TraceMe" @1us', "10us +1us ep_wait_in", "10us +300ps a", "10us +200ps b", "1us +1 lone"]
+    return [*lines, 'line 3 "Steps" @1us', "5us +400us 1 {group_id=4}", 'line 4 "Async XLA Ops" @1us', "3us +1us x"]
+
+
+def _graph(device: int, name: str, offset: int) -> list[str]:
+    """Executions of a graph, with copies and with buffers of which some stay, and some are too fast to be true."""
+    lines = []
+    for i, begin in enumerate(at + offset for at in _RUNS):
+        key = f'graph_key="device_{device}_gid_{name}$1^i{2 - i}x"'
+        sent, received = (
+            "s0->1d|$c1=40000,s0->0d|$c2=9,s0->3d|$c4=1234",
+            "s1->0d|$c1=40000s2->0d|$c2=600000s3->0d|$c0=9",
+        )
+        lines += [
+            f'{begin}us +150us "device_{device}_gid_{name}" {{{key}, input_size={4096 * (i + 1)}, action_index=0}}',
+            *(f'{begin + 1 + 2 * n}us +0 "DeviceToHost START" {{{key}, action_index={n}}}' for n in (0, 1)),
+            *(f'{begin + 2 + 2 * n}us +1us "DeviceToHost END" {{{key}, action_index={n}}}' for n in (0, 1)),
+            f'{begin + 10}us +5us "NetworkSend END" {{{key}, action_duration_ns={2000 + i}, buffer_sizes="{sent}"}}',
+            f'{begin + 15}us +5us "NetworkSend END" {{{key}, action_duration_ns=u7, buffer_sizes="{sent}"}}',
+            *(
+                f'{begin + at}us +2us "NetworkReceive END" {{{key}, network_transport_latency_us=u{took}, '
+                f'buffer_sizes="{sizes}"}}'
+                for at, took, sizes in ((30, 20 + i, received), (40, 0, received), (41, 1, "s1->0d|$c1=40000000"))
+            ),
+            f'{begin + 99}us +0 "HostToDevice START" {{{key}, action_index=u0}}',
+            f'{begin + 100}us +0 "HostToDevice START" {{{key}, action_index=0}}',
+            f'{begin + 140}us +10us "HostToDevice END" {{{key}, action_index=0}}',
+        ]
+    return lines
+
+
+def four_slices() -> str:
+    """Two TPUs and three devices of the runtime, the last of which belongs to no TPU; keys of other forms."""
+    lines = [*_core(1), *_core(0), 'plane 3 "/device:CUSTOM:Megascale Trace"', 'line 1 "graphs" @1us']
+    for device in (200005, 200001, 200009):
+        for name, offset in _GRAPHS:
+            lines += _graph(device, name, offset)
+    lines += ['line 7 "other" @1us', '3us +1us "no key"', '4us +1us "odd" {graph_key="device_x_gid_"}']
+    lines += ['9us +300ns "loose" {graph_key=&"device_200001_gid_free"}']
+    lines += ['0 +1us "device_200001_gid_free_1" {graph_key="device_200001_gid_free_1"}']
+    return "\n".join([*lines, 'plane 2 "/host:CPU"', 'line 1 "main"', '0 +1us "MegaScale: Receive"'])
+
+
+def without_ends() -> str:
+    """The two steps without copies to the device that end, and without one of the send-done ops."""
+    return "\n".join(
+        line
+        for line in two_steps().splitlines()
+        if "HostToDevice END" not in line and not line.endswith('send-done.1 = x"')
+    )
+
+
+def runtime_alone() -> str:
+    """The plane of the runtime without a TPU to assign its devices to."""
+    text = two_steps()
+    return text[text.index("plane 3 ") :] + '\nplane 2 "/host:CPU"\nline 1 "main"\n0 +1us "MegaScale: Receive"'
+
+
+PERFETTO = {
+    "two_steps": two_steps,
+    "four_slices": four_slices,
+    "without_ends": without_ends,
+    "runtime_alone": runtime_alone,
+}
+"""Profiles whose traces of Perfetto are compared with XProf's."""

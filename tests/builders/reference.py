@@ -130,6 +130,7 @@ def _line(line: Any, origin: int) -> dict[str, Any]:
         "display_name": _text(line.display_name),
         "timestamp_ns": line.timestamp_ns,
         "duration_ps": line.duration_ps,
+        "filled": bool(line.events),
         "events": events,
     }
 
@@ -172,7 +173,7 @@ def _plain_plane(space: XSpace, plane: Plane) -> dict[str, Any]:
     occurrences = [0] * len(events) if events.occurrences is None else events.occurrences.tolist()
     ids = table.id[events.metadata].tolist()
     rows = list(zip(ids, events.begin_ps.tolist(), events.duration_ps.tolist(), occurrences, stats, strict=True))
-    line_columns = ("id", "display_id", "name", "display_name", "timestamp_ns", "duration_ps")
+    line_columns = ("id", "display_id", "name", "display_name", "timestamp_ns", "duration_ps", "filled")
     start, child = lines.event_start.tolist(), table.child_start.tolist()
     children = [table.child_id[begin:end].tolist() for begin, end in itertools.pairwise(child)]
     event_rows = zip(

@@ -10,13 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from builders import bare_machine
 
 ROOT = Path(__file__).parents[2]
-# The tools that every machine has.
-TOOLS = (
-    *("bash", "sh", "env", "dirname", "cat", "sed", "sort", "find", "xargs", "sha256sum", "grep"),
-    *("ls", "ln", "mkdir", "chmod", "rm", "printf", "id", "uname"),
-)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the scripts are for bash")
 
@@ -40,20 +36,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
     """A directory to use as the whole PATH: the tools above and Python, neither Rust nor Node."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in TOOLS:
-        found = shutil.which(name)
-        assert found is not None, name
-        (folder / name).symlink_to(found)
-    (folder / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    (folder / "python3").chmod(0o755)
-    return folder
+    return bare_machine.make_bare_path(tmp_path / "bin")
 
 
 def put(folder: Path, name: str, prints: str) -> None:
-    (folder / name).write_text(f"#!/bin/sh\necho '{prints}'\n")
-    (folder / name).chmod(0o755)
+    bare_machine.put(folder, name, f"echo '{prints}'")
 
 
 def run(command: list[str], clone: Path, path: Path) -> str:
@@ -77,6 +64,12 @@ def test_a_rust_that_is_too_old_is_rejected(clone: Path, bare: Path) -> None:
     said = run(["bash", "scripts/demo"], clone, bare)
     assert "MISSING: Rust 1.85 or newer; this is 1.63" in said
     assert "rustup update" in said
+
+
+def test_a_wheel_that_is_not_there_is_named(clone: Path, bare: Path) -> None:
+    said = run(["bash", "scripts/demo", "--wheel", "scripts/none.whl"], clone, bare)
+    assert re.search(r"MISSING: the wheel /.*/scripts/none\.whl(.|\n)*scripts/release wheel", said)
+    assert "Rust" not in said
 
 
 def test_without_a_linker_it_is_named(clone: Path, bare: Path) -> None:

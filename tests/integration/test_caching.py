@@ -189,6 +189,56 @@ def test_simultaneous_equal_requests_compute_once(board, monkeypatch):
     assert len(set(answers)) == 1
 
 
+STEPS = """
+plane 1 "/host:CPU"
+  line 7 "python" @1000ns
+    0us +100us train {step_num=1}
+      2us +30us PjitFunction(step)
+    100us +100us train {step_num=2}
+      102us +30us PjitFunction(step)
+plane 2 "/device:TPU:0" {device_type_string="TPU v6 Lite"}
+  line 1 "Steps" @1000ns
+    10us +80us 1 {step_num=1}
+    110us +80us 2 {step_num=2}
+  line 2 "XLA Ops" @1000ns
+    10us +50us fusion.1 {flops=123}
+    110us +50us fusion.1 {flops=123}
+"""
+
+
+def test_simultaneous_requests_of_a_page_decode_nothing_twice(tmp_path, monkeypatch):
+    """The overview page requests its tools at once: each pass over the bytes is made for all of them."""
+    from tpu_profile_plugin import _native
+    from tpu_profile_plugin.columns import lazy
+
+    passes = []
+
+    class Counting:
+        def __getattr__(self, name):
+            return getattr(_native, name)
+
+        def decode_space(self, data, threads, keep, events, filters):
+            passes.append(repr((keep, events, filters)))
+            time.sleep(0.05)  # the other requests reach this point in the meantime
+            return _native.decode_space(data, threads, keep, events, filters)
+
+    monkeypatch.setattr(lazy, "_native", Counting())
+    board = Board(write(tmp_path / "logs", {"plugins/profile/s/h.xplane.pb": STEPS}), tmp_path / "home")
+    pages = [{"tag": "overview_page", "extended": "true"}, {"tag": "smart_suggestion"}, {"tag": "time_budget"}]
+    codes = []
+    threads = [
+        threading.Thread(target=lambda page=page: codes.append(board.get("data", run="s", **page).status_code))
+        for page in pages
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [200] * 3
+    assert len(passes) > 1
+    assert sorted(passes) == sorted(set(passes))
+
+
 def test_errors_are_not_cached(board, logdir):
     path = logdir / "bad/plugins/profile/cut/c.xplane.pb"
     broken = {"run": "bad/cut", "tag": "profile_contents"}

@@ -379,6 +379,18 @@ class TestPython:
             tpu_profile_plugin.capture(fake.address, str(tmp_path), duration_ms=50)
 
 
+def test_serve_takes_the_logdir_with_and_without_the_flag(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr("tpu_profile_plugin.cli._serve", lambda *arguments: asked.append(arguments) or 0)
+    for arguments in (["logs"], ["--logdir", "logs", "--port", "0"]):
+        assert main(["serve", *arguments]) == 0
+    assert asked == [("logs", 6006, ""), ("logs", 0, "")]
+    for arguments in ([], ["logs", "--logdir", "logs"]):
+        with pytest.raises(SystemExit):
+            main(["serve", *arguments])
+    assert "one of the arguments LOGDIR --logdir is required" in capsys.readouterr().err
+
+
 def test_sigterm_ends_the_server_when_python_ignores_systemexit():
     """TensorBoard's handler raises SystemExit in the main thread, which has no effect in a destructor."""
     program = """

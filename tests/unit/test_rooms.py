@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +45,14 @@ def declares_tool(path: Path) -> bool:
 def test_only_four_rooms_import_the_native_core(path: Path) -> None:
     native = [name for name in imports(path) if name.startswith("tpu_profile_plugin._native")]
     assert not native or name_of(path).split(".")[1] in ("columns", "analysis", "logdir", "protos"), native
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.parent.name != "system"], ids=name_of)
+def test_only_system_asks_which_operating_system_this_is(path: Path) -> None:
+    asks = r"\bos\.(name|sep)\b|sys\.platform|hasattr\(os|\"/(proc|sys)/"
+    modules = r"import (fcntl|msvcrt|ctypes|signal|resource|pwd)\b"
+    more = r"cpu_count|sched_getaffinity|posix_fallocate|geteuid"
+    assert not re.findall(f"{asks}|{modules}|{more}", path.read_text())
 
 
 def test_tools_do_not_import_each_other() -> None:

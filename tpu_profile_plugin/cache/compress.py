@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import os
 import struct
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+
+from tpu_profile_plugin.system.process import available_cores
 
 _LARGE = 64 * 1024
 _PIECE = 1 << 20
@@ -25,7 +26,7 @@ def compress(plain: bytes) -> bytes:
     def pack(start: int) -> bytes:
         return _deflate(view, start, min(start + _PIECE, len(plain)))
 
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(starts)), "profile-gzip") as pool:
+    with ThreadPoolExecutor(min(available_cores(), len(starts)), "profile-gzip") as pool:
         pieces = list(pool.map(pack, starts))  # zlib releases the GIL
     tail = struct.pack("<II", zlib.crc32(plain), len(plain) & 0xFFFFFFFF)
     return b"".join((_HEAD, *pieces, tail))

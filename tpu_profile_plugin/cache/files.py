@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import stat
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
+
+from tpu_profile_plugin.system import files as system
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 _TEMPORARY = ".new-"
@@ -56,19 +57,19 @@ class FileCache:
     @contextlib.contextmanager
     def writing(self, key: str) -> Iterator[IO[bytes]]:
         """Yields a file to write to, which is stored under `key` if the block raises nothing; raises OSError."""
-        self._make_private()
+        system.make_private(self._directory)
         if self._unpruned_bytes is None:
             self._sweep()
         handle, temporary = tempfile.mkstemp(dir=self._directory, prefix=_TEMPORARY)
         try:
             with os.fdopen(handle, "wb") as file:
-                _lock_file(handle)
+                system.lock(handle)
                 yield file
                 file.flush()
                 size = os.fstat(handle).st_size
                 path = self.path(key)
                 path.parent.mkdir(mode=0o700, exist_ok=True)
-                Path(temporary).replace(path)  # while it is still locked
+                system.publish(file, Path(temporary), path)
         except BaseException:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
@@ -82,21 +83,12 @@ class FileCache:
         reason = error.strerror or type(error).__name__
         _LOG.log(level, "%s cannot be cached in %s (%s); continuing without a cache", what, self._directory, reason)
 
-    def _make_private(self) -> None:
-        """Creates the directory with access for this user only; raises OSError when another user owns it."""
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        facts = self._directory.stat()
-        if hasattr(os, "geteuid") and facts.st_uid != os.geteuid():
-            raise PermissionError(0, "it belongs to another user")
-        if os.name == "posix" and stat.S_IMODE(facts.st_mode) & 0o077:
-            self._directory.chmod(0o700)
-
     def _sweep(self) -> None:
         """Deletes temporary files of killed processes; files that a live process is writing are locked."""
         for entry in self._directory.glob(f"{_TEMPORARY}*"):
             with contextlib.suppress(OSError):
                 age = abs(time.time() - entry.stat().st_mtime)
-                if age > _ABANDONED_S or (age > _MIN_AGE_S and _is_unlocked(entry)):
+                if age > _ABANDONED_S or (age > _MIN_AGE_S and system.may_delete(entry)):
                     entry.unlink()
 
     def _prune(self, added: int) -> None:
@@ -119,27 +111,6 @@ class FileCache:
                 with contextlib.suppress(OSError):
                     path.unlink()
                 total -= size
-
-
-def _lock_file(handle: int) -> None:
-    """Locks a file that is being written, until it is closed or its process ends."""
-    with contextlib.suppress(ImportError, OSError):
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _is_unlocked(path: Path) -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        return False
-    with path.open("rb") as file:
-        try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-    return True
 
 
 def user_directory(name: str) -> Path:

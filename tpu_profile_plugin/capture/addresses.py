@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.system.paths import writable_name
 
 MAX_ADDRESSES = 512
 """The most workers in one capture."""
@@ -73,7 +74,7 @@ def parse_addresses(texts: str | Iterable[str], default_port: int | None = None)
 
 def safe_name(text: str, fallback: str = "host") -> str:
     """`text` as the name of a file or directory: safe characters only, no leading dot, at most 120 characters."""
-    return _UNSAFE.sub("_", text).lstrip(".-_")[:120] or fallback
+    return writable_name(_UNSAFE.sub("_", text).lstrip(".-_")[:120] or fallback)
 
 
 def unique_names(addresses: Iterable[Address]) -> dict[Address, str]:

@@ -19,6 +19,8 @@ from tpu_profile_plugin.capture.failures import WorkerFailure
 from tpu_profile_plugin.errors import NotAvailable
 from tpu_profile_plugin.logdir.names import XPLANE
 from tpu_profile_plugin.logdir.remote import is_remote, open_remote
+from tpu_profile_plugin.system.files import move_exclusively, rename, sync_directory
+from tpu_profile_plugin.system.paths import local
 
 STAGING = ".capture-"
 """Prefix of the names, beside `plugins/profile`, of directories with incomplete files."""
@@ -43,7 +45,7 @@ class LocalSession:
 
     def __init__(self, logdir: str, requested: str | None = None, hosts: Iterable[str] = ()) -> None:
         """Chooses an unused name, writes nothing yet; raises NotAvailable if the logdir is not writable."""
-        base = Path(logdir.removeprefix("file://")).expanduser().absolute()
+        base = Path(local(logdir)).expanduser().absolute()
         self._plugins = base / "plugins"
         self._root = self._plugins / "profile"
         self._hosts = frozenset(hosts)
@@ -70,10 +72,10 @@ class LocalSession:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            part.rename(staging / file_name)
+            rename(part, staging / file_name)
             with self._storing:
                 self._publish(staging, file_name)
-            _sync_directory(self._root / self.name)
+            sync_directory(self._root / self.name)
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else type(error).__name__
             message = f"The profile was received, but cannot be stored: {reason}."
@@ -114,14 +116,14 @@ class LocalSession:
             target = self._root / self.name
             if not target.exists():
                 try:
-                    staging.rename(target)
+                    rename(staging, target)
                 except OSError as error:
                     if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                         raise
                 else:
                     self._ours = True
                     return
-            elif self._is_ours() and _move_exclusively(staging / file_name, target / file_name):
+            elif self._is_ours() and move_exclusively(staging / file_name, target / file_name):
                 return
             # Another process took this name, or this host's file already exists.
             self.name, self._ours = self._free_name(), False
@@ -222,25 +224,3 @@ def _check_writable(directory: Path) -> None:
         existing = existing.parent
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         raise NotAvailable("This server cannot write to the log directory, so no profile can be stored.")
-
-
-def _move_exclusively(source: Path, target: Path) -> bool:
-    """Moves a file, by a hard link, unless the target exists; returns whether it was moved."""
-    try:
-        os.link(source, target)
-    except FileExistsError:
-        return False
-    except OSError:  # filesystems without hard links
-        if target.exists():
-            return False
-        source.rename(target)
-    return True
-
-
-def _sync_directory(directory: Path) -> None:
-    with contextlib.suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

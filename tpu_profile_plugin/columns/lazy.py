@@ -99,6 +99,8 @@ class LazyDecoder:
         missing = [selection for selection in filters if not selection.plane.decoded]
         arguments = [(selection.plane.index, selection.line_names(), self._ids(selection)) for selection in missing]
         decoded = self._decode([selection.plane.index for selection in missing], arguments) if missing else []
+        if missing:
+            self._hooks.on_decoded()
         partial = {
             selection.plane.index: Plane(selection.plane.id, selection.plane.name, selection.plane.index, tables)
             for selection, tables in zip(missing, decoded, strict=True)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.hlo import HloModule, broken_modules, hlo_modules, is_metadata_plane
 from tpu_profile_plugin.columns.lazy import DecodeHooks, LazyDecoder, decoding
-from tpu_profile_plugin.columns.parallel import available_cores
 from tpu_profile_plugin.columns.records import Skipped, is_records, space_of_records
 from tpu_profile_plugin.columns.space import Plane, XSpace
 from tpu_profile_plugin.columns.tables import EventMetadata, Events, Lines, PlaneTables, StatMetadata, Stats, Texts
 from tpu_profile_plugin.columns.trace_events import GZIP, space_bytes
+from tpu_profile_plugin.system.process import available_cores
 
 Bytes: TypeAlias = NDArray[np.uint8] | bytes | bytearray | memoryview | mmap.mmap
 _T = TypeVar("_T", bound=np.generic)
@@ -222,6 +222,7 @@ def _lines(data: NDArray[np.uint8], raw: _native.LineArrays) -> Lines:
         display_name=tuple(_native.texts(data, raw.display_name)),
         timestamp_ns=_read_only(raw.timestamp_ns),
         duration_ps=_read_only(raw.duration_ps),
+        filled=_read_only(raw.filled),
         event_start=_read_only(raw.event_start),
     )
 

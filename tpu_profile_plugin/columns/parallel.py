@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from tpu_profile_plugin.system.process import available_cores
+
 S = TypeVar("S")
 T = TypeVar("T")
 _MAX_THREADS = 8
-
-
-def available_cores() -> int:
-    """The number of cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # only some systems have it
-        return os.cpu_count() or 1
 
 
 def map_planes(fn: Callable[[S], T], items: Iterable[S]) -> list[T]:

@@ -36,6 +36,16 @@ def uints(space: XSpace, plane: Plane, stats: Stats, name: str) -> tuple[NDArray
     return _values(plane, stats, name, (Kind.UINT64,))
 
 
+def of_kind(plane: Plane, stats: Stats, name: str, kind: Kind) -> tuple[NDArray[np.uint64], Bools]:
+    """The bits of the first stat of that name, and whether there is one of exactly this kind; 0 for the others."""
+    index = stats.find(plane.stat_metadata.row(name))
+    present = index >= 0
+    present[present] = stats.kind[index[present]] == kind
+    values: NDArray[np.uint64] = np.zeros(len(index), np.uint64)
+    values[present] = stats.value[index[present]]
+    return values, present
+
+
 def doubles(space: XSpace, plane: Plane, stats: Stats, name: str) -> tuple[NDArray[np.float64], Bools]:
     """Doubles; 0.0 for other kinds."""
     values, present = _values(plane, stats, name, (Kind.DOUBLE,))

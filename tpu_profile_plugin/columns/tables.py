@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.columns.arrays import I64, U8, U32, U64
+from tpu_profile_plugin.columns.arrays import I64, U8, U32, U64, Bools
 
 NO_TEXT = 2**64 - 1
 """The text value of an absent or empty text."""
@@ -99,6 +99,7 @@ class Lines:
       id, display_id: int64[L]; display_id 0: not set.
       name, display_name: L texts, "" when absent.
       timestamp_ns, duration_ps: int64[L], as in the file.
+      filled: bool[L], whether the line has events in the file; of a filtered plane not all of them are in its table.
       event_start: int64[L + 1].
     """
 
@@ -108,6 +109,7 @@ class Lines:
     display_name: tuple[str, ...]
     timestamp_ns: I64
     duration_ps: I64
+    filled: Bools
     event_start: I64
 
     def __len__(self) -> int:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 import pickle
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol, TypeVar
 
-from tpu_profile_plugin.columns.parallel import available_cores
 from tpu_profile_plugin.errors import Forbidden, NotFound, WorkerLost
 from tpu_profile_plugin.fleet.cluster import Cluster, SchedulerUnreachable
 from tpu_profile_plugin.fleet.processes import WorkerDied, WorkerNotStarted, Workers
 from tpu_profile_plugin.fleet.task import Reply, Task, pack_task
+from tpu_profile_plugin.system.process import available_cores, free_memory
 from tpu_profile_plugin.toolkit.host import HostExecutor, HostProfile, LocalThreads, PerHost
 
 T = TypeVar("T")
@@ -133,16 +131,7 @@ class RemoteWorkers:
 def _fitting(count: int, hosts: Sequence[HostProfile]) -> int:
     """The number of workers that can hold one file each in half of the free memory."""
     largest = max(host.size for host in hosts)
-    free = _free_bytes()
+    free = free_memory()
     if not free or not largest:
         return count
     return max(1, min(count, free // 2 // (_MEMORY_PER_FILE_BYTE * largest)))
-
-
-def _free_bytes() -> int:
-    """Free memory; 0 where the system does not report it."""
-    try:
-        match = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
-    except OSError:
-        return 0
-    return int(match[1]) * 1024 if match else 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import queue
-import signal
 import struct
 import threading
 from typing import IO
+
+from tpu_profile_plugin.system.process import ignore_interrupts
 
 READY = b"ready"
 _LENGTH = struct.Struct("<Q")
@@ -38,7 +39,7 @@ def main() -> None:
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # printed text must not mix with the replies
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the server, which ends this process
+    ignore_interrupts()  # Ctrl-C ends the server, which ends this process
     from tpu_profile_plugin.fleet.task import run_task
 
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()

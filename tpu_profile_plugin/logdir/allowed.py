@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import posixpath
 from collections.abc import Sequence
 
 from tpu_profile_plugin.errors import BadRequest, Forbidden, NotFound
@@ -13,6 +11,7 @@ from tpu_profile_plugin.logdir.model import Run
 from tpu_profile_plugin.logdir.names import is_xplane, printable
 from tpu_profile_plugin.logdir.remote import is_remote, open_remote
 from tpu_profile_plugin.logdir.session import open_run
+from tpu_profile_plugin.system import paths
 
 FLAG = "--profile_allowed_roots"
 _SCAN_LIMIT_S = 10.0
@@ -28,7 +27,7 @@ class AllowedRoots:
     def session(self, path: str) -> tuple[Run, Files]:
         """The run in the directory `path`, named by its base name, and the filesystem to read it from."""
         files, inner = self._resolve(path, "session_path")
-        name = posixpath.basename(inner.replace(os.sep, "/").rstrip("/"))
+        name = paths.last_part(inner)
         try:
             return open_run(files, inner, printable(name), "."), files
         except (FileNotFoundError, NotADirectoryError):
@@ -64,12 +63,11 @@ class AllowedRoots:
             raise BadRequest(f"Parameter {parameter!r} is not a path.", parameter=parameter)
         if is_remote(path):
             return self._resolve_remote(path, parameter)
-        local = path.removeprefix("file://")
-        if not os.path.isabs(local):  # noqa: PTH117
+        if not paths.is_absolute(paths.local(path)):
             raise BadRequest(f"Parameter {parameter!r} must be a full path.", parameter=parameter)
-        real = os.path.realpath(local)
+        real = paths.comparable(path)
         for root in self._roots:
-            if not is_remote(root) and _inside(real, os.path.realpath(root.removeprefix("file://"))):
+            if not is_remote(root) and paths.is_inside(real, paths.comparable(root)):
                 return LocalFiles(), real
         raise _refused(parameter)
 
@@ -80,10 +78,6 @@ class AllowedRoots:
         if any(is_remote(root) and (clean + "/").startswith(root.rstrip("/") + "/") for root in self._roots):
             return open_remote(clean, self._cache)
         raise _refused(parameter)
-
-
-def _inside(real: str, root: str) -> bool:
-    return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
 
 
 def _refused(parameter: str) -> Forbidden:

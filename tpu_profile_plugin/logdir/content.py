@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.cache.files import FileCache
 from tpu_profile_plugin.logdir.files import mapped
+from tpu_profile_plugin.system.files import reserve
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,18 +81,12 @@ class ContentCache:
 
         try:
             with store.writing(key) as file:
-                _reserve(file.fileno(), size)
+                reserve(file.fileno(), size)  # so that a full disk is noticed before anything is fetched
                 fetch(put)
         except OSError as error:
             store.log_failure("Copies of remote files", error)
             return False
         return True
-
-
-def _reserve(handle: int, size: int) -> None:
-    """Allocates the space on disk, so that a full disk raises OSError before anything is fetched."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(handle, 0, size)
 
 
 def _in_memory(size: int, fetch: Callable[[Put], None]) -> Bytes:

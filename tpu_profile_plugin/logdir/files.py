@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_profile_plugin.errors import FileChanged, Forbidden, NotFound
 from tpu_profile_plugin.logdir.names import is_relevant
+from tpu_profile_plugin.system import files as system
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,11 +103,11 @@ class LocalFiles:
         directories, links, files = [], [], []
         with os.scandir(path) as entries:
             for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False) and not system.is_junction(entry):
                     directories.append(entry.name)
                 elif is_relevant(entry.name):
                     files.append(entry.name)
-                elif entry.is_symlink() and _points_to_directory(entry):
+                elif system.is_link_to_directory(entry):
                     links.append(entry.name)
         return Listing(tuple(sorted(directories)), tuple(sorted(links)), tuple(sorted(files)), stamp)
 
@@ -128,13 +129,13 @@ class LocalFiles:
         return contents
 
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
-        """The bytes, memory-mapped if the file is large and has not changed recently.
+        """The bytes, memory-mapped if the file is large, has not changed recently, and stays free for writers.
 
         Recently written files are read into memory: a capture or a copy may still be in progress, and answers about the
         bytes so far are valid. A change of a mapped file shows in `mapping_faults` and in the file's identity.
         """
         try:
-            handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+            handle = os.open(path, system.READ_FLAGS)
         except FileNotFoundError:
             raise file_vanished(Path(path).name) from None
         except PermissionError:
@@ -145,7 +146,7 @@ class LocalFiles:
                 raise file_unreadable(Path(path).name)
             if (before.st_size, before.st_mtime_ns) != (size, mtime_ns):
                 raise file_changed(Path(path).name)
-            data = _bytes_of(file, size, may_map=_is_stable(mtime_ns))
+            data = _bytes_of(file, size, may_map=may_be_mapped(size, mtime_ns))
             after = os.fstat(handle)
         if data is None or (after.st_size, after.st_mtime_ns) != (size, mtime_ns):
             raise file_changed(Path(path).name)
@@ -169,7 +170,7 @@ def _bytes_of(file: FileIO, size: int, *, may_map: bool) -> Bytes | None:
     from tpu_profile_plugin._native import map_file
 
     if may_map and size >= _MIN_MAPPED_BYTES:
-        if os.name != "posix":  # a mapped file cannot shrink there
+        if system.maps_hinder_writers():  # and so cannot shrink
             return np.frombuffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ), dtype=np.uint8)
         array = map_file(file.fileno(), size)
         if array is not None:
@@ -180,7 +181,7 @@ def _bytes_of(file: FileIO, size: int, *, may_map: bool) -> Bytes | None:
 
 def may_be_mapped(size: int, mtime_ns: int) -> bool:
     """Whether `LocalFiles.read` maps such a file, so that later changes to it may show in the bytes."""
-    return size >= _MIN_MAPPED_BYTES and _is_stable(mtime_ns)
+    return size >= _MIN_MAPPED_BYTES and _is_stable(mtime_ns) and not system.maps_hinder_writers()
 
 
 def _is_stable(mtime_ns: int) -> bool:
@@ -194,16 +195,9 @@ def mapping_faults() -> int:
     return torn_mappings()
 
 
-def _points_to_directory(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
 def _local_stat(entry: os.DirEntry[str]) -> FileStat:
     try:
-        status = entry.stat()
+        status = system.status_of(entry)
     except PermissionError:
         return FileStat(fault="unreadable")
     except OSError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from tpu_profile_plugin.logdir.remote import RemoteFiles, address_of, is_remote,
 from tpu_profile_plugin.logdir.remote_errors import redacted_url
 from tpu_profile_plugin.logdir.scan import RunLocation, Scan, Scanner
 from tpu_profile_plugin.logdir.session import open_run
+from tpu_profile_plugin.system import paths
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +63,7 @@ class Logdir:
         """The path from the root, for programs that run elsewhere; of a URL the same as `path`."""
         if not self._path or self._fs is not None or is_remote(self._path):
             return self.path
-        return _absolute(self._path)
+        return paths.absolute(self._path)
 
     @property
     def address(self) -> str | None:
@@ -177,10 +177,6 @@ class Logdir:
             elif is_remote(self._path):
                 self._files, self._root = open_remote(self._path, self._cache)
             else:
-                self._root = _absolute(self._path)
+                self._root = paths.absolute(self._path)
                 self._files = LocalFiles()
         return self._files
-
-
-def _absolute(path: str) -> str:
-    return os.path.abspath(os.path.expanduser(path.removeprefix("file://")))  # noqa: PTH100, PTH111

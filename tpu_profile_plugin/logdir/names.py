@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tpu_profile_plugin.logdir.model import FileKind
+from tpu_profile_plugin.system.paths import printable as printable
 
 XPLANE = ".xplane.pb"
 RIEGELI = ".xplane.riegeli"
@@ -55,11 +56,6 @@ def is_xplane(file_name: str) -> bool:
 def is_relevant(file_name: str) -> bool:
     """Whether a file is a profile or explains why there is none; listings skip all other files."""
     return host_and_kind(file_name) is not None or file_name.endswith((*PYTORCH_TRACES, *OLD_RESULTS))
-
-
-def printable(text: str) -> str:
-    """A file name as clients see it: bytes that are not UTF-8 (lone surrogates in Python) are replaced."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def unique_name(base: str, taken: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from tpu_profile_plugin.logdir.files import Files, Listing
 from tpu_profile_plugin.logdir.model import Problem
 from tpu_profile_plugin.logdir.names import is_xplane, printable, unique_name
+from tpu_profile_plugin.system.paths import last_part
 
 _TRUST_S = 30.0
 """How long an unchanged stamp is trusted, in seconds: some mounts never update the time of a directory."""
@@ -125,7 +126,7 @@ class Scanner:
                 directory = f"{relative}/{name}"
                 walk.sessions.append((posixpath.join(owner, name), directory, self._files.join(path, name)))
         elif any(map(is_xplane, listing.files)) and not _is_session(relative):
-            walk.bare.append((relative or posixpath.basename(self._root.rstrip("/\\")), relative or ".", path))
+            walk.bare.append((relative or last_part(self._root), relative or ".", path))
         for name in listing.directories:
             yield (f"{relative}/{name}" if relative else name), self._files.join(path, name)
 

@@ -10,6 +10,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tpu_profile_plugin.protos import wire
+
 
 def load() -> None:
     """Imports protobuf and compiles the descriptors (about 25 ms), which the first message needs otherwise."""
@@ -38,6 +40,24 @@ def parse(name: str, data: bytes | memoryview) -> Any | None:
 def enum_values(name: str) -> Mapping[int, str]:
     """Number -> name of the values of an enum, e.g. `enum_values("xla.FftType")`."""
     return {value.number: value.name for value in _pool().FindEnumTypeByName(name).values}
+
+
+@functools.cache
+def enum_number(name: str, value: str) -> int:
+    """The number of a value of an enum."""
+    number: int = _pool().FindEnumTypeByName(name).values_by_name[value].number
+    return number
+
+
+@functools.cache
+def tag(name: str, field: str) -> int:
+    """The tag of a field of a message, not packed, e.g. `tag("perfetto.protos.Trace", "packet")`."""
+    from google.protobuf.descriptor import FieldDescriptor
+
+    found = message(name).DESCRIPTOR.fields_by_name[field]
+    wires = {FieldDescriptor.CPPTYPE_STRING: wire.LENGTH, FieldDescriptor.CPPTYPE_MESSAGE: wire.LENGTH}
+    fixed = {FieldDescriptor.TYPE_DOUBLE: wire.FIXED64, FieldDescriptor.TYPE_FIXED64: wire.FIXED64}
+    return wire.tag(found.number, wires.get(found.cpp_type, fixed.get(found.type, wire.VARINT)))
 
 
 class Method(NamedTuple):

@@ -54,3 +54,8 @@ def _varint(view: memoryview, at: int, stop: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at + shift // 7 + 1
     raise MalformedMessage("a varint longer than 10 bytes", at)
+
+
+def tag(number: int, wire: int) -> int:
+    """The number that precedes a field."""
+    return number << 3 | wire

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import socket
@@ -11,8 +12,9 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from werkzeug.datastructures import Headers
-from werkzeug.wrappers import Request, Response
+from werkzeug.datastructures import Accept
+from werkzeug.http import parse_accept_header
+from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.cache.bodies import Body
 from tpu_profile_plugin.errors import ProfileError
@@ -88,34 +90,54 @@ def content_policy(framing: str) -> str:
     return policy if framing == "any" else policy + "; frame-ancestors 'self'"
 
 
-class _Response(Response):
-    """A response whose 304 keeps its Content-Type: TensorBoard logs a warning about every response without one."""
-
-    def get_wsgi_headers(self, environ: dict[str, Any]) -> Headers:
-        headers = super().get_wsgi_headers(environ)
-        headers.setdefault("Content-Type", self.headers["Content-Type"])
-        return headers
-
-
 def send(answer: Answer, request: Request, start_response: StartResponse, policy: str) -> Iterable[bytes]:
-    """Writes an answer: 304 when the client has it, gzip when accepted and worth it, no body for HEAD."""
+    """Writes an answer: 304 when the client has it, gzip when accepted and worth it, no body for HEAD.
+
+    Without werkzeug's Response, which takes a fifth of the time of an answer from memory.
+    """
     _send_at_once(request)
     body = answer.body
     headers = [("Content-Type", body.content_type), *_ALWAYS]
     headers += [("Cache-Control", answer.cache), ("Vary", "Accept-Encoding"), *body.headers, *answer.headers]
     if body.content_type.startswith("text/html"):
         headers.append(("Content-Security-Policy", policy))
-    response = _Response(status=f"{answer.status} {HTTPStatus(answer.status).phrase}", headers=headers)
+    status = wanted = HTTPStatus(answer.status)
     etag = digest(body.plain) if answer.etag is None else answer.etag
-    if etag and answer.status == HTTPStatus.OK:
-        response.set_etag(etag, weak=True)  # the compressed and the plain form share it
-        response.make_conditional(request)
-    if response.status_code == answer.status:
-        packed = body.packed() if request.accept_encodings.quality("gzip") > 0 else None
-        if packed is not None:
-            response.content_encoding = "gzip"
-        response.set_data(body.plain if packed is None else packed)
-    return response(request.environ, start_response)
+    if etag and status == HTTPStatus.OK:
+        headers.append(("ETag", f'W/"{etag}"'))  # weak: the compressed and the plain form share it
+        status = _condition(request, etag)
+    data = b""
+    # A 304 keeps its Content-Type: TensorBoard logs a warning about every response without one.
+    if status == wanted:
+        packed = body.packed() if _takes_gzip(request.headers.get("Accept-Encoding", "")) else None
+        data = body.plain if packed is None else packed
+        headers += [("Content-Encoding", "gzip")] if packed is not None else []
+        headers.append(("Content-Length", str(len(data))))
+    _check(headers)
+    start_response(f"{status.value} {status.phrase}", headers)
+    return [data] if data and request.method != "HEAD" else []
+
+
+def _condition(request: Request, etag: str) -> HTTPStatus:
+    """OK, or the status that tells a client that it has the answer, or that it is not the one that it named."""
+    if request.method in ("GET", "HEAD"):
+        if request.if_match and not request.if_match.contains(etag):
+            return HTTPStatus.PRECONDITION_FAILED
+        if not request.if_match and request.if_none_match.contains_weak(etag):
+            return HTTPStatus.NOT_MODIFIED
+    return HTTPStatus.OK
+
+
+@functools.lru_cache(64)
+def _takes_gzip(accepted: str) -> bool:
+    """Whether a header Accept-Encoding allows gzip."""
+    return parse_accept_header(accepted, Accept).quality("gzip") > 0
+
+
+def _check(headers: Iterable[tuple[str, str]]) -> None:
+    """Raises ValueError for a line break, which would begin another header."""
+    if any("\n" in value or "\r" in value for _, value in headers):
+        raise ValueError("a header has a line break")
 
 
 def _send_at_once(request: Request) -> None:

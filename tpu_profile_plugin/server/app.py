@@ -76,15 +76,15 @@ class Server:
         """A WSGI application per route, below the plugin's own prefix."""
         routes = self._routes
         read_routes = {
-            "/": self._page,
-            "/index.html": self._page,
-            "/local": self._page,
-            "/index.js": routes.entry,
+            "/": self._then_load(routes.page),
+            "/index.html": self._then_load(routes.page),
+            "/local": self._then_load(routes.page),
+            "/index.js": self._then_load(routes.entry),
             "/config": routes.config,
             "/version": routes.version,
             "/status": routes.status,
-            "/runs": self._then_warm(routes.runs),
-            "/runs_info": self._then_warm(routes.runs_info),
+            "/runs": self._then_load(self._then_warm(routes.runs)),
+            "/runs_info": self._then_load(self._then_warm(routes.runs_info)),
             "/run_tools": routes.run_tools,
             "/run_info": routes.run_info,
             "/hosts": routes.hosts,
@@ -148,12 +148,17 @@ class Server:
             answer = error_answer(ProfileError("The server failed on this request; see its log for the reason."))
         return send(answer, request, start_response, self._policy)
 
-    def _page(self, query: Query) -> Answer:
-        """The page; preloads the tools in the background, because the page requests data next."""
-        if not self._tools_requested:
-            self._tools_requested = True
-            threading.Thread(target=_preload_tools, name="profile-warm", daemon=True).start()
-        return self._routes.page(query)
+    def _then_load(self, handler: Callable[[Query], Answer]) -> Callable[[Query], Answer]:
+        """Answers, then loads the tools in the background: who opens the page or lists runs requests data next."""
+
+        def handle(query: Query) -> Answer:
+            answer = handler(query)
+            if not self._tools_requested:
+                self._tools_requested = True
+                threading.Thread(target=_preload_tools, name="profile-load", daemon=True).start()
+            return answer
+
+        return handle
 
     def _then_warm(self, handler: Callable[[Query], Answer]) -> Callable[[Query], Answer]:
         def handle(query: Query) -> Answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from tpu_profile_plugin.server.catalog import Catalog, LocatedRun
 from tpu_profile_plugin.server.guard import Guard
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.query import Query
+from tpu_profile_plugin.system import paths
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.toolkit.tool import Tool
@@ -97,7 +97,7 @@ def _comparable(path: str) -> str:
     """A form of a path that is equal for equal directories."""
     if is_remote(path) or "\0" in path:
         return path.rstrip("/")
-    return os.path.realpath(path.removeprefix("file://"))
+    return paths.comparable(path)
 
 
 def _uncached(answer: Answer) -> Answer:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.system.process import available_cores
 from tpu_profile_plugin.toolkit.host import HostExecutor, HostProfile, LocalThreads, PerHost
 from tpu_profile_plugin.toolkit.map_hosts import HostFailure, LeftOutHost, empty_host, left_out, map_hosts
 from tpu_profile_plugin.toolkit.params import ParamValue
@@ -15,7 +15,7 @@ from tpu_profile_plugin.toolkit.params import ParamValue
 T = TypeVar("T")
 S = TypeVar("S")
 _MOST_NAMED = 3
-_LOCAL = LocalThreads(min(8, os.cpu_count() or 1))
+_LOCAL = LocalThreads(min(8, available_cores()))
 
 
 def _local(_: Sequence[HostProfile]) -> HostExecutor:

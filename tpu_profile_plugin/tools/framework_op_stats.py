@@ -9,11 +9,11 @@ from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
 from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
-from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
 from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.toolkit.table import Column, Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
-from tpu_profile_plugin.tools.common.host_summaries import run_summary
+from tpu_profile_plugin.tools.common.framework_ops import run_framework_ops
 from tpu_profile_plugin.tools.common.op_summaries import BACKEND, OP_PARAMS, op_summary, peak_properties
 from tpu_profile_plugin.units import GIB
 
@@ -88,7 +88,7 @@ GPU_COLUMNS = (*COLUMNS[:-2], _MATRIX_COLUMN, *COLUMNS[-2:])
 
 def build(inputs: Inputs) -> tuple[Table, Table]:
     """The table with idle time, then the one without."""
-    run = run_summary(inputs)
+    run = run_framework_ops(inputs)
     if inputs.text(BACKEND.name) == "cpu" or (inputs.text(BACKEND.name) == "auto" and not run.environment.device_cores):
         cpu = op_summary(inputs)
         run = replace(run, device=cpu.records.table, environment=cpu.environment)
@@ -149,7 +149,7 @@ def bound_by(flop_rate: float, bytes_per_second: float, peaks: Peaks, *, gpu: bo
     return max(shares, key=lambda resource: shares[resource]).value
 
 
-def _table(run: RunSummary, *, with_idle: bool) -> Table:
+def _table(run: FrameworkOps, *, with_idle: bool) -> Table:
     device = framework_ops(run.device)
     gpu = run.environment.hardware is Hardware.GPU
     rows: list[tuple[object, ...]] = []

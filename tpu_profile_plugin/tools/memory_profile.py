@@ -17,6 +17,7 @@ from tpu_profile_plugin.analysis.memory.allocations import (
     Allocations,
     TextColumn,
     allocations,
+    may_have_allocations,
 )
 from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, SpecialAllocation, memory_peak
 from tpu_profile_plugin.analysis.summary.host import has_root
@@ -82,7 +83,7 @@ def _recorded(host: HostProfile, *, since_recording: bool) -> tuple[Allocations 
     space = host.lazy
     plane = host_plane(space)
     filters = [EventFilter(core, lines=(_MODULES,)) for core in space.planes if core.name.startswith(_TPU)]
-    if plane is None:
+    if plane is None or not may_have_allocations(plane):
         return None, space.filtered(*filters)
     if any(has_root(other) for other in space.planes):
         # Groups are indexed by event, so the plane cannot be filtered.

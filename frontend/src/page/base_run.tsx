@@ -8,6 +8,8 @@ import { plural } from "../base/format";
 import { useLoad } from "../widgets/status/use_load";
 import { explain } from "./explain";
 import type { PageProps } from "./page";
+import { PerStepSwitch, perStepText } from "./per_step";
+import type { PerStep } from "./per_step";
 import "./base_run.css";
 
 export const COMPARE = "compare";
@@ -67,6 +69,8 @@ export function useComparison(page: Pick<PageProps, "run" | "base" | "client">):
 interface LineProps {
   page: PageProps;
   answer: BaseAnswer<unknown>;
+  /** Given if totals of the recordings are shown per step on request. */
+  per?: PerStep;
   /** Given if numbers are totals of the recordings. */
   steps?: { base: number; run: number } | null | undefined;
   /** What else is to be said about the comparison. */
@@ -76,7 +80,7 @@ interface LineProps {
 }
 
 /** One line: what the page is compared with, or why it is not. */
-export function BaseLine({ page, answer, steps, note, none }: LineProps) {
+export function BaseLine({ page, answer, per, steps, note, none }: LineProps) {
   const { run, host, data, why } = answer;
   if (run === null) return null;
   const where = host !== null && host !== ALL_HOSTS && host !== page.host ? `, host ${host}` : "";
@@ -84,7 +88,8 @@ export function BaseLine({ page, answer, steps, note, none }: LineProps) {
   const text = why !== null ? `No comparison with ${run}: ${why}` : data === null ? `Reading the base ${run}…` : run === page.run ? "The base is this run: nothing differs." : `Compared with ${run}${where}.`;
   return (
     <p class={why === null ? "base-line" : "base-line failed"} role="status" data-base={why !== null ? "failed" : data === null ? "pending" : "shown"}>
-      <span>{[text, data === null ? "" : (none ?? ""), data === null ? "" : totals, data === null ? "" : (note ?? "")].filter(Boolean).join(" ")}</span>
+      <span>{[text, data === null ? "" : (none ?? ""), data === null ? "" : totals, data === null || !per ? "" : perStepText(per), data === null ? "" : (note ?? "")].filter(Boolean).join(" ")}</span>
+      {data === null || !per ? null : <PerStepSwitch per={per} state={page.state} />}
       <button type="button" class="link" onClick={() => page.base.choose(null)}>Remove the base</button>
     </p>
   );

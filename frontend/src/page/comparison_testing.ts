@@ -37,6 +37,7 @@ export const COMPARISON = {
   environment: { cols: [column("what"), column("base"), column("run"), column("same", "boolean")], rows: cells([["Devices", "1", "1", true]]) },
   headline: { text: "0.99 ms against 0.90 ms per step (+90.00 us, +10.0%): fusion.11 (mul), +0.12 ms.", tone: "slower" },
   noise: { floor_ps: 9 * US, steps: { base: 6, run: 4 } },
+  recorded_steps: { base: 6, run: 4 },
   labels: { compute: { name: "Compute", help: "Ops." }, idle_other: { name: "Idle: unexplained", help: "Nothing tells." }, idle_launch: { name: "Idle: launch", help: "Launches." } },
   notes: ["The number of hosts differs: 2 in the base, 1 here."],
 };
@@ -48,4 +49,5 @@ export const UNKNOWN = {
   contributions: { ...COMPARISON.contributions, rows: [] },
   headline: { text: "The base has no device with steps, so step times cannot be compared.", tone: "unknown" },
   noise: { floor_ps: 0, steps: { base: 0, run: 4 } },
+  recorded_steps: { base: null, run: 4 },
 };

@@ -1,7 +1,9 @@
 //! Any intervals through the kernels of the analyses: no panic, and what is a share of a time is not more than it.
 
 use _native::decode::stats;
+use _native::grouping::contexts::Side;
 use _native::grouping::forest::Forest;
+use _native::grouping::nodes::{Lines, Regions};
 use _native::kernels::core_ops::{ClockStats, OpLine, core_ops};
 use _native::kernels::cover::{Spans, enclosing, overlapping};
 use _native::kernels::expand::{Events, Source, expand};
@@ -45,6 +47,8 @@ pub fn check(data: &[u8]) {
     let window = (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
     let mut out = sweep::ByPriority { all: &mut all, inside: &mut inside, present: &mut [false; 256] };
     sweep::own_by_priority(&sweep::Group { begin, end: &end, priority: &kinds, window }, &mut out);
+    let spans = sweep::Spans { group: &rows_of(&small), begin, end: &end, priority: &kinds };
+    sweep::by_priority(spans, &[0, 2], &[window, (0, 9)], 3, flags.first() == Some(&true));
 
     let (reference, events) = (Spans { begin, duration }, Spans { begin: other, duration: length });
     let mut found = vec![0; n];
@@ -95,14 +99,18 @@ pub fn check(data: &[u8]) {
     }
 
     let mut forest = Forest::default();
-    forest.add_lines(&[0, half, n as i64], begin, duration, Some(&flags));
+    let lines = Lines { line_start: &[0, half, n as i64], begin, duration, skip: Some(&flags) };
+    let region_line: Vec<i64> = (0..n).map(|i| i64::from(i > n / 2)).collect();
+    forest.add_lines(lines, Regions { line: &region_line, begin: other, duration });
     forest.add_points(3);
     let nodes = forest.nodes() as u32;
     let node = |value: u32| (value * 7) % nodes;
     let links: Vec<(u32, u32)> = small.windows(2).map(|pair| (node(pair[0]), node(pair[1] + 3))).collect();
     forest.link(&links);
-    let keyed: Vec<(u32, u64)> = small.iter().zip(&bits).map(|(&at, &key)| (node(at), key % 3)).collect();
-    forest.connect(&keyed[..n / 2], &keyed[n / 2..]);
+    let (at, keys): (Vec<u32>, Vec<u64>) = small.iter().zip(&bits).map(|(&at, &key)| (node(at), key % 3)).unzip();
+    let (producers, consumers) =
+        (Side { node: &at[..n / 2], key: &keys[..n / 2] }, Side { node: &at[n / 2..], key: &keys[n / 2..] });
+    forest.connect(producers, consumers);
     let roots: Vec<u32> = small.iter().map(|&at| node(at)).collect();
     let grouping = forest.group(&roots, None);
     assert_eq!(grouping.group.len(), nodes as usize);

@@ -10,6 +10,7 @@ use crate::decode::xspace::{LARGEST_NS, LineOutline, Place, outline, scan_line, 
 use crate::error::{Error, Problem, Result};
 use crate::system::memory::zeros;
 use crate::system::parallel;
+use crate::system::trail::Trail;
 use crate::wire::tags::xplane::{XEvent, XLine};
 use crate::wire::text;
 use crate::wire::{Reader, Span};
@@ -58,6 +59,8 @@ pub struct LineColumns {
     pub display_name: Vec<u64>,
     pub timestamp_ns: Vec<i64>,
     pub duration_ps: Vec<i64>,
+    /// Whether the line has events in the file, decoded or not.
+    pub filled: Vec<bool>,
     pub event_start: Vec<i64>,
 }
 
@@ -263,6 +266,7 @@ fn decode_chunk(whole: Reader, mut job: Job) -> Result<ChunkMissing> {
     match job.place {
         Place::Body(span) => {
             reader = whole.within(*span, "XLine");
+            let trail = Trail::new(whole.whole(), span.start);
             while let Some(tag) = reader.tag()? {
                 if tag != XLine::EVENTS {
                     reader.skip(tag)?;
@@ -272,12 +276,17 @@ fn decode_chunk(whole: Reader, mut job: Job) -> Result<ChunkMissing> {
                 decode_event(fields, &mut job, event, &mut stat, &mut missing)?;
                 event += 1;
             }
+            trail.end(span.end);
         }
         Place::Events(spans) => {
+            let (first, last) = (spans.first().map_or(0, |span| span.start), spans.last().map_or(0, |span| span.end));
+            let mut trail = Trail::new(whole.whole(), first);
             for &span in spans {
+                trail.reach(span.start);
                 decode_event(whole.within(span, "XEvent"), &mut job, event, &mut stat, &mut missing)?;
                 event += 1;
             }
+            trail.end(last);
         }
     }
     if event == job.metadata.len() && stat == job.key.len() { Ok(missing) } else { Err(changed(reader)) }
@@ -380,6 +389,7 @@ fn line_columns(lines: Vec<LineOutline>) -> LineColumns {
         columns.display_name.push(line.display_name);
         columns.timestamp_ns.push(line.timestamp_ns);
         columns.duration_ps.push(line.duration_ps);
+        columns.filled.push(line.filled);
         end += line.chunks.iter().map(|chunk| chunk.events as i64).sum::<i64>();
         columns.event_start.push(end);
     }

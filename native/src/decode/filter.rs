@@ -5,6 +5,7 @@ use std::mem::take;
 
 use crate::decode::xspace::{CHUNK_EVENTS, Chunk, LARGEST_NS, LineOutline, Place, count_stats, outline};
 use crate::error::Result;
+use crate::system::trail::{Trail, WINDOW};
 use crate::wire::tags::xplane::{XEvent, XLine, XStat};
 use crate::wire::{NO_TEXT, Reader, Span};
 
@@ -72,16 +73,20 @@ impl PlaneFilter {
         let mut chunk: Vec<Span> = Vec::new();
         let mut stats = 0;
         let mut skipped = None;
+        let mut trail = Trail::new(line.whole(), line.position());
         loop {
             if let (Some(false), Some(filter)) = (skipped, &self.events) {
-                line.advance(filter.skip_unmatched(line.rest()));
+                let rest = line.rest();
+                line.advance(filter.skip_unmatched(&rest[..rest.len().min(WINDOW)]));
             }
+            trail.reach(line.position());
             let Some(tag) = line.tag()? else { break };
             if tag != XLine::EVENTS {
                 found.read_field(&mut line, tag)?;
                 continue;
             }
             let body = line.span()?;
+            found.filled = true;
             // All writers put the name before the events; where there is none yet, the end of the line decides.
             if *skipped.get_or_insert_with(|| found.name != NO_TEXT && !self.has_line(text(found.name))) {
                 continue;
@@ -99,6 +104,7 @@ impl PlaneFilter {
                 stats = 0;
             }
         }
+        trail.end(line.position());
         if !chunk.is_empty() {
             found.chunks.push(Chunk { events: chunk.len(), stats, place: Place::Events(chunk) });
         }

@@ -60,6 +60,8 @@ pub struct LineOutline {
     pub display_name: u64,
     pub timestamp_ns: i64,
     pub duration_ps: i64,
+    /// Whether it has events, chosen ones or others.
+    pub filled: bool,
     /// Whether some event carries `num_occurrences`.
     pub aggregated: bool,
     pub chunks: Vec<Chunk>,
@@ -90,6 +92,7 @@ impl Default for LineOutline {
             display_name: NO_TEXT,
             timestamp_ns: 0,
             duration_ps: 0,
+            filled: false,
             aggregated: false,
             chunks: Vec::new(),
         }
@@ -176,6 +179,7 @@ pub fn scan_line(mut line: Reader) -> Result<LineOutline> {
             (start, events, stats) = (line.position(), 0, 0);
         }
     }
+    found.filled = events > 0 || !found.chunks.is_empty();
     if events > 0 {
         found.chunks.push(Chunk { place: Place::Body(Span { start, end: line.position() }), events, stats });
     }

@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::kernels::nesting::{NONE, Nesting, nest};
-use crate::kernels::rows::{Rows, Seeded};
-
-/// A context shared by this many producers and as many consumers links nothing: the product would be useless and huge.
-pub const CONTEXT_LIMIT: usize = 64;
+use crate::grouping::contexts::{Contexts, Side};
+use crate::grouping::nodes::{Lines, NONE, Nodes, Regions};
+use crate::kernels::rows::SparseRows;
 
 /// What grouping found: a group per node (-1 none), the roots that opened groups, and which group reached which.
 #[derive(Debug, Default)]
@@ -19,98 +17,52 @@ pub struct Grouping {
 /// Nodes are numbered in the order their planes are added.
 #[derive(Debug, Default)]
 pub struct Forest {
-    nesting: Nesting,
-    link_child: Rows,
-    link_parent: Rows,
-    node_produces: Rows,
-    node_consumes: Rows,
-    context_producer: Rows,
-    context_consumer: Rows,
+    nodes: Nodes,
+    link_child: SparseRows,
+    link_parent: SparseRows,
+    contexts: Contexts,
 }
 
 impl Forest {
-    /// Adds the events of some lines, nested; returns the number of the first node.
-    pub fn add_lines(&mut self, line_start: &[i64], begin: &[i64], duration: &[i64], skip: Option<&[bool]>) -> usize {
-        let base = self.nodes();
-        nest(line_start, begin, duration, skip, &mut self.nesting);
-        base
+    /// Adds the events of some lines and the regions among them, nested; returns the number of the first node.
+    pub fn add_lines(&mut self, lines: Lines, regions: Regions) -> usize {
+        self.nodes.add_lines(lines, regions)
     }
 
     /// Adds nodes without nesting; returns the number of the first.
     pub fn add_points(&mut self, count: usize) -> usize {
-        let base = self.nodes();
-        self.nesting.parent.resize(base + count, NONE);
-        self.nesting.end.extend((0..count).map(|i| (base + i + 1) as u32));
-        base
+        self.nodes.add_points(count)
     }
 
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
-        self.nesting.parent.len()
+        self.nodes.count()
     }
 
     /// Links pairs of nodes, the parent first. Replaces earlier links.
     pub fn link(&mut self, pairs: &[(u32, u32)]) {
-        self.link_child = Rows::new(self.nodes(), pairs.iter().copied());
-        self.link_parent = Rows::new(self.nodes(), pairs.iter().map(|&(parent, child)| (child, parent)));
+        self.link_child = SparseRows::new(self.nodes(), pairs.iter().copied());
+        self.link_parent = SparseRows::new(self.nodes(), pairs.iter().map(|&(parent, child)| (child, parent)));
     }
 
     /// Links every producer of a context key to every consumer of it. Replaces earlier contexts.
-    pub fn connect(&mut self, producers: &[(u32, u64)], consumers: &[(u32, u64)]) {
-        let mut number: HashMap<u64, u32, Seeded> = HashMap::with_capacity_and_hasher(producers.len(), Seeded::new());
-        for &(_, key) in producers {
-            let next = number.len() as u32;
-            number.entry(key).or_insert(next);
-        }
-        let mut produced: Vec<(u32, u32)> = producers.iter().map(|&(node, key)| (node, number[&key])).collect();
-        let mut consumed: Vec<(u32, u32)> =
-            consumers.iter().filter_map(|&(node, key)| number.get(&key).map(|&context| (node, context))).collect();
-        let mut sizes = vec![(0usize, 0usize); number.len()];
-        for &(_, context) in &produced {
-            sizes[context as usize].0 += 1;
-        }
-        for &(_, context) in &consumed {
-            sizes[context as usize].1 += 1;
-        }
-        let useful = |context: u32| {
-            let (from, to) = sizes[context as usize];
-            to > 0 && (from < CONTEXT_LIMIT || to < CONTEXT_LIMIT)
-        };
-        produced.retain(|&(_, context)| useful(context));
-        consumed.retain(|&(_, context)| useful(context));
-        let flip = |pairs: &[(u32, u32)]| -> Vec<(u32, u32)> {
-            pairs.iter().map(|&(node, context)| (context, node)).collect()
-        };
-        self.context_producer = Rows::new(sizes.len(), flip(&produced).iter().copied());
-        self.context_consumer = Rows::new(sizes.len(), flip(&consumed).iter().copied());
-        self.node_produces = Rows::new(self.nodes(), produced.iter().copied());
-        self.node_consumes = Rows::new(self.nodes(), consumed.iter().copied());
+    pub fn connect(&mut self, producers: Side, consumers: Side) {
+        self.contexts = Contexts::new(self.nodes(), producers, consumers);
     }
 
     fn for_each_parent(&self, node: u32, mut visit: impl FnMut(u32)) {
-        let parent = self.nesting.parent[node as usize];
+        let parent = self.nodes.parent(node);
         if parent != NONE {
             visit(parent);
         }
         self.link_parent.of(node).iter().for_each(|&parent| visit(parent));
-        for &context in self.node_consumes.of(node) {
-            self.context_producer.of(context).iter().for_each(|&parent| visit(parent));
-        }
+        self.contexts.for_each_producer(node, visit);
     }
 
     fn for_each_child(&self, node: u32, mut visit: impl FnMut(u32)) {
-        let mut child = node + 1;
-        let end = self.nesting.end[node as usize];
-        while child < end {
-            if self.nesting.parent[child as usize] == node {
-                visit(child);
-            }
-            child = self.nesting.end[child as usize];
-        }
+        self.nodes.for_each_child(node, &mut visit);
         self.link_child.of(node).iter().for_each(|&child| visit(child));
-        for &context in self.node_produces.of(node) {
-            self.context_consumer.of(context).iter().for_each(|&child| visit(child));
-        }
+        self.contexts.for_each_consumer(node, visit);
     }
 
     /// Opens a group for each root in turn and spreads it over all descendants that have none yet.
@@ -278,8 +230,15 @@ mod tests {
         let mut forest = Forest::default();
         let begin = [0, 10, 30, 40, 0, 20, 21];
         let duration = [100, 10, 30, 10, 10, 10, 1];
-        forest.add_lines(&[0, 4, 7], &begin, &duration, None);
+        let lines = Lines { line_start: &[0, 4, 7], begin: &begin, duration: &duration, skip: None };
+        forest.add_lines(lines, Regions::default());
         forest
+    }
+
+    fn connect(forest: &mut Forest, producers: &[(u32, u64)], consumers: &[(u32, u64)]) {
+        let (produce, produced): (Vec<u32>, Vec<u64>) = producers.iter().copied().unzip();
+        let (consume, consumed): (Vec<u32>, Vec<u64>) = consumers.iter().copied().unzip();
+        forest.connect(Side { node: &produce, key: &produced }, Side { node: &consume, key: &consumed });
     }
 
     #[test]
@@ -299,7 +258,7 @@ mod tests {
     #[test]
     fn contexts_link_producers_to_consumers_across_lines() {
         let mut forest = two_lines();
-        forest.connect(&[(1, 77), (3, 5)], &[(5, 77), (4, 6)]);
+        connect(&mut forest, &[(1, 77), (3, 5)], &[(5, 77), (4, 6)]);
         assert_eq!(forest.group(&[0], None).group, vec![0, 0, 0, 0, -1, 0, 0]);
         assert_eq!(forest.nearest(&[6, 4], &[1]), vec![1, NONE]);
     }
@@ -311,7 +270,7 @@ mod tests {
             forest.add_points(200);
             let produce: Vec<(u32, u64)> = (0..producers).map(|node| (node, 1)).collect();
             let consume: Vec<(u32, u64)> = (100..100 + consumers).map(|node| (node, 1)).collect();
-            forest.connect(&produce, &consume);
+            connect(&mut forest, &produce, &consume);
             forest.group(&[0], None).group[100]
         };
         assert_eq!((wide(64, 64), wide(63, 64), wide(64, 63)), (-1, 0, 0));

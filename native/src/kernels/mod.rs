@@ -12,5 +12,6 @@ pub mod reference_order;
 pub mod rows;
 pub mod self_time;
 pub mod sets;
+pub mod step_work;
 pub mod sweep;
 pub mod threads;

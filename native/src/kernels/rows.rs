@@ -45,6 +45,60 @@ impl Rows {
     }
 }
 
+/// The same for rows of which few have members.
+#[derive(Debug, Default)]
+pub struct SparseRows {
+    /// A bit per row: whether it has members.
+    present: Vec<u64>,
+    /// Per word of `present`, the rows with members before it.
+    before: Vec<u32>,
+    /// Per row with members, where they begin; and the end of the last.
+    start: Vec<u32>,
+    item: Vec<u32>,
+}
+
+impl SparseRows {
+    /// Collects the (row, member) pairs; every row is below `rows`.
+    pub fn new(rows: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        if pairs.clone().is_sorted_by_key(|(row, _)| row) {
+            return SparseRows::of_sorted(rows, pairs);
+        }
+        let mut sorted: Vec<(u32, u32)> = pairs.collect();
+        sorted.sort_by_key(|&(row, _)| row);
+        SparseRows::of_sorted(rows, sorted.into_iter())
+    }
+
+    fn of_sorted(rows: usize, pairs: impl Iterator<Item = (u32, u32)>) -> Self {
+        let mut out = SparseRows { present: vec![0; rows.div_ceil(64)], ..SparseRows::default() };
+        let mut last = None;
+        for (row, member) in pairs {
+            if last.replace(row) != Some(row) {
+                out.present[row as usize / 64] |= 1 << (row % 64);
+                out.start.push(out.item.len() as u32);
+            }
+            out.item.push(member);
+        }
+        out.start.push(out.item.len() as u32);
+        let mut count = 0;
+        let before = out.present.iter().map(|word| {
+            count += word.count_ones();
+            count - word.count_ones()
+        });
+        out.before = before.collect();
+        out
+    }
+
+    /// Members of one row; none of a row that does not exist.
+    pub fn of(&self, row: u32) -> &[u32] {
+        let (word, bit) = (row as usize / 64, 1u64 << (row % 64));
+        let Some(&present) = self.present.get(word).filter(|&&present| present & bit != 0) else {
+            return &[];
+        };
+        let place = (self.before[word] + (present & (bit - 1)).count_ones()) as usize;
+        &self.item[self.start[place] as usize..self.start[place + 1] as usize]
+    }
+}
+
 /// Hashes one number with a secret of its own: keys come from files, and one multiplication is all they need.
 #[derive(Clone)]
 pub struct Seeded {
@@ -87,6 +141,33 @@ impl Hasher for Seeded {
     }
 }
 
+/// The same for keys that come in runs, like numbers that are counted up: eight neighbours stay side by side.
+#[derive(Clone, Default)]
+pub struct SeededRuns(Seeded);
+
+impl BuildHasher for SeededRuns {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Hasher for SeededRuns {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0.write_u64(value >> 3);
+        self.0.hash = self.0.hash << 3 | value & 7;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,10 +180,24 @@ mod tests {
     }
 
     #[test]
+    fn sparse_rows_are_rows_in_the_order_they_were_given() {
+        let rows = SparseRows::new(200, [(130, 7), (0, 1), (63, 4), (130, 5), (64, 9), (199, 2)].into_iter());
+        let found: Vec<&[u32]> = [0, 1, 63, 64, 130, 199, 9999].map(|row| rows.of(row)).to_vec();
+        let expected: Vec<&[u32]> = vec![&[1], &[], &[4], &[9], &[7, 5], &[2], &[]];
+        assert_eq!(found, expected);
+        let sorted = SparseRows::new(70, [(2, 7), (2, 5), (69, 1)].into_iter());
+        assert_eq!((sorted.of(2), sorted.of(69), sorted.of(3)), (&[7, 5][..], &[1][..], &[][..]));
+        assert_eq!(SparseRows::default().of(0), &[] as &[u32]);
+    }
+
+    #[test]
     fn hashes_differ_from_seed_to_seed() {
         let (a, b) = (Seeded::new(), Seeded::new());
         assert_eq!(a.hash_one(5u64), a.hash_one(5u64));
         assert_ne!(a.hash_one(5u64), a.hash_one(6u64));
         assert_ne!(a.hash_one(5u64), b.hash_one(5u64));
+        let (a, b) = (SeededRuns::default(), SeededRuns::default());
+        assert_eq!((a.hash_one(47u64) - a.hash_one(40u64), a.hash_one(40u64) % 8), (7, 0));
+        assert!(a.hash_one(48u64).abs_diff(a.hash_one(47u64)) > 8 && a.hash_one(40u64) != b.hash_one(40u64));
     }
 }

@@ -76,6 +76,76 @@ pub fn own_by_priority(group: &Group, out: &mut ByPriority) {
     out.inside[0] = out.inside[0].saturating_add(left.max(0));
 }
 
+/// Spans of several groups in any order; all slices have one length.
+#[derive(Clone, Copy)]
+pub struct Spans<'a> {
+    pub group: &'a [i64],
+    pub begin: &'a [i64],
+    pub end: &'a [i64],
+    pub priority: &'a [u8],
+}
+
+/// What [`own_by_priority`] finds of each group, `slots` entries per group.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    pub all: Vec<i64>,
+    pub inside: Vec<i64>,
+    pub present: Vec<bool>,
+}
+
+/// Adds up the spans of each of the `groups`, which are strictly ascending, cut to its window; without `instants` only
+/// spans that last. Spans of other groups do not count.
+pub fn by_priority(spans: Spans, groups: &[i64], windows: &[(i64, i64)], slots: usize, instants: bool) -> Sums {
+    let (start, order) = by_group(spans, groups, instants);
+    let size = groups.len() * slots;
+    let mut out = Sums { all: vec![0; size], inside: vec![0; size], present: vec![false; size] };
+    let (mut begin, mut end, mut priority) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, &window) in windows.iter().enumerate().take(groups.len()) {
+        let own = &order[start[row] as usize..start[row + 1] as usize];
+        begin.clear();
+        end.clear();
+        priority.clear();
+        begin.extend(own.iter().map(|&at| spans.begin[at as usize]));
+        end.extend(own.iter().map(|&at| spans.end[at as usize]));
+        priority.extend(own.iter().map(|&at| spans.priority[at as usize]));
+        let slot = row * slots..(row + 1) * slots;
+        let (all, inside) = (&mut out.all[slot.clone()], &mut out.inside[slot.clone()]);
+        let group = Group { begin: &begin, end: &end, priority: &priority, window };
+        own_by_priority(&group, &mut ByPriority { all, inside, present: &mut out.present[slot] });
+    }
+    out
+}
+
+/// The spans of each group: where they begin in the list that follows (one more than groups), and that list.
+fn by_group(spans: Spans, groups: &[i64], instants: bool) -> (Vec<u32>, Vec<u32>) {
+    let mut row_of = Vec::with_capacity(spans.group.len());
+    let mut start = vec![0u32; groups.len() + 2];
+    let mut last = 0;
+    for (at, group) in spans.group.iter().enumerate() {
+        // Neighbours are usually of one group.
+        if groups.get(last) != Some(group) {
+            last = groups.binary_search(group).unwrap_or(groups.len());
+        }
+        let counts = last < groups.len() && (instants || spans.end[at] > spans.begin[at]);
+        let row = if counts { last } else { groups.len() };
+        row_of.push(row as u32);
+        if counts {
+            start[row + 2] += 1;
+        }
+    }
+    for i in 2..start.len() {
+        start[i] += start[i - 1];
+    }
+    let mut order = vec![0; *start.last().unwrap_or(&0) as usize];
+    for (at, &row) in row_of.iter().enumerate().filter(|(_, row)| (**row as usize) < groups.len()) {
+        let place = &mut start[row as usize + 1];
+        order[*place as usize] = at as u32;
+        *place += 1;
+    }
+    start.pop();
+    (start, order)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,5 +215,23 @@ mod tests {
         let (all, inside) = sweep(&[(0, 10, 2), (5, 15, 2), (15, 20, 2), (20, 20, 3)], (0, 30));
         assert_eq!(all, vec![0, 0, 20, 0]);
         assert_eq!(inside, vec![10, 0, 20, 0]);
+    }
+
+    #[test]
+    fn groups_are_added_up_apart_and_others_left_out() {
+        let spans = Spans {
+            group: &[7, 3, 7, 5, 7, 3],
+            begin: &[0, 0, 5, 0, 6, 9],
+            end: &[10, 4, 8, 99, 6, 9],
+            priority: &[1, 2, 2, 1, 2, 1],
+        };
+        // Group 7: 1 from 0 to 10, and 2 from 5 to 8; the instant at 6 ends in it. Group 3: 2 from 0 to 4, an instant at 9.
+        let found = by_priority(spans, &[3, 7], &[(0, 4), (6, 20)], 3, true);
+        assert_eq!(found.all, vec![5, 0, 4, 0, 7, 3]);
+        assert_eq!(found.inside, vec![0, 0, 4, 10, 2, 2]);
+        assert_eq!(found.present, vec![true, false, true, false, true, true]);
+        let found = by_priority(spans, &[3, 7], &[(0, 4), (6, 20)], 3, false);
+        assert_eq!((found.all, found.present[0]), (vec![0, 0, 4, 0, 7, 3], false));
+        assert_eq!(by_priority(spans, &[], &[], 3, true), Sums::default());
     }
 }

@@ -59,6 +59,7 @@ pub struct LineArrays {
     display_name: Array<u64>,
     timestamp_ns: Array<i64>,
     duration_ps: Array<i64>,
+    filled: Array<bool>,
     event_start: Array<i64>,
 }
 
@@ -112,6 +113,7 @@ fn line_arrays(py: Python<'_>, lines: LineColumns) -> PyResult<Py<LineArrays>> {
         display_name: array(py, lines.display_name),
         timestamp_ns: array(py, lines.timestamp_ns),
         duration_ps: array(py, lines.duration_ps),
+        filled: array(py, lines.filled),
         event_start: array(py, lines.event_start),
     };
     Py::new(py, arrays)

@@ -1,12 +1,9 @@
 //! Signatures of the grouping kernels: argument checks, NumPy hand-over, GIL release; no loop over events.
 
-use std::collections::HashMap;
-
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::error::Error;
-use crate::grouping::forest;
 use crate::kernels::cover::{self, Spans};
 use crate::kernels::expand::{Events, Source, expand};
 use crate::kernels::gather::{self, Stats, gather};
@@ -14,24 +11,14 @@ use crate::kernels::offload::pair;
 use crate::kernels::reference_order;
 use crate::python::without_gil;
 
-type Array<'py, T> = Bound<'py, PyArray1<T>>;
-type Column<'py, T> = PyReadonlyArray1<'py, T>;
+pub(super) type Array<'py, T> = Bound<'py, PyArray1<T>>;
+pub(super) type Column<'py, T> = PyReadonlyArray1<'py, T>;
 type SourceColumns<'py> = (Column<'py, i32>, Column<'py, u32>, Column<'py, u32>, Vec<u32>);
 type LineColumns<'py> =
     (Array<'py, i64>, Array<'py, i64>, Array<'py, u32>, Array<'py, i64>, Array<'py, u8>, Array<'py, u32>);
 
-fn check(fits: bool, what: &'static str) -> PyResult<()> {
+pub(super) fn check(fits: bool, what: &'static str) -> PyResult<()> {
     if fits { Ok(()) } else { Err(Error::argument(what).into()) }
-}
-
-fn check_nodes(nodes: &[u32], count: usize) -> PyResult<()> {
-    check(nodes.iter().all(|&node| (node as usize) < count), "node number")
-}
-
-fn zip<T: Copy>(nodes: &[u32], values: &[T], count: usize) -> PyResult<Vec<(u32, T)>> {
-    check(nodes.len() == values.len(), "columns of different length")?;
-    check_nodes(nodes, count)?;
-    Ok(nodes.iter().copied().zip(values.iter().copied()).collect())
 }
 
 type FoundColumns<'py> = (Array<'py, i64>, Array<'py, u8>, Array<'py, u64>);
@@ -203,127 +190,6 @@ fn pair_offload<'py>(
     Ok((start.into_pyarray(py), done.into_pyarray(py), row.into_pyarray(py)))
 }
 
-/// The event forest of one host; see the stub for the meaning of each method.
-#[pyclass(module = "tpu_profile_plugin._native")]
-#[derive(Default)]
-struct Forest {
-    forest: forest::Forest,
-}
-
-type GroupColumns<'py> = (Array<'py, i64>, Array<'py, u32>, Array<'py, i64>, Array<'py, i64>);
-
-fn group_columns<'py>(py: Python<'py>, found: forest::Grouping) -> GroupColumns<'py> {
-    let (above, below): (Vec<i64>, Vec<i64>) = found.relation.into_iter().unzip();
-    (found.group.into_pyarray(py), found.root.into_pyarray(py), above.into_pyarray(py), below.into_pyarray(py))
-}
-
-#[pymethods]
-impl Forest {
-    #[new]
-    fn new() -> Self {
-        Forest::default()
-    }
-
-    #[pyo3(signature = (line_start, begin, duration, skip=None))]
-    fn add_lines(
-        &mut self,
-        py: Python<'_>,
-        line_start: Column<'_, i64>,
-        begin: Column<'_, i64>,
-        duration: Column<'_, i64>,
-        skip: Option<Column<'_, bool>>,
-    ) -> PyResult<usize> {
-        let (line_start, begin, duration) = (line_start.as_slice()?, begin.as_slice()?, duration.as_slice()?);
-        let skip = skip.as_ref().map(|marks| marks.as_slice()).transpose()?;
-        let count = begin.len();
-        check(duration.len() == count && skip.is_none_or(|marks| marks.len() == count), "columns of different length")?;
-        let ordered = line_start.windows(2).all(|pair| pair[0] <= pair[1]);
-        let inside =
-            line_start.first().is_none_or(|&at| at >= 0) && line_start.last().is_none_or(|&at| at as usize <= count);
-        check(ordered && inside && self.forest.nodes() + count < u32::MAX as usize, "line starts")?;
-        let forest = &mut self.forest;
-        without_gil(py, || Ok(forest.add_lines(line_start, begin, duration, skip)))
-    }
-
-    fn add_points(&mut self, count: usize) -> PyResult<usize> {
-        check(count < u32::MAX as usize && self.forest.nodes() + count < u32::MAX as usize, "too many nodes")?;
-        Ok(self.forest.add_points(count))
-    }
-
-    fn link(&mut self, py: Python<'_>, parent: Column<'_, u32>, child: Column<'_, u32>) -> PyResult<()> {
-        let pairs = zip(parent.as_slice()?, child.as_slice()?, self.forest.nodes())?;
-        check_nodes(child.as_slice()?, self.forest.nodes())?;
-        let forest = &mut self.forest;
-        without_gil(py, || {
-            forest.link(&pairs);
-            Ok(())
-        })
-    }
-
-    fn connect(
-        &mut self,
-        py: Python<'_>,
-        producer: Column<'_, u32>,
-        producer_key: Column<'_, u64>,
-        consumer: Column<'_, u32>,
-        consumer_key: Column<'_, u64>,
-    ) -> PyResult<()> {
-        let producers = zip(producer.as_slice()?, producer_key.as_slice()?, self.forest.nodes())?;
-        let consumers = zip(consumer.as_slice()?, consumer_key.as_slice()?, self.forest.nodes())?;
-        let forest = &mut self.forest;
-        without_gil(py, || {
-            forest.connect(&producers, &consumers);
-            Ok(())
-        })
-    }
-
-    #[pyo3(signature = (roots, levels=None))]
-    fn group<'py>(
-        &self,
-        py: Python<'py>,
-        roots: Column<'py, u32>,
-        levels: Option<(Column<'py, u32>, Column<'py, i64>)>,
-    ) -> PyResult<GroupColumns<'py>> {
-        let roots = roots.as_slice()?;
-        check_nodes(roots, self.forest.nodes())?;
-        let levels: Option<HashMap<u32, i64>> = match &levels {
-            Some((node, level)) => {
-                Some(zip(node.as_slice()?, level.as_slice()?, self.forest.nodes())?.into_iter().collect())
-            }
-            None => None,
-        };
-        let forest = &self.forest;
-        Ok(group_columns(py, without_gil(py, || Ok(forest.group(roots, levels.as_ref())))?))
-    }
-
-    fn count_cores<'py>(
-        &self,
-        py: Python<'py>,
-        cores: Vec<(u32, u32)>,
-        first: i64,
-        group: Column<'py, i64>,
-    ) -> PyResult<GroupColumns<'py>> {
-        let (forest, group) = (&self.forest, group.as_slice()?);
-        check(cores.iter().all(|&(from, to)| from <= to && to as usize <= forest.nodes()), "node number")?;
-        check(group.len() == forest.nodes(), "columns of different length")?;
-        let grouping = without_gil(py, || Ok(forest.count_cores(&cores, first, group.to_vec())))?;
-        Ok(group_columns(py, grouping))
-    }
-
-    fn nearest<'py>(
-        &self,
-        py: Python<'py>,
-        nodes: Column<'py, u32>,
-        marked: Column<'py, u32>,
-    ) -> PyResult<Array<'py, u32>> {
-        let (nodes, marked) = (nodes.as_slice()?, marked.as_slice()?);
-        check_nodes(nodes, self.forest.nodes())?;
-        check_nodes(marked, self.forest.nodes())?;
-        let forest = &self.forest;
-        Ok(without_gil(py, || Ok(forest.nearest(nodes, marked)))?.into_pyarray(py))
-    }
-}
-
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gather_stats, module)?)?;
     module.add_function(wrap_pyfunction!(merge_rows, module)?)?;
@@ -333,6 +199,5 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(enclosing, module)?)?;
     module.add_function(wrap_pyfunction!(expand_lines, module)?)?;
     module.add_function(wrap_pyfunction!(walk_order, module)?)?;
-    module.add_function(wrap_pyfunction!(pair_offload, module)?)?;
-    module.add_class::<Forest>()
+    module.add_function(wrap_pyfunction!(pair_offload, module)?)
 }

@@ -2,9 +2,11 @@
 
 mod arguments;
 mod decode;
+mod forest;
 mod groups;
 mod hlo;
 mod protos;
+mod step_work;
 mod steps;
 mod system;
 mod tf_data;
@@ -53,9 +55,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tf_data::register(module)?;
     decode::register(module)?;
     arguments::register(module)?;
+    forest::register(module)?;
     groups::register(module)?;
     protos::register(module)?;
     system::register(module)?;
+    step_work::register(module)?;
     steps::register(module)?;
     timeline::register(module)?;
     timeline_answers::register(module)?;

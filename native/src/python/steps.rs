@@ -167,33 +167,29 @@ fn covered(py: Python<'_>, begin: Ints<'_>, duration: Ints<'_>) -> PyResult<i64>
 #[allow(clippy::too_many_arguments)]
 fn priority_times<'py>(
     py: Python<'py>,
-    start: Ints<'py>,
+    group: Ints<'py>,
     begin: Ints<'py>,
     end: Ints<'py>,
     priority: PyReadonlyArray1<'py, u8>,
+    groups: Ints<'py>,
     window_begin: Ints<'py>,
     window_end: Ints<'py>,
+    slots: usize,
+    instants: bool,
 ) -> PyResult<(OutInts<'py>, OutInts<'py>, Bound<'py, PyArray1<bool>>)> {
-    let (start, begin, end) = (start.as_slice()?, begin.as_slice()?, end.as_slice()?);
-    let (priority, from, to) = (priority.as_slice()?, window_begin.as_slice()?, window_end.as_slice()?);
-    let (all, inside, present) = without_gil(py, || {
-        same_length(&[begin.len(), end.len(), priority.len()])?;
-        same_length(&[start.len().saturating_sub(1), from.len(), to.len()])?;
-        ranges(start, begin.len())?;
-        let groups = from.len();
-        let (mut all, mut inside) = (vec![0i64; groups * 256], vec![0i64; groups * 256]);
-        let mut present = vec![false; groups * 256];
-        for (g, line) in start.windows(2).enumerate() {
-            let range = line[0] as usize..line[1] as usize;
-            let (begin, end, priority) = (&begin[range.clone()], &end[range.clone()], &priority[range]);
-            let group = sweep::Group { begin, end, priority, window: (from[g], to[g]) };
-            let row = g * 256..(g + 1) * 256;
-            let (all, inside) = (&mut all[row.clone()], &mut inside[row.clone()]);
-            sweep::own_by_priority(&group, &mut sweep::ByPriority { all, inside, present: &mut present[row] });
+    let (group, begin, end) = (group.as_slice()?, begin.as_slice()?, end.as_slice()?);
+    let (priority, groups) = (priority.as_slice()?, groups.as_slice()?);
+    let (from, to) = (window_begin.as_slice()?, window_end.as_slice()?);
+    let found = without_gil(py, || {
+        same_length(&[group.len(), begin.len(), end.len(), priority.len()])?;
+        same_length(&[groups.len(), from.len(), to.len()])?;
+        if slots > 256 || group.len() >= u32::MAX as usize || !groups.is_sorted_by(|a, b| a < b) {
+            return Err(Error::argument("groups"));
         }
-        Ok((all, inside, present))
+        let windows: Vec<(i64, i64)> = from.iter().copied().zip(to.iter().copied()).collect();
+        Ok(sweep::by_priority(sweep::Spans { group, begin, end, priority }, groups, &windows, slots, instants))
     })?;
-    Ok((all.into_pyarray(py), inside.into_pyarray(py), present.into_pyarray(py)))
+    Ok((found.all.into_pyarray(py), found.inside.into_pyarray(py), found.present.into_pyarray(py)))
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

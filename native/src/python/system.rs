@@ -27,7 +27,8 @@ fn map_file(py: Python<'_>, descriptor: i32, size: usize) -> PyResult<Option<Bou
 /// Files are not mapped on this system.
 #[pyfunction]
 #[cfg(not(unix))]
-fn map_file(_: Python<'_>, _: i32, _: usize) -> PyResult<Option<Bound<'_, PyArray1<u8>>>> {
+#[allow(unused_variables)] // their names are the interface
+fn map_file(py: Python<'_>, descriptor: i32, size: usize) -> PyResult<Option<Bound<'_, PyArray1<u8>>>> {
     Ok(None)
 }
 

@@ -116,6 +116,20 @@ fn register(pages: Pages) -> Option<usize> {
     Some(slot)
 }
 
+/// Gives the pages that lie whole within `bytes` back to the system, if these are of one mapping; those that are read
+/// again come from its cache. Other memory stays as it is.
+pub fn release_within(bytes: &[u8]) {
+    let range = bytes.as_ptr_range();
+    let first = (range.start as usize).next_multiple_of(page_size());
+    let last = range.end as usize / page_size() * page_size();
+    if first >= last || mapping_of(first).is_none_or(|(_, end)| last > end) {
+        return;
+    }
+    // SAFETY: the bytes are borrowed, so the mapping that they are in lives; the pages of a shared, read-only mapping are
+    // those of its file before and after, and the zero pages over a lost part stay zero.
+    unsafe { libc::madvise(first as *mut c_void, last - first, libc::MADV_DONTNEED) };
+}
+
 /// The bounds of the mapping that holds an address.
 fn mapping_of(address: usize) -> Option<(usize, usize)> {
     let ranges = &RANGES[..USED.load(Ordering::SeqCst)];
@@ -166,7 +180,7 @@ fn installed() -> bool {
 extern "C" fn on_sigbus(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     // SAFETY: the kernel hands a valid `info`; the previous action is never freed.
     unsafe {
-        let sent = (*info).si_code <= 0; // by kill() rather than by a read
+        let sent = is_sent((*info).si_code);
         if !sent && replaced((*info).si_addr() as usize) {
             return;
         }
@@ -180,6 +194,12 @@ extern "C" fn on_sigbus(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
             libc::raise(signal);
         } // else the read is tried again, and the fault goes to the previous handler
     }
+}
+
+/// Whether a signal was sent by a program (kill, sigqueue) rather than raised by a read: Linux numbers such causes from 0
+/// down, macOS and the BSDs from 0x10001 up; causes of a fault are small positive numbers everywhere.
+fn is_sent(cause: c_int) -> bool {
+    cause <= 0 || cause > 0x10000
 }
 
 /// Puts zero pages over the rest of a mapping from this address on; false when it is in no mapping.
@@ -225,6 +245,13 @@ mod tests {
         assert_eq!((0..mapped.len()).map(read).sum::<u64>(), 7 * (page_size() as u64 + 1));
         assert_eq!(torn(), before + 1);
         std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn causes_of_signals_on_linux_and_macos() {
+        let [address_error, by_kill, by_sigqueue, by_kill_on_macos] = [2, 0, -1, 0x10001];
+        assert!(!is_sent(address_error));
+        assert!(is_sent(by_kill) && is_sent(by_sigqueue) && is_sent(by_kill_on_macos));
     }
 
     #[test]

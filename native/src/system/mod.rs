@@ -4,3 +4,4 @@
 pub mod mapped;
 pub mod memory;
 pub mod parallel;
+pub mod trail;

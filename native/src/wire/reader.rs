@@ -69,6 +69,11 @@ impl<'a> Reader<'a> {
         self.at
     }
 
+    /// The whole slice, in which positions and spans count.
+    pub fn whole(&self) -> &'a [u8] {
+        self.data
+    }
+
     pub fn at_end(&self) -> bool {
         self.at >= self.end
     }

@@ -81,6 +81,18 @@ def test_filtered_events():
     assert space.filtered(EventFilter(host, event=lambda _: False)) == [host], "what is decoded is given whole"
 
 
+def test_selecting_events_counts_as_decoding():
+    """The cache then gives back the pages of the file."""
+    passes = []
+    space = load_lazily(build(TEXT), hooks=DecodeHooks(on_decoded=lambda: passes.append("decoded")))
+    (host,) = (plane for plane in space.planes if plane.name == "/host:CPU")
+    found = space.filtered(EventFilter(host, event=lambda _: False))[0]
+    assert passes == ["decoded"]
+    assert (len(found.events), found.lines.filled.tolist()) == (0, [True] * len(found.lines))
+    space.filtered()
+    assert passes == ["decoded"], "without a pass over the file there is nothing to give back"
+
+
 def test_damage_is_reported_on_access():
     data = bytearray(build(TEXT))
     at = data.index(b"\x22", data.index(b"main"))

@@ -114,7 +114,7 @@ def test_files_that_only_this_process_can_open_are_read_locally(tmp_path):
 
 
 def test_fewer_workers_for_large_files(tmp_path, monkeypatch):
-    monkeypatch.setattr("tpu_profile_plugin.fleet.executor._free_bytes", lambda: 14_000)
+    monkeypatch.setattr("tpu_profile_plugin.fleet.executor.free_memory", lambda: 14_000)
     hosts = hosts_of(tmp_path, THREE, size=1000)
     assert Executor("processes", workers=8).choose(hosts).width(hosts * 3) == 2, "half of the memory, 3 bytes per byte"
 

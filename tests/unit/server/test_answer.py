@@ -100,3 +100,50 @@ def test_a_request_that_changes_something_is_never_answered_from_the_clients_cac
 def test_a_request_for_another_version_fails():
     headers, data = sent(Body(TEXT, JSON), HTTP_IF_MATCH='"other"')
     assert (headers["status"][:3], b"".join(data)) == ("412", b"")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [
+        ("gzip, deflate, br", True),
+        ("br;q=1.0, gzip;q=0.2", True),
+        ("*", True),
+        ("gzip;q=0, identity", False),
+        ("", False),
+        ("br", False),
+    ],
+)
+def test_clients_choose_the_encoding(accepted, packed):
+    headers, data = sent(Body(TEXT, JSON), accepted=accepted)
+    assert (headers.get("Content-Encoding") == "gzip") is packed
+    assert int(headers["Content-Length"]) == len(b"".join(data))
+
+
+@pytest.mark.parametrize("value", ["a\nSet-Cookie: b", "a\r\nSet-Cookie: b"])
+def test_a_header_never_begins_another(value):
+    with pytest.raises(ValueError, match="line break"):
+        sent(Body(TEXT, JSON, (("X-Left-Out", value),)))
+
+
+def test_status_and_headers_are_what_wsgi_asks_for():
+    found = []
+    body = Body(b"<p>", "text/html; charset=utf-8", (("X-Left-Out", "1"),))
+    answer = Answer(body, 404, "", "no-store", (("Allow", "GET"),))
+    assert send(answer, asked(), lambda *line: found.append(line), "default-src 'none'") == [b"<p>"]
+    assert found == [
+        (
+            "404 Not Found",
+            [
+                ("Content-Type", "text/html; charset=utf-8"),
+                ("X-Content-Type-Options", "nosniff"),
+                ("Cross-Origin-Resource-Policy", "same-origin"),
+                ("Referrer-Policy", "same-origin"),
+                ("Cache-Control", "no-store"),
+                ("Vary", "Accept-Encoding"),
+                ("X-Left-Out", "1"),
+                ("Allow", "GET"),
+                ("Content-Security-Policy", "default-src 'none'"),
+                ("Content-Length", "3"),
+            ],
+        )
+    ]

@@ -69,6 +69,49 @@ def test_simultaneous_first_requests_import_on_one_thread(tmp_path):
     assert found["threads"] == 1
 
 
+@pytest.mark.parametrize("route", ["/runs", "/runs_info", "/index.js", "/index.html"])
+def test_tools_are_loaded_before_they_are_requested(tmp_path, route):
+    """Loading takes a quarter of a second of CPU; a client that lists runs or opens the page needs the tools next."""
+    code = (
+        "import sys, threading\n"
+        "from tpu_profile_plugin.server.app import Server\n"
+        "from tpu_profile_plugin.server.assets import Assets\n"
+        "from tpu_profile_plugin.server.options import Options\n"
+        "import pathlib; built = pathlib.Path(sys.argv[1])\n"
+        "(built / 'index.html').write_text('<html></html>'); (built / 'index.js').write_text('export {}')\n"
+        "apps = Server(Options(logdir=sys.argv[1], cache_dir='off'), assets=Assets(built)).apps()\n"
+        "def ask(route):\n"
+        "    environ = {'REQUEST_METHOD': 'GET', 'PATH_INFO': route, 'wsgi.url_scheme': 'http',\n"
+        "               'SERVER_NAME': 'localhost', 'SERVER_PORT': '80', 'HTTP_HOST': 'localhost'}\n"
+        "    apps[route](environ, lambda status, headers: print(status[:3]))\n"
+        "ask('/version')\n"
+        "loading = lambda: [t for t in threading.enumerate() if t.name == 'profile-load']\n"
+        "print(len(loading()), 'numpy' in sys.modules)\n"
+        "ask(sys.argv[2])\n"
+        "for thread in loading(): thread.join()\n"
+        "print('tpu_profile_plugin.tools.registry' in sys.modules)\n"
+        "ask(sys.argv[2]); print(len(loading()))\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path), route]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.split()
+    assert found == ["200", "0", "False", "200", "True", "200", "0"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_full_collection_skips_what_lives_as_long_as_the_server(enabled):
+    code = (
+        "import gc, sys\n"
+        "from tpu_profile_plugin.server.loading import load_tools\n"
+        f"gc.enable() if {enabled} else gc.disable()\n"
+        "during = []\n"
+        "gc.callbacks.append(lambda phase, facts: during.append(facts['generation']))\n"
+        "load_tools()\n"
+        "print(gc.get_freeze_count() > 30_000, len(gc.get_objects()) < 3_000, gc.isenabled(), 2 in during)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["True", "True", str(enabled), "False"]
+
+
 def test_simultaneous_first_captures_share_one_history(monkeypatch):
     made = []
     real = jobs.Jobs.__init__

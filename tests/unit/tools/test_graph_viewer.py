@@ -117,6 +117,30 @@ def test_neighbours_look_through_tuples() -> None:
         ask(data, type="adj_nodes", node_name="entry", module_name="test(1)")
 
 
+def test_a_module_by_its_name_without_the_id() -> None:
+    # XProf's trace viewer asks so: module "a" of an event, not a(2) of the list. Every program has an op n.
+    made = {
+        module: program([op(first, "parameter", "f32[]"), op("n", "negate", "f32[]", first)], module=module)
+        for first, module in (("p", "other"), ("q", "a"), ("r", "ab"))
+    }
+    space = np.frombuffer(build(profile(**made)), np.uint8)
+    host = HostProfile("h", 0, "h.xplane.pb", 0, lambda: space, ProfileCache(1 << 28))
+
+    def operands(**asked: str) -> object:
+        params = {param.name: param.parse({"type": "adj_nodes", **asked}.get(param.name)) for param in TOOL.params}
+        return json.loads(encode(TOOL.build(Inputs("r", (host,), params))).body)["operand_names"]
+
+    assert operands(module_name="a", node_name="n") == ["q"]
+    assert operands(module_name="a(2)", node_name="n") == ["q"]
+    # A module that is not there: a program that has the op, as in XProf.
+    assert operands(module_name="b", node_name="r") == operands(program_id="9", node_name="r") == []
+    assert operands(module_name="a", node_name="p") == []
+    with pytest.raises(NotFound, match=r"There is no HLO module 'a' "):
+        operands(module_name="a", node_name="nope")
+    with pytest.raises(NotFound, match=r"There is no HLO module 'a' "):
+        operands(module_name="a", type="short_txt")
+
+
 def test_custom_call_configuration() -> None:
     def config(**call: str) -> bytes:
         return json.dumps({"custom_call_config": call, "flag": True}).encode()

@@ -342,6 +342,27 @@ def test_long_full_names_become_stack_frames():
     assert "long_name" not in found["args"]
 
 
+def test_details_of_an_event_have_only_its_stack_frames():
+    # XProf's page shows frame 1, whatever the event refers to.
+    line = """
+    plane 1 "/device:TPU:0"
+      line 1 "XLA Ops" @0us
+        1us +1us a {long_name="the name of a, which is long"}
+        2us +1us b {long_name="the name of b, which is long"}
+        3us +1us c
+    """
+    seen = []
+    for at, name in ((0.001, "a"), (0.002, "b"), (0.003, "c")):
+        answer = streaming(line, event_name=name, start_time_ms=at, duration_ms=0.001)
+        (found,) = (e for e in answer["traceEvents"] if e["ph"] == "X")
+        seen.append((found["name"], found.get("sf"), answer["stackFrames"]))
+    assert seen == [
+        ("a", 1, {"1": {"name": "the name of a, which is long"}}),
+        ("b", 1, {"1": {"name": "the name of b, which is long"}}),
+        ("c", None, {}),
+    ]
+
+
 def test_search_by_prefix():
     text = 'plane 0 "/host:CPU"\nline 1 "a"\n0us +1us copy.1 {n=3}\n2us +1us other\n4us +1us copy.2'
     assert [e["name"] for e in events(text, search_prefix="copy")] == ["copy.1", "copy.2"]

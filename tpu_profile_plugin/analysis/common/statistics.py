@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
@@ -24,7 +26,10 @@ def statistics(values: Sequence[float]) -> Statistics:
     if n == 0:
         return Statistics()
     average = math.fsum(values) / n
-    deviation = math.sqrt(math.fsum((v - average) ** 2 for v in values) / (n - 1)) if n > 1 else 0.0
+    deviation = 0.0
+    if n > 1:
+        distance = np.array(values, np.float64) - average
+        deviation = math.sqrt(math.fsum((distance * distance).tolist()) / (n - 1))
     return Statistics(average, deviation, float(min(values)), float(max(values)), n)
 
 

@@ -125,7 +125,7 @@ def describe(matches: Sequence[Match]) -> str:
     text = how(most)
     if most.relation == "shape_changed":
         text = _shapes(most)
-    if most.relation in ("split", "merged") and old and new and old != new:
+    if most.relation in ("split", "merged") and old and new and ", " in f"{old}{new}":
         return f"{old} → {new}"
     name = _names(most)
     if len(matches) > 1:

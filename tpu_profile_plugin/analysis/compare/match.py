@@ -14,7 +14,7 @@ K = TypeVar("K", bound=Hashable)
 Relation = Literal["same", "dtype_changed", "shape_changed", "split", "merged", "changed", "added", "removed"]
 _FLOAT = re.compile(r"b?f\d")
 LEAST_ALIKE = 0.5
-"""Share of ops that programs of different names must have in common to be taken for the same."""
+"""Share of ops, or of the time in the base, that programs of different names must have in common to be the same."""
 LEAST_SHARED = 0.3
 """Share of framework ops, of the smaller one's, that ops of different structure must have in common to be related."""
 MOST_HOLDERS = 50
@@ -61,6 +61,34 @@ def match_programs(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> dict[st
     return found
 
 
+def match_by_ops(matches: Sequence[Match], programs: dict[str, str]) -> dict[str, str]:
+    """Further programs of the run -> program of the base, of which ops match only each other, and most of the base's.
+
+    For programs with too much that is new to be alike as a whole. One that became several is no match.
+
+    Args:
+      matches: of all ops of both runs.
+      programs: what `match_programs` found.
+    """
+    total: dict[str, float] = defaultdict(float)
+    shared: dict[str, float] = defaultdict(float)
+    later: dict[str, set[str]] = defaultdict(set)
+    earlier: dict[str, set[str]] = defaultdict(set)
+    for one in matches:
+        for op in one.base:
+            total[op.program] += op.ps
+            shared[op.program] += op.ps if one.run else 0.0
+            later[op.program].update(other.program for other in one.run)
+        for op in one.run:
+            earlier[op.program].update(other.program for other in one.base)
+    found = {}
+    for before, after in ((old, next(iter(new))) for old, new in later.items() if len(new) == 1):
+        alone = earlier[after] == {before} and after not in programs and before not in programs.values()
+        if alone and shared[before] >= LEAST_ALIKE * total[before]:
+            found[after] = before
+    return found
+
+
 def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[str, str]) -> list[Match]:
     """All ops of both runs, each in one match."""
     found: list[Match] = []
@@ -87,10 +115,6 @@ def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[
         left += old
         right += new
     return found + _by_content(left, right)
-
-
-def _because_of(types: tuple[str, str], one: Match) -> Match:
-    return one if one.relation == "same" else replace(one, relation="dtype_changed", types=types)
 
 
 def _types(base: Iterable[WorkedOp], run: Iterable[WorkedOp]) -> tuple[str, str]:

@@ -11,16 +11,15 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, fingerprint, framework_op, program_name
 from tpu_profile_plugin.analysis.compare.noise import Sample
-from tpu_profile_plugin.analysis.ops.text import hlo_name
 from tpu_profile_plugin.columns.arrays import F64
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tpu_profile_plugin.analysis.budget.run import RunBudget
+    from tpu_profile_plugin.analysis.compare.facts import HostOps
     from tpu_profile_plugin.analysis.compare.work import HostWork
     from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
-    from tpu_profile_plugin.analysis.ops.records import OpRecords
 
 CONTAINERS = "loops, calls and conditionals"
 MOST_INSIDE = 500
@@ -66,26 +65,19 @@ class DescribedWork:
     inside: tuple[frozenset[str], ...]
 
 
-def describe(work: HostWork, records: OpRecords, hlo: HloOps) -> DescribedWork:
+def describe(work: HostWork, ops: HostOps, hlo: HloOps) -> DescribedWork:
     """Joins the times of ops with what op tools know of them."""
-    table = records.table
-    row_of = {
-        (module, hlo_name(name)): i for i, (module, name) in enumerate(zip(table.module, table.name, strict=True))
-    }
     modules: list[str] = []
     prints: list[Fingerprint] = []
     insides: list[frozenset[str]] = []
     for program, name in work.keys:
-        row = row_of.get((program, name))
-        module = records.programs.get(program) or (f"({program})" if program else "")
-        modules.append(module)
-        if row is None:
+        facts = ops.facts.get((program, name))
+        modules.append(ops.modules.get(program) or (f"({program})" if program else ""))
+        if facts is None:
             prints.append(fingerprint(name or CONTAINERS, "", "", "", ""))
             insides.append(frozenset())
             continue
-        text = records.text[row]
-        source = f"{text.source_file}:{text.source_line}" if text.source_file else ""
-        one = fingerprint(name, table.category[row], table.provenance[row], records.expression(row), source)
+        one = fingerprint(name, facts.category, facts.provenance, facts.expression, facts.source)
         prints.append(one)
         fused = hlo.fused(program, name) if "fusion" in one.category else ()
         insides.append(frozenset(_inside(fused, one, program, hlo)))
@@ -120,6 +112,11 @@ class RunWork:
     step: Sample
     device_steps: int
     cuts: tuple[int, ...] = ()
+
+    def without_steps(self) -> RunWork:
+        """The same with a step of which nothing is known."""
+        unknown = Sample(0.0, 0.0, 0)
+        return replace(self, step=unknown, parts=(unknown,) * len(self.parts))
 
     def total(self, ops: Sequence[WorkedOp]) -> Sample:
         """Of ops together: how far their sum varies over the steps of each host, whose variations add up."""

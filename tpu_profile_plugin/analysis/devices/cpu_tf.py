@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
-from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
+from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, Bools
@@ -53,17 +54,18 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
     """
     if not runs_tensorflow(plane) or not _on_one_axis_fits(plane):
         return []
-    names = plane.event_metadata.names
-    line = np.repeat(np.arange(len(plane.lines.name)), np.diff(plane.lines.event_start))
-    program = _of_program(space, plane, line)
+    names, axis = plane.event_metadata.names, _Axis(plane)
     ops, op_of_row = _ops(names)
-    events = np.flatnonzero((op_of_row >= 0)[plane.events.metadata] & program)
+    # Most events are none of these, and where they are in the program does not matter.
+    wanted = (op_of_row >= 0) | _rows(names, _RUNNERS) | _calls(names)
+    program = _of_program(space, axis, np.flatnonzero(wanted[plane.events.metadata]))
+    events = program[(op_of_row >= 0)[plane.events.metadata[program]]]
     work = np.array([one.work for one in ops], np.uint8)
     op = op_of_row[plane.events.metadata[events]]
-    enclosed = _inside(plane, line, events, np.flatnonzero(_rows(names, _RUNNERS)[plane.events.metadata]))
+    enclosed = axis.inside(events, np.flatnonzero(_rows(names, _RUNNERS)[plane.events.metadata]))
     keep = enclosed | (work[op] == Work.INPUT)
     events, op = events[keep], op[keep]
-    eager, eager_op, ops = _eager_kernels(plane, line, np.flatnonzero(program), events, ops)
+    eager, eager_op, ops = _eager_kernels(axis, program, events, ops)
     events, op = np.concatenate([events, eager]), np.concatenate([op, eager_op])
     begin = plane.events.begin_ps[events]
     spans = OpSpans(
@@ -77,34 +79,29 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
     return [Device(NAME, "cpu", 0, plane.index, ops, spans)] if len(spans) else []
 
 
-def _of_program(space: XSpace, plane: Plane, line: I64) -> Bools:
-    """Per event, False for those of tf.data's own threads and of functions that tf.data executes on others."""
+def _of_program(space: XSpace, axis: _Axis, events: I64) -> I64:
+    """Without those of tf.data's own threads and of functions that tf.data executes on others."""
+    plane = axis.plane
+    names, metadata = plane.event_metadata.names, plane.events.metadata
+    line = axis.line(events)
     pipeline = np.array([name.startswith(_PIPELINE_THREADS) for name in plane.lines.name], np.bool_)
-    fetch = np.array([_FETCH.search(name) is not None for name in plane.event_metadata.names], np.bool_)
-    names = plane.event_metadata.names
-    mapped = np.array([name.startswith(_MAPPED) for name in names], np.bool_)[plane.events.metadata]
-    found: Bools = recorded_lines(plane)[line] & (~pipeline[line] | fetch[plane.events.metadata])
-    if not mapped.any():
-        return found
+    fetch = np.array([_FETCH.search(name) is not None for name in names], np.bool_)
+    events = events[recorded_lines(plane)[line] & (~pipeline[line] | fetch[metadata[events]])]
+    mapped = np.flatnonzero(np.array([name.startswith(_MAPPED) for name in names], np.bool_)[metadata])
+    if not len(mapped):
+        return events
     number, known = read.ints(space, plane, plane.events.stats, "id")
-    parts = np.flatnonzero(_rows(names, (_EXECUTOR,))[plane.events.metadata] & known)
-    parts = parts[np.isin(number[parts], number[mapped & known])]
-    return found & ~_inside(plane, line, np.arange(len(line)), np.concatenate([parts, np.flatnonzero(mapped)]))
+    parts = np.flatnonzero(_rows(names, (_EXECUTOR,))[metadata] & known)
+    parts = parts[among(number[parts], np.sort(number[mapped[known[mapped]]]))]
+    return events[~axis.inside(events, np.concatenate([parts, mapped]))]
+
+
+def _calls(names: Sequence[str]) -> Bools:
+    return np.array([name.startswith(_CALL) for name in names], np.bool_)
 
 
 def _rows(names: Sequence[str], wanted: Sequence[str] | frozenset[str]) -> Bools:
     return np.array([name in wanted for name in names], np.bool_)
-
-
-def _inside(plane: Plane, line: I64, events: I64, around: I64) -> Bools:
-    """Per event of `events`, whether it begins within one of `around` on the same thread."""
-    return contains(_on_one_axis(plane, line, around), _shifted(plane, line, events))
-
-
-def _on_one_axis(plane: Plane, line: I64, events: I64) -> Times:
-    """When the events last, with the threads one after the other on one axis."""
-    begin = _shifted(plane, line, events)
-    return times_of(begin, begin + plane.events.duration_ps[events])
 
 
 def _on_one_axis_fits(plane: Plane) -> bool:
@@ -116,11 +113,27 @@ def _on_one_axis_fits(plane: Plane) -> bool:
     return (last - int(events.begin_ps.min()) + 1) * (len(plane.lines.name) + 1) < _LARGEST
 
 
-def _shifted(plane: Plane, line: I64, events: I64) -> I64:
-    begin = plane.events.begin_ps
-    first = int(begin.min(initial=0))
-    length = int((begin + plane.events.duration_ps).max(initial=0)) - first + 1
-    return begin[events] - first + line[events] * length
+class _Axis:
+    """The threads of a plane, one after the other on one axis."""
+
+    def __init__(self, plane: Plane) -> None:
+        self.plane = plane
+        begin = plane.events.begin_ps
+        self._first = int(begin.min(initial=0))
+        self._length = int((begin + plane.events.duration_ps).max(initial=0)) - self._first + 1
+
+    def line(self, events: I64) -> I64:
+        """The line of each event."""
+        return np.searchsorted(self.plane.lines.event_start, events, side="right") - 1
+
+    def begin(self, events: I64) -> I64:
+        """Where the events begin on the axis."""
+        return self.plane.events.begin_ps[events] - self._first + self.line(events) * self._length
+
+    def inside(self, events: I64, around: I64) -> Bools:
+        """Per event of `events`, whether it begins within one of `around` on the same thread."""
+        begin = self.begin(around)
+        return contains(times_of(begin, begin + self.plane.events.duration_ps[around]), self.begin(events))
 
 
 def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
@@ -140,25 +153,23 @@ def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
     return tuple(ops), row
 
 
-def _eager_kernels(
-    plane: Plane, line: I64, candidates: I64, ops_run: I64, ops: tuple[Op, ...]
-) -> tuple[I64, I64, tuple[Op, ...]]:
+def _eager_kernels(axis: _Axis, candidates: I64, ops_run: I64, ops: tuple[Op, ...]) -> tuple[I64, I64, tuple[Op, ...]]:
     """Eager calls of ops that recorded nothing within: the events, their ops, and all ops with those added.
 
     The op is named by the call around; calls of functions contain the start of an execution.
     """
-    names = plane.event_metadata.names
-    metadata = plane.events.metadata
+    plane = axis.plane
+    names, metadata = plane.event_metadata.names, plane.events.metadata
     kernels = candidates[_rows(names, (_EAGER_KERNEL,))[metadata[candidates]]]
-    calls = candidates[np.array([name.startswith(_CALL) for name in names], np.bool_)[metadata[candidates]]]
+    calls = candidates[_calls(names)[metadata[candidates]]]
     if not len(kernels) or not len(calls):
         return np.zeros(0, np.int64), np.zeros(0, np.int64), ops
     inner = candidates[_rows(names, _RUNNERS - {_EAGER_KERNEL, "EagerKernelExecute"})[metadata[candidates]]]
-    begins = np.sort(_shifted(plane, line, np.concatenate([inner, ops_run])))
-    at = _shifted(plane, line, kernels)
+    begins = np.sort(axis.begin(np.concatenate([inner, ops_run])))
+    at = axis.begin(kernels)
     end = at + plane.events.duration_ps[kernels]
     kernels, at = _where(np.searchsorted(begins, at) == np.searchsorted(begins, end), kernels, at)
-    start = _shifted(plane, line, calls)
+    start = axis.begin(calls)
     order = np.argsort(start, kind="stable")
     calls, start = calls[order], start[order]
     call = np.searchsorted(start, at, side="right") - 1

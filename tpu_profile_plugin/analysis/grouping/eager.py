@@ -31,7 +31,7 @@ def eager_events(planes: Sequence[PlaneLookup], forest: HostForest | None) -> li
     for index, lookup in enumerate(planes):
         events = np.zeros(0, dtype=np.int64) if lookup.is_tpu else _ops_and_kernels(lookup)
         value = np.zeros(len(events), dtype=np.int64)
-        if forest is not None and len(calls) and len(events):
+        if forest is not None and len(plain) and len(events):
             nodes = forest.nodes[index].nodes(events).astype(np.uint32)
             nearest_call = forest.native.nearest(nodes, calls.astype(np.uint32))
             value[(nearest_call != NO_NODE) & np.isin(nearest_call, plain)] = 1

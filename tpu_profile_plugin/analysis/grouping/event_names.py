@@ -92,13 +92,11 @@ NO_LAUNCHES = KNOWN_EVENTS | _TYPED_EVENTS | {"KernelExecute"}
 NO_KERNELS = KNOWN_EVENTS | _TYPED_EVENTS | {"KernelLaunch"}
 """Names of events of a device that are no kernels, even with a correlation id."""
 
-_INDEXED = KNOWN_EVENTS | {REGION_START, REGION_STOP}
-
 
 class EventsByName:
     """Index of a plane's events by exact metadata name."""
 
-    def __init__(self, plane: Plane, indexed: frozenset[str] = _INDEXED) -> None:
+    def __init__(self, plane: Plane, indexed: frozenset[str] = KNOWN_EVENTS) -> None:
         self._rows: dict[str, list[int]] = {}
         for row, name in enumerate(plane.event_metadata.names):
             if name in indexed:

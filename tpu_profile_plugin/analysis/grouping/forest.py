@@ -20,27 +20,19 @@ NO_NODE = 2**32 - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneNodes:
-    """The nodes of one plane, numbered from `base`: one per event starting at `first`, or permuted by `order`.
-
-    Attributes:
-      order: source of each node: an event, or at and above the number of events a region; None for file order.
-      rank: the inverse of `order`.
-    """
+    """The nodes of one plane, numbered from `base`: events of the file from `first` on, then threadpool regions."""
 
     base: int
     count: int
     first: int = 0
-    order: I64 | None = None
-    rank: I64 | None = None
 
     def nodes(self, sources: I64) -> I64:
-        """Node numbers of the given sources, which must be nodes."""
-        return self.base + (self.rank[sources] if self.rank is not None else sources - self.first)
+        """Node numbers of the given events, which must be nodes."""
+        return sources + (self.base - self.first)
 
     def sources(self, nodes: I64) -> I64:
-        """Source events (or regions) of node numbers of this plane."""
-        local = np.asarray(nodes, dtype=np.int64) - self.base
-        return self.order[local] if self.order is not None else local + self.first
+        """Source events of node numbers of this plane; regions count on from the events."""
+        return np.asarray(nodes, dtype=np.int64) - (self.base - self.first)
 
     def own(self, nodes: I64) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Mask of the node numbers that belong to this plane."""
@@ -70,37 +62,11 @@ class HostForest:
         if len(async_events):
             skip = np.zeros(count, dtype=np.bool_)
             skip[async_events[lookup.stat_columns.signed("_a").value != 0]] = True
-        if lookup.regions is None:
+        regions = lookup.regions
+        if regions is None:
             return PlaneNodes(forest.add_lines(start, begin, duration, skip), count)
-        return self._add_with_regions(lookup, skip)
-
-    def _add_with_regions(
-        self, lookup: PlaneLookup, skip: np.ndarray[tuple[int], np.dtype[np.bool_]] | None
-    ) -> PlaneNodes:
-        """Adds a plane with regions; lines that have any are sorted again, by begin, then longest first."""
-        plane, regions = lookup.plane, lookup.regions
-        assert regions is not None
-        events, start = len(plane.events.begin_ps), plane.lines.event_start
-        begin = np.concatenate([plane.events.begin_ps, regions.begin_ps])
-        duration = np.concatenate([plane.events.duration_ps, regions.duration_ps])
-        region_count = np.bincount(regions.line, minlength=len(start) - 1)
-        segments: list[I64] = []
-        next_event = 0
-        for line in np.flatnonzero(region_count).tolist():
-            segments.append(np.arange(next_event, start[line], dtype=np.int64))
-            own = np.arange(start[line], start[line + 1], dtype=np.int64)
-            line_sources = np.concatenate([own, events + np.flatnonzero(regions.line == line)])
-            segments.append(line_sources[np.lexsort((-duration[line_sources], begin[line_sources]))])
-            next_event = int(start[line + 1])
-        segments.append(np.arange(next_event, events, dtype=np.int64))
-        order = np.concatenate(segments)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        if skip is not None:
-            skip = np.concatenate([skip, np.zeros(len(regions), dtype=np.bool_)])[order]
-        lines = start + np.concatenate([[0], np.cumsum(region_count)])
-        base = self.native.add_lines(lines, begin[order], duration[order], skip)
-        return PlaneNodes(base, len(order), 0, order, rank)
+        spans = (regions.line, regions.begin_ps, regions.duration_ps)
+        return PlaneNodes(forest.add_lines(start, begin, duration, skip, spans), count + len(regions))
 
     def connect(self, loop_links: tuple[I64, I64]) -> None:
         """Links executors to iterators, launches to kernels, loops to iterations, and producers to consumers."""
@@ -119,7 +85,9 @@ class HostForest:
         """Node and key of each context; on TPU cores the node is the enclosing step or module run."""
         if len(side) == 0 or nodes.count == 0:
             return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64)
-        key = mix(side.type, _processes(lookup, side), side.id)
+        # Ids are counted up, and neighbours are found faster side by side than scattered.
+        key = mix(side.type, _processes(lookup, side))
+        key += side.id.view(np.uint64)
         if not lookup.is_tpu:
             return nodes.nodes(side.event).astype(np.uint32), key
         node = _enclosing_nodes(nodes, lookup, side.event)
@@ -153,18 +121,20 @@ class HostForest:
         return _last_parent(parents, children)
 
 
-def _processes(lookup: PlaneLookup, side: Contexts) -> I64:
+def _processes(lookup: PlaneLookup, side: Contexts) -> I64 | int:
     """The process id of each context's event, ABSENT where unknown and for TPU launches.
 
     The event's own `_pid` overrides the plane's process id, except on producers.
     """
-    if lookup.process_id is None and not lookup.stat_columns.has("_pid"):
-        return np.full(len(side), ABSENT, dtype=np.int64)
-    process, named = lookup.stat_columns.ints("_pid").at(side.event)
     of_plane = ABSENT if lookup.process_id is None else lookup.process_id
+    sides = (lookup.mutated.producers, lookup.mutated.consumers)
+    launches = any(bool((other.type == names.TPU_LAUNCH).any()) for other in sides)
+    if not lookup.stat_columns.has("_pid") and (of_plane == ABSENT or not launches):
+        return of_plane
+    process, named = lookup.stat_columns.ints("_pid").at(side.event)
     process = np.where(named, process, of_plane)
     launch = np.zeros(len(side), dtype=np.bool_)
-    for other in (lookup.mutated.producers, lookup.mutated.consumers):
+    for other in sides:
         kind, present = SparseColumn(other.event, other.type).at(side.event)
         launch |= present & (kind == names.TPU_LAUNCH)
         if other is lookup.mutated.producers and lookup.process_id is not None:
@@ -209,4 +179,7 @@ def _last_parent(parents: list[tuple[I64, I64]], children: list[tuple[I64, I64]]
 
 
 def _joined(sides: list[tuple[U32, U64]]) -> tuple[U32, U64]:
+    filled = [side for side in sides if len(side[0])]
+    if len(filled) == 1:
+        return filled[0]
     return np.concatenate([side[0] for side in sides]), np.concatenate([side[1] for side in sides])

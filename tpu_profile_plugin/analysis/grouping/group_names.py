@@ -30,6 +30,11 @@ class GroupNames(Mapping[int, str]):
     def __len__(self) -> int:
         return len(self._number)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes held: that of the columns, for names do not exist until they are read."""
+        return self._prefix.nbytes + self._number.nbytes
+
 
 def numbered(count: int) -> GroupNames:
     """Names of groups that consist of the group's id alone."""

@@ -141,6 +141,8 @@ def _count_cores(
     forest: HostForest, node_group: I64, heads: I64, links: tuple[I64, I64]
 ) -> tuple[I64, I64, tuple[I64, I64]]:
     """Numbers steps of the cores when no root reached any: the same new groups, in order, on every core."""
+    if not _core_ranges(forest):
+        return node_group, heads, links
     node_group, opened, above, below = forest.native.count_cores(_core_ranges(forest), len(heads), node_group)
     pairs = np.unique(np.stack([np.append(links[0], above), np.append(links[1], below)]), axis=1)
     return node_group, np.append(heads, opened.astype(np.int64)), (pairs[0], pairs[1])
@@ -151,8 +153,7 @@ def _per_event(nodes: PlaneNodes, lookup: PlaneLookup, node_group: I64) -> tuple
     own = node_group[nodes.base : nodes.base + nodes.count]
     column, events = _file_groups(lookup), len(lookup.plane.events.begin_ps)
     region = None
-    if nodes.rank is not None:
-        own = own[nodes.rank]
+    if lookup.regions is not None and not lookup.is_tpu:
         own, region = own[:events], own[events:]
     if not bool((own >= 0).any()):
         return column, region

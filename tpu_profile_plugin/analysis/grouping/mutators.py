@@ -13,19 +13,25 @@ from tpu_profile_plugin.analysis.common.planes import tensor_core
 from tpu_profile_plugin.analysis.common.stat_columns import EMPTY, SparseColumn, StatColumns, override
 from tpu_profile_plugin.analysis.grouping import event_names as names
 from tpu_profile_plugin.analysis.grouping.event_names import EventsByName
-from tpu_profile_plugin.columns.arrays import I64, U64
+from tpu_profile_plugin.columns.arrays import I64, U8, U64
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane
 
 RUN_ID_MASK = (1 << 27) - 1
+NONE = np.zeros(0, dtype=np.int64)
 
 EVENT_STATS = (
-    *("_pt", "_p", "_ct", "_c", "_pid", "_r", "_a", "id", "iter_num", "step_num", "graph_type", "is_func"),
-    *("run_id", "queue_id", "device_ordinal", "core_type", "request_id", "queue_addr", "correlation_id", "device_id"),
-    *("group_id", "step_name", "is_eager", "flow", "tf_op", "source"),
+    *("_pid", "_r", "_a", "id", "iter_num", "step_num", "graph_type", "is_func", "request_id", "queue_addr"),
+    *("correlation_id", "device_id", "group_id", "step_name", "is_eager", "flow", "tf_op", "source"),
 )
-"""Event stats that preprocessing reads on any plane."""
+"""Event stats that preprocessing reads on any plane, beside those of contexts."""
+LAUNCH_STATS = ("run_id", "queue_id", "device_ordinal", "core_type")
+"""Event stats that it reads on cores, and on planes with launches of programs."""
+_LAUNCHES = (names.ENQUEUE_PROGRAM, names.ENQUEUE_CONTINUATION, names.COMPLETE)
+_CONTEXT_STATS = ("_pt", "_p", "_ct", "_c")
+_NO_ROLE = 255
+_EDGES = {names.REGION_START: 1, names.REGION_STOP: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,12 @@ def mix(*columns: I64 | int) -> U64:
     return _native.mix([np.atleast_1d(np.asarray(column, dtype=np.int64)) for column in columns])
 
 
+def event_stats(plane: Plane, events: EventsByName) -> tuple[str, ...]:
+    """The stats of the plane's events that preprocessing reads: many events have those of launches in vain."""
+    launches = tensor_core(plane.name) is not None or events.has(*_LAUNCHES)
+    return (*EVENT_STATS, *LAUNCH_STATS) if launches else EVENT_STATS
+
+
 def mutate(plane: Plane, events: EventsByName, stat_columns: StatColumns) -> Mutated:
     """Applies all mutators to one plane; values they set replace those in the file."""
     produced: list[tuple[int, SparseColumn]] = []
@@ -80,9 +92,10 @@ def mutate(plane: Plane, events: EventsByName, stat_columns: StatColumns) -> Mut
         for name, level in names.ROOT_LEVELS.items()
         if len(root_events := events.events(name))
     ]
+    producers, consumers = _own_contexts(plane)
     return Mutated(
-        _contexts(stat_columns, "_pt", "_p", produced),
-        _contexts(stat_columns, "_ct", "_c", consumed),
+        _contexts(producers, produced),
+        _contexts(consumers, consumed),
         override(stat_columns.signed("_r"), *root_levels),
         run_id,
     )
@@ -104,7 +117,7 @@ def _masked_run_ids(events: EventsByName, stat_columns: StatColumns) -> SparseCo
     """Run ids truncated by RUN_ID_MASK: only the low bits appear in the device's trace."""
     if not stat_columns.has("run_id"):
         return EMPTY
-    launch = events.events(names.ENQUEUE_PROGRAM, names.ENQUEUE_CONTINUATION, names.COMPLETE)
+    launch = events.events(*_LAUNCHES)
     value, present = stat_columns.ints("run_id").at(launch)
     masked = value & RUN_ID_MASK
     return SparseColumn(launch, masked).where(present & (masked != value))
@@ -142,16 +155,23 @@ def _launch_keys(stat_columns: StatColumns, events: I64, run_id: SparseColumn, c
     return SparseColumn(events, mix(device, queue, kind, run).view(np.int64)).where(keep)
 
 
-def _contexts(
-    stat_columns: StatColumns, type_stat: str, id_stat: str, overrides: list[tuple[int, SparseColumn]]
-) -> Contexts:
-    types, ids = stat_columns.signed(type_stat), stat_columns.ints(id_stat)
-    id_at, has_id = ids.at(types.event)
-    if not bool(has_id.all()):
-        types, id_at = types.where(has_id), id_at[has_id]
-    if not overrides:
-        return Contexts(types.event, types.value, id_at)
-    out = Contexts(types.event, types.value, id_at)
+def _roles(plane: Plane) -> U8:
+    """Per row of the stat metadata, the role of the stat in a context; equal names have equal roles."""
+    roles = [_CONTEXT_STATS.index(name) if name in _CONTEXT_STATS else _NO_ROLE for name in plane.stat_metadata.names]
+    return np.array(roles, np.uint8)
+
+
+def _own_contexts(plane: Plane) -> tuple[Contexts, Contexts]:
+    """What the plane's events produce and consume according to their stats."""
+    stats, roles = plane.events.stats, _roles(plane)
+    if not len(stats.key) or not bool((roles != _NO_ROLE).any()):
+        return Contexts(NONE, NONE, NONE), Contexts(NONE, NONE, NONE)
+    produced, consumed = _native.event_contexts(stats.start, stats.key, stats.kind, stats.value, roles)
+    return Contexts(*produced), Contexts(*consumed)
+
+
+def _contexts(own: Contexts, overrides: list[tuple[int, SparseColumn]]) -> Contexts:
+    out = own
     for type_, column in overrides:
         take = _native.merge_rows(out.event, column.event, True)
         added = np.full(len(column), type_, dtype=np.int64)
@@ -175,14 +195,14 @@ class Regions:
         return len(self.line)
 
 
-def threadpool_regions(plane: Plane, events: EventsByName, stat_columns: StatColumns) -> Regions | None:
+def threadpool_regions(plane: Plane) -> Regions | None:
     """A region per stop event preceded on its line by a start event with a consumer id; None without any."""
-    start, stop = events.events(names.REGION_START), events.events(names.REGION_STOP)
-    start = start[stat_columns.ints("_c").at(start)[1]]
-    if len(start) == 0 or len(stop) == 0:
+    metadata = plane.event_metadata.names
+    if names.REGION_START not in metadata or names.REGION_STOP not in metadata:
         return None
-    last = np.searchsorted(start, stop) - 1
-    line_of = np.searchsorted(plane.lines.event_start, np.stack([start[last], stop]), side="right") - 1
-    keep = (last >= 0) & (line_of[0] == line_of[1])
-    begin, end = plane.events.begin_ps[start[last[keep]]], plane.events.begin_ps[stop[keep]]
-    return Regions(line_of[1][keep], begin, end - begin) if bool(keep.any()) else None
+    edges = np.array([_EDGES.get(name, 0) for name in metadata], np.uint8)
+    own, stats = plane.events, plane.events.stats
+    found = _native.threadpool_regions(
+        plane.lines.event_start, own.metadata, own.begin_ps, edges, stats.start, stats.key, _roles(plane)
+    )
+    return Regions(*found) if len(found[0]) else None

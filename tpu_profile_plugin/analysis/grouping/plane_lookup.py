@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, TF_DATA, par
 from tpu_profile_plugin.analysis.common.planes import HOST_THREADS, TPU_PREFIX, grouping_line
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.grouping.event_names import NO_KERNELS, NO_LAUNCHES, EventsByName
-from tpu_profile_plugin.analysis.grouping.mutators import EVENT_STATS, Mutated, Regions, mutate, threadpool_regions
+from tpu_profile_plugin.analysis.grouping.mutators import Mutated, Regions, event_stats, mutate, threadpool_regions
 from tpu_profile_plugin.columns.arrays import I32, I64
 
 if TYPE_CHECKING:
@@ -64,15 +64,15 @@ class PlaneLookup:
 
 def look_up_plane(space: XSpace, plane: Plane) -> PlaneLookup:
     """Builds the lookups of one plane."""
-    stat_columns = StatColumns(space, plane, plane.events.stats, EVENT_STATS)
     events = EventsByName(plane)
+    stat_columns = StatColumns(space, plane, plane.events.stats, event_stats(plane, events))
     own = StatColumns(space, plane, plane.stats, ["process_id"]).ints("process_id")
     return PlaneLookup(
         plane,
         events,
         stat_columns,
         mutate(plane, events, stat_columns),
-        threadpool_regions(plane, events, stat_columns),
+        threadpool_regions(plane),
         int(own.value[0]) if len(own) else None,
         grouping_line(plane),
     )

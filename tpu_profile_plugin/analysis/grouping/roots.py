@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, override
 from tpu_profile_plugin.analysis.grouping import event_names as names
 from tpu_profile_plugin.analysis.grouping.forest import HostForest, PlaneNodes
@@ -40,16 +41,16 @@ NO_ROOTS = Roots(NONE, NONE, NONE)
 def find_roots(forest: HostForest) -> Roots:
     """Iterations of executor loops if there are any, else all events with a root level, highest level first."""
     hosts = [(nodes, lookup) for nodes, lookup in zip(forest.nodes, forest.planes, strict=True) if not lookup.is_tpu]
-    data_functions = np.concatenate([NONE, *(_captured_functions(lookup) for _, lookup in hosts)])
+    data_functions = np.sort(np.concatenate([NONE, *(_captured_functions(lookup) for _, lookup in hosts)]))
     by_level = _by_level(hosts, data_functions)
     loops = _loops(hosts, data_functions)
     return by_level if loops is None else replace(by_level, nodes=loops[0], loops=True, links=loops[1:])
 
 
 def _captured_functions(lookup: PlaneLookup) -> I64:
-    """Ids of functions captured by tf.data; their runs are not steps."""
+    """Ids of functions captured by tf.data, unsorted; their runs are not steps."""
     value, present = lookup.stat_columns.signed("id").at(lookup.events.events(*names.CAPTURED_FUNCTIONS))
-    return np.unique(value[present])
+    return value if bool(present.all()) else value[present]
 
 
 def _by_level(hosts: Sequence[tuple[PlaneNodes, PlaneLookup]], data_functions: I64) -> Roots:
@@ -58,7 +59,7 @@ def _by_level(hosts: Sequence[tuple[PlaneNodes, PlaneLookup]], data_functions: I
         context = lookup.events.events(names.TRACE_CONTEXT)
         root_levels = override(SparseColumn(context, np.ones(len(context), dtype=np.int64)), lookup.mutated.root_level)
         function, has_function = lookup.stat_columns.signed("id").at(root_levels.event)
-        in_tf_data = has_function & np.isin(function, data_functions)
+        in_tf_data = has_function & among(function, data_functions)
         begin = lookup.plane.events.begin_ps[root_levels.event]
         columns.append((nodes.nodes(root_levels.event), root_levels.value, begin, in_tf_data.astype(np.int64)))
     node, level, begin, in_tf_data = (np.concatenate(column) for column in zip(*columns, strict=True))
@@ -77,7 +78,7 @@ def _loops(hosts: Sequence[tuple[PlaneNodes, PlaneLookup]], data_functions: I64)
         events = lookup.events.events(names.EXECUTOR)
         function, has_function = lookup.stat_columns.signed("id").at(events)
         step, has_step = lookup.stat_columns.signed("iter_num").at(events)
-        keep = has_function & has_step & ~np.isin(function, data_functions)
+        keep = has_function & has_step & ~among(function, data_functions)
         begin = lookup.plane.events.begin_ps[events[keep]]
         columns.append((nodes.nodes(events[keep]), function[keep], step[keep], begin))
     node, function, step, begin = (np.concatenate(column) for column in zip(*columns, strict=True))

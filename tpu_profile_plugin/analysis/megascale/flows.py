@@ -43,7 +43,7 @@ def _groups(parts: Parts) -> I64:
 def _pairs(kind: I64, group: I64) -> Iterator[tuple[I64, I64]]:
     for source, target in EDGES:
         one, other = (np.flatnonzero(kind == KINDS.index(name)) for name in (source, target))
-        left, right = _ranked(group[one]), _ranked(group[other])
+        left, right = ranked(group[one]), ranked(group[other])
         every, code = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
         code = code.reshape(-1)
         row: I64 = np.full(len(every), -1, np.int64)
@@ -52,7 +52,7 @@ def _pairs(kind: I64, group: I64) -> Iterator[tuple[I64, I64]]:
         yield source_row[source_row >= 0], other[source_row >= 0]
 
 
-def _ranked(group: I64) -> I64:
+def ranked(group: I64) -> I64:
     """Group and place within it, int64[n, 2]."""
     order = np.argsort(group, kind="stable")
     place = np.empty(len(group), np.int64)

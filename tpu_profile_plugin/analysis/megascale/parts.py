@@ -17,6 +17,7 @@ from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, events_of_li
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.columns import stats
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.tables import Kind
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
@@ -26,13 +27,14 @@ KINDS = (
     *("send", "recv", "send-done", "recv-done"),
     *("DeviceToHost START", "DeviceToHost END", "HostToDevice START", "HostToDevice END"),
 )
-_OP = re.compile(r"(send|recv|send-done|recv-done)\.?(\d+)?")
-_NUMBERED = re.compile(r"[a-zA-Z-]+\.(\d+)")
-_RENDEZVOUS = re.compile(r'_xla_host_transfer_rendezvous="([^"]*)"')
-_GRAPH = re.compile(r"device_(\d+)_gid_([a-zA-Z0-9_.-]+_\d+)")
-_DEVICE = re.compile(r"device_(\d+)_gid_")
-_TURN = re.compile(r"device_\d+_gid_[^$]+\$.*\^i(\d+).*")
-_KEY, _ACTION, _RUN = "graph_key", "action_index", "run_id"
+OP = re.compile(r"(send|recv|send-done|recv-done)\.?(\d+)?")
+NUMBERED = re.compile(r"[a-zA-Z-]+\.(\d+)")
+RENDEZVOUS = re.compile(r'_xla_host_transfer_rendezvous="([^"]*)"')
+GRAPH = re.compile(r"device_(\d+)_gid_([a-zA-Z0-9_.-]+_\d+)")
+DEVICE = re.compile(r"device_(\d+)_gid_")
+TURN = re.compile(r"device_\d+_gid_[^$]+\$.*\^i(\d+).*")
+_KEY, _ACTION = "graph_key", "action_index"
+RUN_ID = "run_id"
 _NO_RUN = -1
 
 
@@ -66,7 +68,7 @@ def collective_parts(space: XSpace) -> Parts:
     for plane in space.planes:
         number = tensor_core(plane.name)
         if number is not None and plane.name[-1].isdigit():
-            runs[number] = _runs(space, plane)
+            runs[number] = _runs(plane)
             columns.append(_ops(plane, number, runs[number], codes))
     for plane in space.planes:
         if plane.name == PLANE:
@@ -79,16 +81,20 @@ def collective_parts(space: XSpace) -> Parts:
     return Parts(device[order], run[order], rendezvous[order], kind[order], begin[order], end[order], tuple(codes))
 
 
-def _runs(space: XSpace, plane: Plane) -> tuple[I64, I64]:
+def _runs(plane: Plane) -> tuple[I64, I64]:
     """Begin and run id of the modules, by begin; modules without an id are numbered from 1."""
     rows = events_of_lines(plane, lines_named(plane, MODULES))
     rows = rows[np.lexsort((-plane.events.duration_ps[rows], plane.events.begin_ps[rows]))]
-    own, named = stats.uints(space, plane, plane.events.stats, _RUN)
-    shared, known = stats.uints(space, plane, plane.event_metadata.stats, _RUN)
-    metadata = plane.events.metadata[rows]
-    has = known[metadata] | named[rows]
-    id = np.where(known[metadata], shared[metadata], own[rows]).view(np.int64)
-    return plane.events.begin_ps[rows], np.where(has, id, np.cumsum(~has))
+    ids, has = (of[rows] for of in run_ids(plane))
+    return plane.events.begin_ps[rows], np.where(has, ids, np.cumsum(~has))
+
+
+def run_ids(plane: Plane) -> tuple[I64, Bools]:
+    """Per event its run id, and whether there is one: an unsigned number, of the metadata before that of the event."""
+    own, named = stats.of_kind(plane, plane.events.stats, RUN_ID, Kind.UINT64)
+    shared, known = stats.of_kind(plane, plane.event_metadata.stats, RUN_ID, Kind.UINT64)
+    metadata = plane.events.metadata
+    return np.where(known[metadata], shared[metadata], own).view(np.int64), known[metadata] | named
 
 
 def _run_of(runs: tuple[I64, I64], begin: I64) -> I64:
@@ -99,7 +105,7 @@ def _run_of(runs: tuple[I64, I64], begin: I64) -> I64:
 
 def _ops(plane: Plane, device: int, runs: tuple[I64, I64], codes: dict[str, int]) -> list[I64]:
     """Sends and receives of a TPU; done ops have the rendezvous of the send or recv of their number in the same run."""
-    kind, number, rendezvous = _described(plane, codes)
+    kind, number, rendezvous = described(plane, codes)
     rows = events_of_lines(plane, lines_named(plane, OPS))
     rows = rows[kind[plane.events.metadata[rows]] >= 0]
     begin = plane.events.begin_ps[rows]
@@ -110,13 +116,13 @@ def _ops(plane: Plane, device: int, runs: tuple[I64, I64], codes: dict[str, int]
     for starts, ends in ((0, 2), (1, 3)):
         pairs = np.stack([run, numbers], axis=1)
         first, last = np.flatnonzero((kinds == starts) & (found >= 0)), np.flatnonzero(kinds == ends)
-        found[last] = _lookup(pairs[first], found[first], pairs[last])
+        found[last] = lookup(pairs[first], found[first], pairs[last])
     keep = (found >= 0) & (run != _NO_RUN)
     end = begin + plane.events.duration_ps[rows]
     return [part[keep] for part in (np.full(len(rows), device), run, found, kinds, begin, end, 0 * begin)]
 
 
-def _lookup(keys: I64, values: I64, wanted: I64) -> I64:
+def lookup(keys: I64, values: I64, wanted: I64) -> I64:
     """The value of the last of equal keys; -1 without one."""
     if not len(keys) or not len(wanted):
         return np.full(len(wanted), -1, np.int64)
@@ -127,16 +133,16 @@ def _lookup(keys: I64, values: I64, wanted: I64) -> I64:
     return table[code[len(keys) :]]
 
 
-def _described(plane: Plane, codes: dict[str, int]) -> tuple[I64, I64, I64]:
+def described(plane: Plane, codes: dict[str, int]) -> tuple[I64, I64, I64]:
     """Kind, number and rendezvous by row of the event metadata; -1 where there is none."""
     table = plane.event_metadata
     out: I64 = np.full((3, len(table)), -1, np.int64)
     for row, (name, shown) in enumerate(zip(table.names, table.display_names, strict=True)):
-        op = _OP.fullmatch(shown or name)
+        op = OP.fullmatch(shown or name)
         if op is None:
             continue
-        numbered = _NUMBERED.fullmatch(shown or name)
-        text = _RENDEZVOUS.search(name) if shown else None
+        numbered = NUMBERED.fullmatch(shown or name)
+        text = RENDEZVOUS.search(name) if shown else None
         out[:2, row] = KINDS.index(op[1]), int(numbered[1]) % (1 << 62) if numbered else 0
         if text is not None and text[1] and not op[1].endswith("-done"):
             out[2, row] = codes.setdefault(text[1], len(codes))
@@ -145,28 +151,29 @@ def _described(plane: Plane, codes: dict[str, int]) -> tuple[I64, I64, I64]:
 
 def _copies(space: XSpace, plane: Plane, runs: dict[int, tuple[I64, I64]], codes: dict[str, int]) -> list[list[I64]]:
     """The first start and the last end of the copies of each execution of a graph."""
-    columns = StatColumns(space, plane, plane.events.stats, (_KEY, _ACTION))
+    columns = StatColumns(space, plane, plane.events.stats, (_KEY,))
     rows, code_of_key, texts = columns.texts(_KEY)
     key = code_of_key.astype(np.int64)
-    raw = _each(texts, lambda text: int(found[1]) if (found := _DEVICE.search(text)) else -1)
+    raw = _each(texts, lambda text: int(found[1]) if (found := DEVICE.search(text)) else -1)
     known = raw[key] >= 0
     rows, key = rows[known], key[known]
     every = np.unique(raw[key])
     devices = sorted(runs)
     device_of = np.array([*devices[: len(every)], *([-1] * (len(every) - len(devices)))], np.int64)
     device = device_of[np.searchsorted(every, raw[key])]
-    names = [found[2] if (found := _GRAPH.search(text)) else "" for text in texts]
+    names = [found[2] if (found := GRAPH.search(text)) else "" for text in texts]
     code = np.array([codes.setdefault(name, len(codes)) if name else -1 for name in names], np.int64)
-    turn = _each(texts, lambda text: int(found[1]) if (found := _TURN.fullmatch(text)) else 0)
-    kind, graph = _kinds(plane)
+    turn = _each(texts, lambda text: int(found[1]) if (found := TURN.fullmatch(text)) else 0)
+    kind, graph = copy_kinds(plane)
     order = np.lexsort((-plane.events.duration_ps[rows], plane.events.begin_ps[rows], key))
     rows, key, device = rows[order], key[order], device[order]
     metadata, begin = plane.events.metadata[rows], plane.events.begin_ps[rows]
     end = begin + plane.events.duration_ps[rows]
     kinds = kind[metadata]
-    action, present = columns.ints(_ACTION).at(np.sort(rows))
-    first = (present & (action == 0))[np.argsort(np.argsort(rows))]
-    last = _last_ends(kinds, key, begin, end, graph[metadata])
+    action, present = stats.of_kind(plane, plane.events.stats, _ACTION, Kind.INT64)
+    first = (present & (action == 0))[rows]
+    last = np.zeros(len(rows), np.bool_)
+    last[last_ends(kinds, key, begin, end, graph[metadata])] = True
     wanted = (device >= 0) & (code[key] >= 0) & (((kinds == 4) | (kinds == 6)) & first | last)
     parts = []
     for one in devices:
@@ -181,26 +188,27 @@ def _each(texts: list[str], of: Callable[[str], int]) -> I64:
     return np.array([of(text) for text in texts], np.int64)
 
 
-def _kinds(plane: Plane) -> tuple[I64, Bools]:
+def copy_kinds(plane: Plane) -> tuple[I64, Bools]:
     """By row of the event metadata: the kind of copy, -1 for others, and whether it is an execution of a graph."""
     table = plane.event_metadata
     names = [shown or name for name, shown in zip(table.names, table.display_names, strict=True)]
     kind = _each(names, lambda name: KINDS.index(name) if name in KINDS[4:] else -1)
-    return kind, np.array([_GRAPH.fullmatch(name) is not None for name in names], np.bool_)
+    return kind, np.array([GRAPH.fullmatch(name) is not None for name in names], np.bool_)
 
 
-def _last_ends(kinds: I64, key: I64, begin: I64, end: I64, graph: Bools) -> Bools:
-    """Whether an end of a copy is the last of its kind while an execution of its graph runs; rows by key and begin."""
-    last = np.zeros(len(kinds), np.bool_)
+def last_ends(kinds: I64, key: I64, begin: I64, end: I64, graph: Bools) -> I64:
+    """The ends of copies that are the last of their kind while an execution of their graph runs; rows by key and begin.
+
+    An end is named once for each such execution.
+    """
     runs = np.flatnonzero(graph)
-    if not len(runs):
-        return last
+    last = [np.zeros(0, np.int64)]
     stop = _first_at(key, begin, key[runs], end[runs])
     for kind in (5, 7):
         latest = np.maximum.accumulate(np.where(kinds == kind, np.arange(len(kinds)), -1))
-        found = latest[np.maximum(stop - 1, 0)]
-        last[found[(found > runs) & (stop > 0)]] = True
-    return last
+        found = latest[np.maximum(stop - 1, 0)] if len(runs) else runs
+        last.append(found[(found > runs) & (stop > 0)])
+    return np.concatenate(last)
 
 
 def _first_at(key: I64, begin: I64, keys: I64, times: I64) -> I64:

@@ -203,6 +203,11 @@ def allocations(
     )
 
 
+def may_have_allocations(plane: Plane) -> bool:
+    """Whether the plane declares memory events; no event is read."""
+    return not {ALLOCATION, DEALLOCATION}.isdisjoint(plane.declared.event_metadata.names)
+
+
 def _memory_events(plane: Plane) -> I64:
     kinds = np.array([name in (ALLOCATION, DEALLOCATION) for name in plane.event_metadata.names], dtype=np.bool_)
     return np.flatnonzero(kinds[plane.events.metadata]) if kinds.any() else np.zeros(0, np.int64)

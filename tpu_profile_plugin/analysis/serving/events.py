@@ -59,6 +59,7 @@ _REQUEST_ROOTS = (("BatchingSessionRun",), ("TfrtModelRun",), ("ServingModelRun"
 _USER_ROOT_PREFIX = "ModelServerRequest_"
 _PROGRAM = re.compile(r"\((\d+)\)\Z")
 PHASES = 8
+_SLOTS = 256  # a number that is no phase hides the phases below it
 _LONGEST = 1 << 62
 
 
@@ -215,14 +216,17 @@ def split_times(
     start = np.searchsorted(columns[:, 0], np.arange(len(families) + 1)).astype(np.int64)
     begin, end = np.array(windows, np.int64).reshape(-1, 2).T
     phase_times, _, _ = _native.priority_times(
-        start,
+        np.ascontiguousarray(columns[:, 0]),
         np.ascontiguousarray(columns[:, 1]),
         np.ascontiguousarray(columns[:, 2]),
         np.ascontiguousarray(columns[:, 3].astype(np.uint8)),
+        np.arange(len(families), dtype=np.int64),
         np.ascontiguousarray(begin),
         np.ascontiguousarray(end),
+        _SLOTS,
+        True,
     )
-    phases = np.asarray(phase_times.reshape(len(families), 256)[:, :PHASES])
+    phases = np.asarray(phase_times.reshape(len(families), _SLOTS)[:, :PHASES])
     # Idle is what is left between the first and the last of the spans, instants among them.
     extent = np.zeros(len(families), np.int64)
     for i in np.flatnonzero(np.diff(start)).tolist():

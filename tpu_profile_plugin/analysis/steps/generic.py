@@ -9,13 +9,17 @@ import numpy as np
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, host_plane
 from tpu_profile_plugin.analysis.steps.markers import HostEvents, Spans, gpu_markers, gpu_spans, host_events
-from tpu_profile_plugin.analysis.steps.table import CLASSES, EventClass, StepTable
+from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, CLASSES, EventClass, StepTable
 from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
     from tpu_profile_plugin.columns import XSpace
 
+
+_RANK = np.full(256, 255, np.uint8)
+"""By number of an `EventClass` its index in CLASSES, which is ascending; no other number is one of a span."""
+_RANK[list(CLASSES)] = range(len(CLASSES))
 
 CORE = 1
 """Id of the single core that all events of a host are assigned to."""
@@ -31,11 +35,11 @@ def cpu_steps(space: XSpace, pre: Preprocessed) -> tuple[StepTable, StepTable | 
     if plane is None:
         return StepTable(), None
     host = host_events(space, plane, pre.planes[plane.index])
-    times, lasting = step_times(None, host.markers), _lasting(host.spans)
+    times = step_times(None, host.markers)
     steps = assemble(host.spans, times, host.names, with_device=False)
-    if len(lasting.group) == len(host.spans.group):
+    if bool((host.spans.end_ps > host.spans.begin_ps).all()):
         return steps, None
-    without = assemble(lasting, times, host.names, with_device=False)
+    without = assemble(host.spans, times, host.names, with_device=False, instants=False)
     same = np.array_equal(steps.number, without.number) and np.array_equal(steps.times, without.times)
     return steps, None if same else without
 
@@ -61,23 +65,18 @@ def gpu_steps(space: XSpace, pre: Preprocessed, *, merge_host: bool = False, sho
             spans.append(_of_groups(span, both))
     device, typed, names = _join(markers), _join(spans), {}
     host_markers: Spans | None = None
+    instants = True
     cpu_plane = host_plane(space)
     if merge_host and cpu_plane is not None:
         host = host_events(space, cpu_plane, pre.planes[cpu_plane.index], with_device=True)
         groups = np.unique(device.group)
         host_markers = _of_groups(host.markers, groups)
-        typed, names = _lasting(_join([typed, _of_groups(host.spans, groups)])), host.names
-    return assemble(typed, step_times(device, host_markers), names, with_device=True)
+        typed, names, instants = _join([typed, _of_groups(host.spans, groups)]), host.names, False
+    return assemble(typed, step_times(device, host_markers), names, with_device=True, instants=instants)
 
 
 def _of_groups(spans: Spans, groups: I64) -> Spans:
     keep = np.isin(spans.group, groups)
-    return Spans(spans.group[keep], spans.begin_ps[keep], spans.end_ps[keep], spans.kind[keep])
-
-
-def _lasting(spans: Spans) -> Spans:
-    """Without instants."""
-    keep = spans.end_ps > spans.begin_ps
     return Spans(spans.group[keep], spans.begin_ps[keep], spans.end_ps[keep], spans.kind[keep])
 
 
@@ -112,40 +111,41 @@ def step_times(device: Spans | None, host: Spans | None) -> dict[int, tuple[int,
     return {group: span for group, span in sorted(times.items()) if span[1] > span[0]}
 
 
-def assemble(spans: Spans, times: dict[int, tuple[int, int]], names: dict[int, str], *, with_device: bool) -> StepTable:
+def assemble(
+    spans: Spans, times: dict[int, tuple[int, int]], names: dict[int, str], *, with_device: bool, instants: bool = True
+) -> StepTable:
     """Clips the spans of each group to its step; keeps steps with compute on the device, or on the host without one.
 
     As in the reference, compute counts if it is anywhere in the group, and instants count until the next end of their
-    class.
+    class; without `instants` they do not count.
     """
-    groups = np.array(list(times), np.int64)
-    order = np.lexsort((spans.begin_ps, spans.group))
-    order = order[np.isin(spans.group[order], groups)]
-    start = np.searchsorted(spans.group[order], np.append(groups, np.iinfo(np.int64).max)).astype(np.int64)
-    window = np.array(list(times.values()), np.int64).reshape(len(times), 2)
-    total_times, times_in_step, present = _native.priority_times(
-        start,
-        np.ascontiguousarray(spans.begin_ps[order]),
-        np.ascontiguousarray(spans.end_ps[order]),
-        np.ascontiguousarray(spans.kind[order]),
+    groups, window = np.array(list(times), np.int64), np.array(list(times.values()), np.int64).reshape(len(times), 2)
+    total, within, found = _native.priority_times(
+        spans.group,
+        spans.begin_ps,
+        spans.end_ps,
+        _RANK[spans.kind],
+        groups,
         np.ascontiguousarray(window[:, 0]),
         np.ascontiguousarray(window[:, 1]),
+        len(CLASSES),
+        instants,
     )
-    total_times, times_in_step = total_times.reshape(-1, 256), times_in_step.reshape(-1, 256)
-    computes = (
-        (EventClass.DEVICE_COMPUTE_16, EventClass.DEVICE_COMPUTE_32) if with_device else (EventClass.HOST_COMPUTE,)
-    )
-    rows = np.flatnonzero(present.reshape(-1, 256)[:, list(computes)].any(axis=1))
+    shape = len(groups), len(CLASSES)
+    total_times, times_in_step, present = total.reshape(shape), within.reshape(shape), found.reshape(shape)
+    half, full = CLASS_INDEX[EventClass.DEVICE_COMPUTE_16], CLASS_INDEX[EventClass.DEVICE_COMPUTE_32]
+    computes = present[:, half] | present[:, full] if with_device else present[:, CLASS_INDEX[EventClass.HOST_COMPUTE]]
+    rows = np.flatnonzero(computes)
     return StepTable(
         number=groups[rows],
-        names=tuple(names.get(group, "") for group in groups[rows].tolist()),
+        names=tuple([names.get(group, "") for group in groups[rows].tolist()]),
         cores=(CORE,) if len(rows) else (),
         begin_ps=window[rows, :1],
         duration_ps=window[rows, 1:] - window[rows, :1],
-        times=times_in_step[rows][:, None, [int(kind) for kind in CLASSES]],
+        times=times_in_step[rows][:, None, :],
         category_ps=np.zeros((len(rows), 0), np.int64),
-        compute_16_ps=int(total_times[:, EventClass.DEVICE_COMPUTE_16].sum()),
-        compute_32_ps=int(total_times[:, EventClass.DEVICE_COMPUTE_32].sum()),
+        compute_16_ps=int(total_times[:, half].sum()),
+        compute_32_ps=int(total_times[:, full].sum()),
     )
 
 

@@ -16,6 +16,7 @@ from tpu_profile_plugin.analysis.ops.hlo_records import hlo_op_table, hlo_record
 from tpu_profile_plugin.analysis.ops.records import OpRecords
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.ops import Chip, OpSummary
+from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
 
@@ -23,13 +24,15 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
 
 CPU = "CPU"
+_OP = "hlo_op"
 NO_CATEGORY = "unknown"
 """Category of ops whose program is not in the profile."""
 
 
 def cpu_summary(space: XSpace, ops: HloOps) -> OpSummary:
     """The XLA ops of the CPU backend of one host; peaks are unknown."""
-    table, devices = cpu_op_table(space, ops)
+    plane = _op_events(space)
+    table, devices = _table(space, plane, ops)
     records = hlo_records(table, ops, on_cpu=True)
     named = OpRecords(**{
         **{name: getattr(records, name) for name in OpRecords.__slots__},
@@ -37,8 +40,7 @@ def cpu_summary(space: XSpace, ops: HloOps) -> OpSummary:
     })  # fmt: skip
     where = replace(environment(space, False), device_cores=devices)
     errors, warnings = tuple(space.errors), tuple(space.warnings)
-    plane = host_plane(space)
-    threads = 0 if plane is None else int(np.count_nonzero(np.diff(plane.lines.event_start)))
+    threads = 0 if plane is None else int(np.count_nonzero(plane.lines.filled))
     return OpSummary(named, where, peaks(space), Chip(), threads=threads, errors=errors, warnings=warnings)
 
 
@@ -48,10 +50,19 @@ def cpu_op_table(space: XSpace, ops: HloOps) -> tuple[OpTable, int]:
     Self time is computed per thread. The observed time is from the first begin to the last end, or the sum of self
     times if that is longer because threads ran in parallel.
     """
+    return _table(space, _op_events(space), ops)
+
+
+def _op_events(space: XSpace) -> Plane | None:
+    """The host's plane with at least the events that name an instruction."""
     plane = host_plane(space)
-    if plane is None or plane.stat_metadata.row("hlo_op") is None:
+    return plane and space.filtered(EventFilter(plane, event=lambda _: False, stats=(_OP,)))[0]
+
+
+def _table(space: XSpace, plane: Plane | None, ops: HloOps) -> tuple[OpTable, int]:
+    if plane is None or plane.stat_metadata.row(_OP) is None:
         return OpTable(), 0
-    code, texts = read.strings(space, plane, plane.events.stats, "hlo_op")
+    code, texts = read.strings(space, plane, plane.events.stats, _OP)
     program, _ = read.ints(space, plane, plane.events.stats, "program_id")
     events = np.flatnonzero(code >= 0)
     if not len(events):

@@ -11,7 +11,6 @@ from tpu_profile_plugin.columns import hlo_modules
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tpu_profile_plugin.analysis.ops.table import OpTable
     from tpu_profile_plugin.columns import Plane, XSpace
 
 PYTORCH = "PyTorch"
@@ -29,8 +28,8 @@ _MODULES = {
 }
 
 
-def frameworks(space: XSpace, planes: Iterable[Plane], device: OpTable) -> tuple[str, ...]:
-    """Keys of `NAMES`: those of the given planes' events, of the HLO modules, and of most of the device's ops."""
+def frameworks(space: XSpace, planes: Iterable[Plane], provenances: Iterable[str]) -> tuple[str, ...]:
+    """Keys of `NAMES`: those of the given planes' events, of the HLO modules, and of most ops by provenance."""
     found = {
         name
         for plane in planes
@@ -39,7 +38,7 @@ def frameworks(space: XSpace, planes: Iterable[Plane], device: OpTable) -> tuple
     }
     modules = [module.name for module in hlo_modules(space)]
     found |= {name for name, prefixes in _MODULES.items() if any(module.startswith(prefixes) for module in modules)}
-    kinds = Counter(parse_op(text).category for text in set(device.provenance) if text)
+    kinds = Counter(parse_op(text).category for text in set(provenances) if text)
     most = max(NAMES, key=lambda kind: kinds[kind])  # the first among equals
     if kinds[most] and kinds[most] == max(kinds.values()):
         found.add(most)

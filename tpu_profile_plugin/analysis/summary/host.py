@@ -176,7 +176,7 @@ def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
         hostname=hostname(space),
         environment=environment(space, is_training(space)),
         peaks=peaks(space),
-        host=_host_ops(space, host, pre),
+        host=thread_ops(space, host, pre),
         device=device,
         kernels=kernels,
         steps=steps,
@@ -191,7 +191,7 @@ def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
         implausible=tuple(implausible_times([*planes, *([] if host is None else [host])])),
         precision=precision,
         recording=_recording(space, pre, merged_steps if merged_steps else steps, planes, work),
-        frameworks=frameworks(space, [*planes, *([] if host is None else [host])], device),
+        frameworks=frameworks(space, [*planes, *([] if host is None else [host])], device.provenance),
         cpu_ops=has_cpu_ops(host),
         input_events=has_input_events(host),
     )
@@ -207,7 +207,8 @@ def _recording(
     return None if found is None else replace(found, linked=False)
 
 
-def _host_ops(space: XSpace, plane: Plane | None, pre: Preprocessed | None) -> HostOps:
+def thread_ops(space: XSpace, plane: Plane | None, pre: Preprocessed | None) -> HostOps:
+    """The ops of the host's threads; without `pre` none of them ran eagerly."""
     if plane is None:
         return HostOps()
     eager = np.zeros(0, np.int64)

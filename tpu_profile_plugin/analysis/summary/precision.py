@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
@@ -102,9 +103,10 @@ def _of_gpu(space: XSpace, plane: Plane, hlo: HloOps) -> Precision:
     at = np.flatnonzero(recorded_lines(plane)[line])
     op, texts = read.strings(space, plane, plane.events.stats, "hlo_op")
     program, _ = read.ints(space, plane, plane.events.stats, "program_id")
-    key = np.stack([op[at].astype(np.int64), program[at], plane.events.metadata[at].astype(np.int64)], axis=1)
-    keys, where = np.unique(key, axis=0, return_inverse=True)
-    time = np.bincount(where.reshape(-1), weights=plane.events.duration_ps[at], minlength=len(keys))
+    columns = (op[at], program[at], plane.events.metadata[at].astype(np.int64))
+    where, first = row_codes(*columns)
+    keys = np.stack([column[first] for column in columns], axis=1)
+    time = np.bincount(where, weights=plane.events.duration_ps[at], minlength=len(keys))
     times = {False: 0, True: 0}
     for (code, program_id, row), ps in zip(keys.tolist(), time.tolist(), strict=True):
         kernel = plane.event_metadata.names[row]

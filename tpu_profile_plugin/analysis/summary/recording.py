@@ -206,10 +206,12 @@ def _dispatch(
     for plane, at in work:
         first, until = _spans(plane, at)
         name = plane.events.metadata[at]
-        same = np.isin(name, np.unique(name[(first >= begin) & (first < end)]))
+        in_steps = np.zeros(len(plane.event_metadata), np.bool_)
+        in_steps[name[(first >= begin) & (first < end)]] = True
+        same = in_steps[name]
         if called:
             code, modules = read.strings(space, plane, plane.events.stats, "hlo_module")
-            same |= np.isin(code[at], [i for i, module in enumerate(modules) if module.startswith(called)])
+            same |= np.array([*(module.startswith(called) for module in modules), False], np.bool_)[code[at]]
         same &= until > begin
         if not same.any():
             continue
@@ -228,10 +230,15 @@ def _called(host: Plane | None, steps: tuple[int, int]) -> tuple[str, ...]:
     """Beginnings of the names of the HLO modules that JAX called within the steps."""
     if host is None:
         return ()
-    begin = host.events.begin_ps
-    rows = np.unique(host.events.metadata[(begin >= steps[0]) & (begin < steps[1])]).tolist()
-    names = [match[1] for row in rows if (match := _CALL.match(host.event_metadata.names[row]))]
-    return tuple(f"jit_{name}" for name in names)
+    calls = {row: match[1] for row, name in enumerate(host.event_metadata.names) if (match := _CALL.match(name))}
+    if not calls:
+        return ()
+    is_call = np.zeros(len(host.event_metadata), np.bool_)
+    is_call[list(calls)] = True
+    events = np.flatnonzero(is_call[host.events.metadata])
+    begin = host.events.begin_ps[events]
+    rows = np.unique(host.events.metadata[events[(begin >= steps[0]) & (begin < steps[1])]])
+    return tuple(f"jit_{calls[row]}" for row in rows.tolist())
 
 
 def _work(space: XSpace, planes: Sequence[Plane], host: Plane | None) -> list[tuple[Plane, I64]]:

@@ -153,8 +153,8 @@ class DataCalls:
 
 
 def has_iterators(plane: Plane) -> bool:
-    """True when the plane's event metadata has an iterator name."""
-    return any(name.startswith(_PREFIX) for name in plane.event_metadata.names)
+    """True when the plane's event metadata has an iterator name; no event is read."""
+    return any(name.startswith(_PREFIX) for name in plane.declared.event_metadata.names)
 
 
 def data_calls(space: XSpace) -> DataCalls | None:

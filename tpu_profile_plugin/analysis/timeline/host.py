@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -16,9 +15,10 @@ from tpu_profile_plugin.analysis.timeline.sections import LineTrack, Section, li
 from tpu_profile_plugin.analysis.timeline.steps import Ruler, ruler, time_origin_ns
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U8, U32, U64
+from tpu_profile_plugin.system.process import available_cores
 
 HIDDEN = 0xFFFFFFFF
-THREADS = max(1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+THREADS = min(8, available_cores())
 
 
 @dataclass(frozen=True, slots=True)

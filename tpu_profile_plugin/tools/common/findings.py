@@ -12,8 +12,9 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
-from tpu_profile_plugin.columns.parallel import available_cores, map_planes
+from tpu_profile_plugin.columns.parallel import map_planes
 from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.system.process import available_cores
 from tpu_profile_plugin.toolkit.host import PerHost
 from tpu_profile_plugin.tools.common.communications import COMMUNICATION, run_communication
 from tpu_profile_plugin.tools.common.devices import host_devices, keeper_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -58,16 +59,20 @@ def chosen(inputs: Inputs) -> tuple[HostProfile, Program]:
     return host, _decoded(host, program_id)
 
 
-def program_with(inputs: Inputs, node: str) -> Program:
+def program_with(inputs: Inputs, node: str, called: str = "") -> Program:
     """The first program of the chosen hosts with an instruction or computation named `node`, if need be in other case.
+
+    Programs whose module is `called` so, without its id, come before the others.
 
     Raises:
       NotFound: no program has one (code node_not_found).
     """
     wanted = node.encode("utf-8", "replace")
-    for folded in (False, True):
+    for folded, named in itertools.product((False, True), (True, False) if called else (False,)):
         for _, programs in inputs.iterate_hosts(programs_of):
             for program_id in programs.modules:
+                if named and programs.names[program_id].rpartition("(")[0] != called:
+                    continue
                 # Searching the encoded bytes first avoids decoding most programs.
                 data = programs.blob(program_id)
                 if not (wanted.lower() in data.lower() if folded else wanted in data):

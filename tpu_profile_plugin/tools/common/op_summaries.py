@@ -35,13 +35,15 @@ def programs_of(host: HostProfile) -> HloOps:
 def make_op_summary(host: HostProfile, unattributed: bool) -> OpSummary:
     """The ops of one host's devices, from its columns."""
     space = host.lazy
-    space.decode(device_planes(space))
-    return summarize_ops(space, groups_if_any(host), hlo_ops_of(host), unattributed=unattributed)
+    planes = device_planes(space)
+    space.decode(planes)
+    groups = groups_if_any(host) if any(len(plane.events) for plane in planes) else None
+    return summarize_ops(space, groups, hlo_ops_of(host), unattributed=unattributed)
 
 
 def make_cpu_summary(host: HostProfile) -> OpSummary:
     """The ops of one host's CPU backend, from its columns."""
-    return cpu_summary(host.space, hlo_ops_of(host))
+    return cpu_summary(host.lazy, hlo_ops_of(host))
 
 
 DEVICE_OPS = PerHost(make_op_summary, (False,))

@@ -121,7 +121,7 @@ def step_table(analysis: StepAnalysis) -> Table:
 def generic_table(analysis: StepAnalysis, steps: GenericBreakdown) -> Table:
     """The table of CPU and GPU steps."""
     parts = [list(values) for values in steps.parts_ms.values()]
-    tooltips = [_generic_tooltip(steps, i) for i in range(len(steps.labels))]
+    tooltips = _generic_tooltips(steps)
     properties = {"hardware_type": "", **_times("steptime_ms", steps.step_time, 1)}
     for name, values in steps.parts.items():
         properties[f"{name}_time_ms_avg"] = f"{values.average:.1f}"
@@ -140,10 +140,10 @@ def generic_table(analysis: StepAnalysis, steps: GenericBreakdown) -> Table:
     return Table(GENERIC_COLUMNS, (list(steps.labels), *parts, tooltips, list(steps.total_ms)), properties)
 
 
-def _generic_tooltip(steps: GenericBreakdown, step: int) -> str:
-    lines = [f"Step {steps.labels[step]}, duration: {steps.total_ms[step]:.2f} ms"]
-    lines += [f"-{label}: {steps.parts_ms[name][step]:.2f} ms" for name, label in _GENERIC_TOOLTIP]
-    return "\n".join(lines)
+def _generic_tooltips(steps: GenericBreakdown) -> list[str]:
+    lines = ["Step %s, duration: %.2f ms", *(f"-{label}: %.2f ms" for _, label in _GENERIC_TOOLTIP)]
+    columns = (steps.labels, steps.total_ms, *(steps.parts_ms[name] for name, _ in _GENERIC_TOOLTIP))
+    return list(map("\n".join(lines).__mod__, zip(*columns, strict=True)))
 
 
 def tpu_table(analysis: StepAnalysis, steps: TpuBreakdown) -> Table:

@@ -8,10 +8,11 @@ from typing import Any
 from tpu_profile_plugin.analysis.compare.contributions import Contribution
 from tpu_profile_plugin.analysis.compare.noise import welch
 from tpu_profile_plugin.analysis.compare.run import RunWork
-from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.tools.common.time_budgets import LABELS
+from tpu_profile_plugin.tools.common.works import RunSide
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
+_SIDES = ("base", "run")
 _KINDS = {
     "dtype_changed": "other element types",
     "shape_changed": "other shapes",
@@ -30,13 +31,25 @@ def what(one: Contribution) -> str:
     return one.what if label is None else label.name
 
 
-def headline(base: RunWork, run: RunWork, found: Sequence[Contribution], floor_ps: float) -> dict[str, Any]:
-    """The difference in a sentence, with the largest change in the direction of the step's."""
+def headline(
+    sides: Sequence[RunSide], works: Sequence[RunWork], found: Sequence[Contribution], floor_ps: float
+) -> dict[str, Any]:
+    """The difference in a sentence, with the largest change in the direction of the step's.
+
+    Args:
+      sides: the base and the run.
+      works: theirs, as they are compared.
+      found: the contributions.
+      floor_ps: differences below this are noise.
+    """
+    base, run = works
     if not base.step.count or not run.step.count:
-        side = "base" if not base.step.count else "run"
-        return {"text": f"The {side} has no device with steps, so step times cannot be compared.", "tone": "unknown"}
+        at = 0 if not base.step.count else 1
+        lacks = "no steps" if sides[at].work.step.count else "no device with steps"
+        return {"text": f"The {_SIDES[at]} has {lacks}, so step times cannot be compared.", "tone": "unknown"}
     old, new = base.step.mean, run.step.mean
-    times = f"{duration(new)} against {duration(old)} per step"
+    unit = "per step" if sides[0].recorded_steps is not None else "of recording, both without steps"
+    times = f"{duration(new)} against {duration(old)} {unit}"
     interval = welch(base.step, run.step)
     delta = new - old
     if abs(delta) <= floor_ps or (interval is not None and interval[0] <= 0 <= interval[1]):
@@ -53,16 +66,18 @@ def _how(one: Contribution) -> str:
     return f" {text}" if text else ""
 
 
-def notes(works: Sequence[RunWork], summaries: Sequence[RunSummary]) -> list[str]:
-    """What limits the comparison."""
-    sides = [
-        ("type of device", [one.environment.device_type or "none" for one in summaries]),
-        ("number of devices", [str(one.environment.device_cores) for one in summaries]),
-        ("number of hosts", [str(len(one.host_names)) for one in summaries]),
+def notes(sides: Sequence[RunSide]) -> list[str]:
+    """What limits the comparison; `sides` are the base and the run."""
+    facts = [
+        ("type of device", [one.environment.device_type or "none" for one in sides]),
+        ("number of devices", [str(one.environment.device_cores) for one in sides]),
+        ("number of hosts", [str(one.hosts) for one in sides]),
     ]
-    found = [f"The {name} differs: {base} in the base, {run} here." for name, (base, run) in sides if base != run]
-    for name, work in zip(("base", "run"), works, strict=True):
-        if work.step.count == 1:
+    found = [f"The {name} differs: {base} in the base, {run} here." for name, (base, run) in facts if base != run]
+    for name, side in zip(_SIDES, sides, strict=True):
+        if side.recorded_steps is None and side.work.step.count:
+            found.append(f"The {name} has no steps: all of its recording counts as one, however long it is.")
+        elif side.work.step.count == 1:
             found.append(f"The {name} has a single step, so noise cannot be told from its steps.")
     return found
 

@@ -3,39 +3,39 @@
 An object; times are whole picoseconds per step and device unless said otherwise:
 
 * `summary` {id: {base, run, delta, low, high}} of `step_time_ps` and of every part of the time budget; `low` and `high`
-  are the interval of `delta`, null with fewer than two steps on a side; of a side without steps all is null;
+  are the interval of `delta`, null with fewer than two steps on a side; of a side without steps all is null. Two
+  recordings without steps are compared as one step each;
 * `contributions`: DataTable; `delta_ps_per_step` adds up to the difference of the step, the rest is a row of its own;
   empty if a side has no steps;
 * `programs`, `ops`, `memory`, `environment`: DataTables;
 * `headline` {text, tone: "same" | "slower" | "faster" | "unknown"};
 * `noise` {floor_ps, steps: {base, run}}: differences below `floor_ps` are noise whatever the steps say;
+* `recorded_steps` {base, run}: the steps of each recording, by which its totals may be divided; null without any;
 * `labels` {id: {name, help}} of the parts of the time budget;
 * `notes` [sentences]: what could not be compared, and why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, contributions, kind_of
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
-from tpu_profile_plugin.analysis.compare.match import Match, match_ops, match_programs
+from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs
 from tpu_profile_plugin.analysis.compare.noise import LEAST_ACCELERATOR, LEAST_CPU, Sample, welch
 from tpu_profile_plugin.analysis.compare.run import CONTAINERS, RunWork, WorkedOp
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.summary.framework import NAMES
-from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.toolkit.payload import Raw, encode_object
 from tpu_profile_plugin.toolkit.table import Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools.common.devices import devices_available
-from tpu_profile_plugin.tools.common.host_summaries import run_summary
-from tpu_profile_plugin.tools.common.time_budgets import LABELS, run_budget
-from tpu_profile_plugin.tools.common.works import run_works
+from tpu_profile_plugin.tools.common.time_budgets import LABELS
+from tpu_profile_plugin.tools.common.works import RunSide, run_sides
 from tpu_profile_plugin.tools.compare.columns import CONTRIBUTIONS, ENVIRONMENT, MEMORY, OPS, PROGRAMS
 from tpu_profile_plugin.tools.compare.texts import headline, notes, what
 
@@ -48,12 +48,12 @@ def build(inputs: Inputs) -> Raw:
     """The differences between `inputs.base` and the run."""
     if inputs.base is None:
         raise BadRequest("Parameter 'base' is missing: the run to compare with.", parameter="base")
-    sides = (inputs.base, inputs)
-    (base, base_memory), (run, memory) = (run_works(one) for one in sides)
-    summaries = [run_summary(one) for one in sides]
-    floor = _floor(base, summaries)
+    sides = run_sides(inputs.base, inputs)
+    base, run = _works(sides)
+    floor = _floor(base, sides)
     programs = match_programs(base.ops, run.ops)
     matches = match_ops(base.ops, run.ops, programs)
+    programs |= match_by_ops(matches, programs)
     both = base.step.count > 0 and run.step.count > 0
     found = _shortened(contributions(base, run, matches, floor)) if both else []
     return Raw(
@@ -63,20 +63,28 @@ def build(inputs: Inputs) -> Raw:
                 "contributions": Table.from_rows(CONTRIBUTIONS, (_contribution(one) for one in found)),
                 "programs": Table.from_rows(PROGRAMS, _programs(base, run, programs, matches)),
                 "ops": Table.from_rows(OPS, _ops(matches)),
-                "memory": Table.from_rows(MEMORY, _memory(base_memory, memory, programs)),
-                "environment": Table.from_rows(ENVIRONMENT, _environment(sides, summaries)),
-                "headline": headline(base, run, found, floor),
+                "memory": Table.from_rows(MEMORY, _memory(sides[0].memory, sides[1].memory, programs)),
+                "environment": Table.from_rows(ENVIRONMENT, _environment(sides)),
+                "headline": headline(sides, (base, run), found, floor),
                 "noise": {"floor_ps": round(floor), "steps": {"base": base.step.count, "run": run.step.count}},
+                "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
                 "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
-                "notes": [*notes((base, run), summaries), *inputs.base.warnings, *inputs.warnings],
+                "notes": [*notes(sides), *inputs.base.warnings, *inputs.warnings],
             }
         )
     )
 
 
-def _floor(base: RunWork, summaries: Sequence[RunSummary]) -> float:
+def _works(sides: Sequence[RunSide]) -> tuple[RunWork, RunWork]:
+    """The work of both sides; a recording without steps is no step to compare those of the other side with."""
+    alike = len({side.recorded_steps is None for side in sides}) == 1
+    base, run = (one.work if alike or one.recorded_steps is not None else one.work.without_steps() for one in sides)
+    return base, run
+
+
+def _floor(base: RunWork, sides: Sequence[RunSide]) -> float:
     """What two captures of one program differ by anyway."""
-    accelerator = all(one.environment.hardware in (Hardware.TPU, Hardware.GPU) for one in summaries)
+    accelerator = all(one.environment.hardware in (Hardware.TPU, Hardware.GPU) for one in sides)
     return (LEAST_ACCELERATOR if accelerator else LEAST_CPU) * base.step.mean
 
 
@@ -169,7 +177,7 @@ def _ops(matches: Sequence[Match]) -> Rows:
     return rows[:MOST_OPS]
 
 
-def _memory(base: dict[str, int], run: dict[str, int], programs: dict[str, str]) -> Rows:
+def _memory(base: Mapping[str, int], run: Mapping[str, int], programs: dict[str, str]) -> Rows:
     """The largest program of each name."""
     old, new = _largest(base), _largest(run)
     pairs: list[tuple[str, int | None, int | None]] = [
@@ -180,30 +188,26 @@ def _memory(base: dict[str, int], run: dict[str, int], programs: dict[str, str])
     return sorted(rows, key=lambda row: (-abs(row[3]), row[0]))
 
 
-def _largest(memory: dict[str, int]) -> dict[str, int]:
+def _largest(memory: Mapping[str, int]) -> dict[str, int]:
     found: dict[str, int] = {}
     for name, peak in memory.items():
         found[program_name(name)] = max(peak, found.get(program_name(name), 0))
     return found
 
 
-def _environment(sides: Sequence[Inputs], summaries: Sequence[RunSummary]) -> Rows:
-    rows = []
-    columns = [_facts(one, summary) for one, summary in zip(sides, summaries, strict=True)]
-    for name, base in columns[0].items():
-        rows.append((name, base, columns[1][name], base == columns[1][name]))
-    return rows
+def _environment(sides: Sequence[RunSide]) -> Rows:
+    base, run = (_facts(one) for one in sides)
+    return [(name, base[name], run[name], base[name] == run[name]) for name in base]
 
 
-def _facts(inputs: Inputs, summary: RunSummary) -> dict[str, str]:
-    budget, where = run_budget(inputs), summary.environment
+def _facts(side: RunSide) -> dict[str, str]:
     return {
-        "Device type": where.device_type,
-        "Devices": str(len(budget.devices)),
-        "Hosts": str(len(inputs.readable)),
-        "Frameworks": ", ".join(NAMES[name] for name in summary.frameworks),
-        "Steps": str(len(budget)),
-        "Steps from": next(iter(budget.sources), ""),
+        "Device type": side.environment.device_type,
+        "Devices": str(len(side.budget.devices)),
+        "Hosts": str(side.hosts),
+        "Frameworks": ", ".join(NAMES[name] for name in side.frameworks),
+        "Steps": str(len(side.budget)),
+        "Steps from": next(iter(side.budget.sources), ""),
     }
 
 

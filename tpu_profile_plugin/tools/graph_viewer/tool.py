@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.analysis.hlo.drawing import draw_around, draw_computation, excerpt
 from tpu_profile_plugin.analysis.hlo.graph import Links, adjacent, find
+from tpu_profile_plugin.analysis.hlo.mlir.reader import Unreadable
+from tpu_profile_plugin.analysis.hlo.mlir.text import generic_text, summary
 from tpu_profile_plugin.analysis.hlo.selection import everything
 from tpu_profile_plugin.analysis.hlo.text.attributes import backend_config
 from tpu_profile_plugin.analysis.hlo.text.module import HloText
@@ -77,10 +80,20 @@ def _check(inputs: Inputs, kind: str, name: str) -> None:
 
 
 def _program(inputs: Inputs, name: str) -> Program:
-    """The named program; where none is named, the first that has the node."""
-    if name and not inputs.text("module_name") and not inputs.text("program_id"):
-        return program_with(inputs, name.removeprefix("%"))
-    return chosen_program(inputs)
+    """The named program; where none is named, or none is called so, the first that has the node."""
+    node, module = name.removeprefix("%"), inputs.text("module_name")
+    if node and not module and not inputs.text("program_id"):
+        return program_with(inputs, node)
+    try:
+        return chosen_program(inputs)
+    except NotFound as unknown:
+        if not node:
+            raise
+        try:
+            # XProf's trace viewer knows modules by their name without the id.
+            return program_with(inputs, node, called=module)
+        except NotFound:
+            raise unknown from None
 
 
 def _check_size(program: Program) -> None:
@@ -145,8 +158,13 @@ def _config(program: Program, name: str) -> Raw:
         return Raw(config.encode("utf-8", "replace"), _TEXT)
     if not body.startswith(_BYTECODE):
         return Raw(body.decode("utf-8", "replace").encode(), _TEXT)
-    call["body"] = f"{len(body)} bytes of MLIR bytecode, which only MLIR can print (mlir-opt)"
-    return Raw(json.dumps(facts, indent=2).encode(), _TEXT)
+    try:
+        return Raw(generic_text(body).encode("utf-8", "replace"), _TEXT)
+    except Unreadable as error:
+        call["body"] = f"{len(body)} bytes of MLIR bytecode, which mlir-opt can print; not read here: {error}"
+    with contextlib.suppress(Unreadable):
+        call["holds"] = summary(body).splitlines()
+    return Raw(json.dumps(facts, indent=2).encode("utf-8", "replace"), _TEXT)
 
 
 def _picture(inputs: Inputs, program: Program, name: str, *, keep_center: bool, most: int | None) -> Picture:

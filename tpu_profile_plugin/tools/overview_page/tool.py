@@ -208,8 +208,8 @@ def environment_table(environment: Environment) -> Table:
         "is_training": str(environment.is_training).lower(),
     }
     if environment.start_ns:
-        properties["profile_start_time"] = str(environment.start_ns // 1_000_000)
-        properties["profile_duration_ms"] = str(environment.duration_ns // 1_000_000)
+        properties["start_time_ms"] = str(environment.start_ns // 1_000_000)
+        properties["duration_ms"] = str(environment.duration_ns // 1_000_000)
     return Table.from_rows(ENVIRONMENT_COLUMNS, (), properties)
 
 

@@ -29,7 +29,10 @@ from tpu_profile_plugin.tools.roofline_model.columns import COLUMNS, DIAGNOSTICS
 def build(inputs: Inputs) -> tuple[Table, Table]:
     """The table of programs, ops and steps, then the table of diagnostics."""
     summary = op_summary(inputs)
-    tables = inputs.map_hosts(STEP_OPS)
+    environment = summary.environment
+    # Without any device there are neither rows nor diagnostics, so that no steps are needed.
+    shown = environment.device_cores or environment.hardware is not Hardware.CPU_ONLY
+    tables = inputs.map_hosts(STEP_OPS) if shown else [StepTable()]
     steps, all_ops, without_transfers = merged_step_work(tables, [True] * len(tables))
     columns = GPU_COLUMNS if summary.hardware is Hardware.GPU else COLUMNS
     cells: dict[str, list[Any]] = {column.id: [] for column in COLUMNS}
@@ -48,7 +51,7 @@ def make_step_ops(host: HostProfile) -> StepTable:
     if not may_have_groups(space):
         return StepTable()
     steps = summary_of(host).steps
-    return step_ops(host.space, groups_of(host), steps) if len(steps) else steps
+    return step_ops(space, groups_of(host), steps) if len(steps) else steps
 
 
 STEP_OPS = PerHost(make_step_ops)

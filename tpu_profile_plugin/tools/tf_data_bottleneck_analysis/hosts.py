@@ -27,12 +27,12 @@ class HostData:
 
 def calls_of(host: HostProfile) -> DataCalls | None:
     """The iterator calls of one host, cached with its columns; None without any."""
-    return host.derive("tf_data_calls", data_calls)
+    return host.derive_lazily("tf_data_calls", data_calls)
 
 
 def make_pipelines(host: HostProfile, rows: int) -> TfData:
     """The pipelines of one host, with about `rows` iterator rows, from its columns."""
-    return summarize_tf_data(host.space, calls_of(host), rows)
+    return summarize_tf_data(host.lazy, calls_of(host), rows)
 
 
 def hosts_data(inputs: Inputs) -> list[HostData]:

@@ -25,7 +25,7 @@ def build(inputs: Inputs) -> Json:
             parameter="rank",
             value=rank,
         )
-    detail = run_detail(host.space, calls, first + rank, inputs.integer("resolution"))
+    detail = run_detail(host.lazy, calls, first + rank, inputs.integer("resolution"))
     kind = "device" if calls.is_device[number] else "host"
     identity: dict[str, Any] = {"host": host.name, "pipeline": name, "kind": kind, "rank": rank, "ranks": last - first}
     return Json(identity | _detail(detail, inputs.integer("resolution")))

@@ -61,9 +61,37 @@ def _samples(selections: Sequence[Selection]) -> list[bytes]:
     return [] if too_many else [counter_events(part) for part in selections]
 
 
+def details(
+    hosts: Sequence[Host],
+    found: Sequence[Selection],
+    events: Sequence[bytes],
+    args: Sequence[TraceArgs],
+    window: Window,
+) -> bytes:
+    """The streaming form of single events; `args` has the stack frames of each one's host.
+
+    Only their stack frames are in it, numbered from 1: XProf's page shows frame 1 whatever the event refers to.
+    """
+    frames: list[str] = []
+    parts = []
+    for text, of_host in zip(events, args, strict=True):
+        for event in json.loads(b"[" + text.removeprefix(b",") + b"]"):
+            if "sf" in event:
+                frame = of_host.stack[event["sf"] - 1]
+                if frame not in frames:
+                    frames.append(frame)
+                event["sf"] = frames.index(frame) + 1
+            parts.append(f",{_dump(event)}".encode())
+    return streaming_with(hosts, found, parts, _head(hosts, [frames]), window)
+
+
 def fixed_head(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> Text:
     """What is the same for every window of the streaming form: stack frames, names of processes and threads."""
-    frames = {str(i + 1): {"name": text} for part in args for i, text in enumerate(part.stack)}
+    return _head(hosts, [part.stack for part in args])
+
+
+def _head(hosts: Sequence[Host], stacks: Sequence[Sequence[str]]) -> Text:
+    frames = {str(i): {"name": text} for stack in stacks for i, text in enumerate(stack, 1)}
     named = [_metadata(f"{name} ", trace, offset(i), counted=True) for i, (name, trace) in enumerate(hosts)]
     events = ",".join(_dump(event) for part in named for event in part)
     return _deflated(f'{_dump(frames)},"traceEvents":[{events}'.encode())

@@ -98,10 +98,11 @@ def _streaming(inputs: Inputs) -> Raw:
     if inputs.text("format") == "pb" and not inputs.text("event_name"):
         selections = _named(inputs, traces, prefix) if prefix else _in_window(inputs, traces, full)
         return _binary([(f"{name} ", trace) for name, trace in hosts], selections, full_dma=inputs.flag("full_dma"))
+    if inputs.text("event_name"):
+        _relieve(inputs)
+        return _details(inputs, hosts, full)
     fixed = _fixed_head(inputs, hosts)
     _relieve(inputs)
-    if inputs.text("event_name"):
-        return _details(inputs, hosts, fixed, full)
     selections = _named(inputs, traces, prefix) if prefix else _in_window(inputs, traces, full)
     if _is_on(inputs, "full_args") or (prefix and inputs.flag("search_metadata")):
         args = [_args(host, folded=True) for host in inputs.hosts]
@@ -135,19 +136,20 @@ def _in_window(inputs: Inputs, traces: Sequence[HostTrace], full: Window) -> lis
     return [visible(trace, window, resolution, trace_json.offset(i), **options) for i, trace in enumerate(traces)]
 
 
-def _details(inputs: Inputs, hosts: Sequence[trace_json.Host], fixed: Text, full: Window) -> Raw:
+def _details(inputs: Inputs, hosts: Sequence[trace_json.Host], full: Window) -> Raw:
     name = inputs.text("event_name")
     begin = _ps(_milliseconds(inputs, "start_time_ms"))
     duration = _ps(_milliseconds(inputs, "duration_ms"))
-    found, events = [], []
+    found, events, args = [], [], []
     for i, (_, trace) in enumerate(hosts):
         one = exactly(trace, name, begin, duration, inputs.integer("unique_id"), trace_json.offset(i))
         if one is not None:
             found.append(one)
-            events.append(typed_events(one, _args(inputs.hosts[i], folded=True)))
+            args.append(_args(inputs.hosts[i], folded=True))
+            events.append(typed_events(one, args[-1]))
     if not found:
         raise NoData(f"There is no event {name[:200]!r} with this begin, duration and number.")
-    return Raw(trace_json.streaming_with(hosts, found, events, fixed, full), disk=False)
+    return Raw(trace_json.details(hosts, found, events, args, full), disk=False)
 
 
 def _binary(titles: Sequence[trace_json.Host], selections: Sequence[Selection], *, full_dma: bool | None) -> Raw:

@@ -1,5 +1,6 @@
 // Decodes the comparison of a run with a base.
 import { asDict, asList, asNumber, asTable, asText } from "./fields";
+import type { Steps } from "../../base/table/difference";
 import type { TableData } from "../../base/table/table_data";
 
 /** A time per step and device in both runs, in ps; null: the side has no steps. */
@@ -26,6 +27,8 @@ export interface Comparison {
   /** Differences below this are noise, in ps. */
   floorPs: number;
   steps: { base: number; run: number };
+  /** Steps of the recordings, by which totals may be divided; null if a side has none. */
+  recorded: Steps | null;
   notes: readonly string[];
   labels: ReadonlyMap<string, { name: string; help: string }>;
 }
@@ -38,6 +41,12 @@ function readDifference(value: unknown, what: string): Difference {
   const number = (key: string): number | null => (dict[key] === null || dict[key] === undefined ? null : asNumber(dict[key], `${key} of ${what}`));
   const [low, high] = [number("low"), number("high")];
   return { base: number("base"), run: number("run"), delta: number("delta"), interval: low === null || high === null ? null : [low, high] };
+}
+
+function readRecorded(value: unknown): Steps | null {
+  const steps = asDict(value, "the steps of the recordings");
+  const [run, base] = (["run", "base"] as const).map((side) => (steps[side] === null ? 0 : asNumber(steps[side], `the steps of the recording of the ${side}`)));
+  return run && base ? { run, base } : null;
 }
 
 /** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
@@ -59,6 +68,7 @@ export function readComparison(value: unknown): Comparison {
     environment: table("environment"),
     headline: { text: asText(headline["text"], "the headline"), tone: TONES.includes(tone) ? (tone as Tone) : "unknown" },
     floorPs: asNumber(noise["floor_ps"], "the floor of noise"),
+    recorded: readRecorded(answer["recorded_steps"]),
     steps: { base: asNumber(steps["base"], "the steps of the base"), run: asNumber(steps["run"], "the steps of the run") },
     labels: new Map(Object.entries(asDict(answer["labels"], "the labels")).map(([id, one]) => {
       const label = asDict(one, `the label of ${id}`);

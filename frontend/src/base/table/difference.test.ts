@@ -23,6 +23,18 @@ describe("joining two tables", () => {
     expect(joined.rowCount).toBe(4);
   });
 
+  it("divides sums by the steps of each recording on request, and neither rates nor other counts", () => {
+    const perStep = joinBy(run, base, ["name"], { sums: ["time"], rates: ["rate"], perStep: { run: 5, base: 10 } });
+    expect(cells(perStep, "time")).toEqual([2, 4, 1, null]);
+    expect(cells(perStep, baseOf("time"))).toEqual([1, 1.5, null, 0.7]);
+    expect(cells(perStep, differenceOf("time"))).toEqual([1, 2.5, 1, -0.7]);
+    expect(cells(perStep, "rate")).toEqual([50, 60, 70, null]);
+    expect(perStep.columns.map(({ label }) => label).slice(1, 5)).toEqual(["Time/step", "Time/step, base", "Δ Time/step", "Rate"]);
+    const counted = joinBy(run, base, ["name"], { sums: [], counts: ["time"], perStep: { run: 5, base: 10 } });
+    expect(cells(counted, "time")).toEqual([10, 20, 5, null]);
+    expect(cells(counted, differenceOf("time"))).toEqual([0, 5, 5, -7]);
+  });
+
   it("takes the whole sum as the difference of a row that one side has, and nothing of a rate", () => {
     expect(cells(joined, differenceOf("time"))).toEqual([0, 5, 5, -7]);
     expect(cells(joined, differenceOf("rate"))).toEqual([0, 5, null, null]);

@@ -23,6 +23,16 @@ export interface Compared {
   sums: readonly string[];
   /** Other numbers (rates, means, shares), which differ only where both sides have them. */
   rates?: readonly string[];
+  /** Numbers that add up and do not grow with the length of a recording. */
+  counts?: readonly string[];
+  /** The steps of both recordings, by which sums are divided; null or absent: sums are of whole recordings. */
+  perStep?: Steps | null;
+}
+
+/** Numbers of steps. */
+export interface Steps {
+  run: number;
+  base: number;
 }
 
 /** The rows to show; all without it. */
@@ -85,21 +95,26 @@ export function joinTables(run: TableData, base: TableData, pairs: Pairs, compar
   const ofBase = new Map(base.columns.map((column) => [column.id, column]));
   const columns = run.columns.flatMap((column): TableColumn[] => {
     const other = ofBase.get(column.id)?.values ?? [];
-    const values = rows.map((row) => (row === null ? null : (column.values[row] ?? null)));
-    const old = theirs.map((row) => (row === null ? null : (other[row] ?? null)));
-    const sums = compared.sums.includes(column.id);
-    const { doubts, ...plain } = column;
-    const own = { ...column, ...(doubts ? { doubts: rows.map((row) => (row === null ? null : (doubts[row] ?? null))) } : {}) };
+    const steps = compared.sums.includes(column.id) ? (compared.perStep ?? null) : null;
+    const values = rows.map((row) => (row === null ? null : divided(column.values[row] ?? null, steps?.run)));
+    const old = theirs.map((row) => (row === null ? null : divided(other[row] ?? null, steps?.base)));
+    const sums = compared.sums.includes(column.id) || (compared.counts?.includes(column.id) ?? false);
+    const { doubts, ...plain } = steps === null ? column : perStepColumn(column);
+    const own = { ...plain, ...(doubts ? { doubts: rows.map((row) => (row === null ? null : (doubts[row] ?? null))) } : {}) };
     if (!sums && !compared.rates?.includes(column.id)) return [{ ...own, values: values.map((value, i) => (rows[i] === null ? (old[i] ?? null) : value)) }];
     return [
       { ...own, values },
-      { ...plain, id: baseOf(column.id), label: `${column.label}, base`, help: [`${column.label} in the base.`, column.help].filter(Boolean).join("\n"), values: old },
-      { ...plain, id: differenceOf(column.id), label: `Δ ${column.label}`, help: differenceHelp(column.unit, sums), values: values.map((value, i) => difference(value, old[i] ?? null, sums)), signed: true },
+      { ...plain, id: baseOf(column.id), label: `${plain.label}, base`, help: [`${plain.label} in the base.`, column.help].filter(Boolean).join("\n"), values: old },
+      { ...plain, id: differenceOf(column.id), label: `Δ ${plain.label}`, help: differenceHelp(column.unit, sums), values: values.map((value, i) => difference(value, old[i] ?? null, sums)), signed: true },
     ];
   });
   const side = rows.map((row, i) => (row === null ? ONLY_BASE : theirs[i] === null ? ONLY_RUN : null));
   return { ...run, rowCount: rows.length, columns: [...columns, textColumn(SIDE, "Only in", "Which side has the row, if only one has it.", side)] };
 }
+
+const divided = (value: Cell, steps: number | undefined): Cell => (typeof value === "number" && steps ? value / steps : value);
+
+const perStepColumn = (column: TableColumn): TableColumn => ({ ...column, label: `${column.label}/step`, help: [column.help, "Divided by the steps of the recording."].filter(Boolean).join("\n") });
 
 const differenceHelp = (unit: string | null, sums: boolean): string =>
   `Run minus base${unit === "percent" || unit === "%" || unit === "fraction" ? ", in percentage points" : ""}. ${sums ? "A row that only one side has differs by all of it." : "Missing where only one side has the row."}`;

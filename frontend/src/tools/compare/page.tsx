@@ -26,6 +26,9 @@ import "./page.css";
 const MOST_BARS = 15;
 const TONES = { same: "none", slower: "bad", faster: "good", unknown: "fair" } as const;
 
+/** A smaller rest is what rounding the rows leaves. */
+const PS_PER_NS = 1000;
+
 function ComparePage(page: PageProps) {
   const { run, tool, base, client } = page;
   const params = { run, tag: tool.id, base: base.run };
@@ -101,7 +104,7 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
             <>
               {bars.length === 0 ? <p class="dim">No op and no part of the step differs.</p> : <ChangeBars bars={bars} onOpen={open} />}
               <p class="dim">
-                {left.count > 0 ? `${plural(left.count, "smaller change")} and the rest: ` : "Rest: "}{signedTime(left.deltaPs)}. All rows add up to {signedTime(found.step.delta ?? 0)}.
+                {left.count > 0 ? `${plural(left.count, "smaller change")} and the rest: ${signedTime(left.deltaPs)}. ` : Math.abs(left.deltaPs) >= PS_PER_NS ? `Rest: ${signedTime(left.deltaPs)}. ` : ""}All rows add up to {signedTime(found.step.delta ?? 0)}.
               </p>
               <FitTable data={tables.contributions} most={360} title="" fileName={`${file}_contributions`} store={tables.stores[0]} onOpen={(row) => open(changes[row])} />
             </>
@@ -136,12 +139,14 @@ function useTables(found: Comparison, { state }: PageProps) {
 
 /** The step time in both runs, the difference and its interval. */
 function StepLine({ found }: { found: Comparison }) {
-  const { step, steps, floorPs } = found;
+  const { step, steps, recorded, floorPs } = found;
+  // Recordings without steps count as one each, and are compared only with each other.
+  const whole = recorded === null && steps.base === 1 && steps.run === 1;
   const percent = percentOf(step);
   const items = [
-    { name: "Base", value: formatTime(step.base), note: plural(steps.base, "step") },
-    { name: "Run", value: formatTime(step.run), note: plural(steps.run, "step") },
-    { name: "Difference", value: step.delta === null ? "-" : `${signedTime(step.delta)}${percent === null ? "" : ` (${percent})`}`, note: step.delta === null ? "unknown without steps on both sides" : intervalText(step.interval) },
+    { name: "Base", value: formatTime(step.base), note: whole ? "whole recording" : plural(steps.base, "step") },
+    { name: "Run", value: formatTime(step.run), note: whole ? "whole recording" : plural(steps.run, "step") },
+    { name: "Difference", value: step.delta === null ? "-" : `${signedTime(step.delta)}${percent === null ? "" : ` (${percent})`}`, note: step.delta === null ? "unknown without steps on both sides" : whole ? "no interval without steps" : intervalText(step.interval) },
   ];
   return (
     <dl class="compare-figures">

@@ -1,5 +1,6 @@
 // Charts, sums and the summary of the op statistics. Pure.
 import { SIDE, baseOf, differenceOf, joinBy, joinTables, keysOf, pairRows } from "../../base/table/difference";
+import type { Steps } from "../../base/table/difference";
 import { firstColumns } from "../../base/table/transform";
 import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
 import type { BarsChart, PieChart, Slice } from "../../base/chart/chart_spec";
@@ -138,16 +139,17 @@ export const SHOWN_WITH_BASE = ["total_self_time", "occurrences"];
 const FIRST_WITH_BASE = ["operation", "host_or_device", "type", "total_self_time", baseOf("total_self_time"), differenceOf("total_self_time"), "occurrences", baseOf("occurrences"), differenceOf("occurrences"), SIDE];
 
 /** The table of ops with those of a base: by place, type and name, else by name without the compiled functions around it. */
-export function withBaseOps(table: TableData, base: TableData): TableData {
+export function withBaseOps(table: TableData, base: TableData, perStep: Steps | null = null): TableData {
   const names = (one: TableData): string[] => {
     const rest = keysOf(one, ["host_or_device", "type"]);
     return keysOf(one, ["operation"]).map((name, row) => `${rest[row] ?? ""}\0${name.replace(SCOPES, "")}`);
   };
   const keys = ["host_or_device", "type", "operation"];
   const pairs = pairRows([{ run: keysOf(table, keys), base: keysOf(base, keys) }, { run: names(table), base: names(base), unique: true }]);
-  return firstColumns(joinTables(table, base, pairs, { sums: ["total_self_time", "total_time", "occurrences"], rates: ["avg_time", "avg_self_time", "measured_flop_rate"] }), FIRST_WITH_BASE);
+  return firstColumns(joinTables(table, base, pairs, { sums: ["total_self_time", "total_time", "occurrences"], rates: ["avg_time", "avg_self_time", "measured_flop_rate"], perStep }), FIRST_WITH_BASE);
 }
 
 const SCOPES = /^(?:(?:jit|pjit|pmap|xmap)\([^()]*\)\/)+/;
 
-export const withBaseTypes = (table: TableData, base: TableData): TableData => joinBy(table, base, ["type"], { sums: ["self", "occurrences"], rates: ["share"] });
+export const withBaseTypes = (table: TableData, base: TableData, perStep: Steps | null = null): TableData =>
+  joinBy(table, base, ["type"], { sums: ["self", "occurrences"], rates: ["share"], perStep });

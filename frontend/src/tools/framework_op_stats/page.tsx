@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
 import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { Pending } from "../../page/pending";
+import { usePerStep } from "../../page/per_step";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";
@@ -41,9 +42,9 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
   const idle = useKey(state, "idle") === "yes";
   const shown = idle ? data.withIdle : data.withoutIdle;
   const base = useBase(page, { read: readFrameworkOps, params: { run: page.run, tag: page.tool.id, host: page.host ?? undefined } });
-  const comparison = useComparison(page);
+  const per = usePerStep(page, useComparison(page));
   const other = base.data === null ? null : idle ? base.data.withIdle : base.data.withoutIdle;
-  const table = useMemo(() => (other === null ? shown.table : withBaseOps(shown.table, other.table)), [shown, other]);
+  const table = useMemo(() => (other === null ? shown.table : withBaseOps(shown.table, other.table, per.steps)), [shown, other, per.steps]);
   const pies = useMemo(() => piesOf(shown.ops, idle), [shown, idle]);
   const rates = useMemo(() => ratesOf(shown.ops), [shown]);
   const store = useMemo(() => hiding(storeAt(state, "t1"), addedColumns(table, SHOWN_WITH_BASE)), [state, table]);
@@ -67,7 +68,7 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
             Task: {data.task || "unknown"}. Architecture: {data.architecture && data.architecture !== "Unknown" ? data.architecture : "unknown"}.
           </p>
         </SummaryBox>
-        <BaseLine page={page} answer={base} steps={comparison?.steps} />
+        <BaseLine page={page} answer={base} per={per} />
         <IdleSwitch idle={idle} onChange={(on) => state.set({ idle: on ? "yes" : null }, "replace")} />
         <div class="pies">{pies.map((pie) => <PieCard key={pie.title} pie={pie} file={file} onPick={(name) => filter(pie.place, pie.key === "type" ? "type" : "operation", name)} />)}</div>
         {rates ? (
@@ -78,13 +79,13 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
         <div id="op-table">
           <Card title="Ops" class="op-table" help={idle ? "Idle time is listed as an op." : "Idle time is excluded."}>
             {full ? <p class="dim">At most {MAX_ROWS} ops per side are listed, those with the longest self time.</p> : null}
-            <FitTable most={460} key={`${round}${idle ? "i" : ""}${other === null ? "" : base.run ?? ""}`} data={table} title="" fileName={file} store={store} />
+            <FitTable most={460} key={`${round}${idle ? "i" : ""}${other === null ? "" : `${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`} data={table} title="" fileName={file} store={store} />
           </Card>
         </div>
         <div class="columns even">
           {(["Device", "Host"] as const).filter((place) => shown.ops.some((op) => op.place === place)).map((place) => (
             <Card key={place} title={`Op types on the ${place.toLowerCase()}`} class="type-table">
-              <FitTable most={300} data={other === null ? typeTable(shown.ops, place) : withBaseTypes(typeTable(shown.ops, place), typeTable(other.ops, place))} title="" fileName={`${file}_types_${place.toLowerCase()}`} />
+              <FitTable most={300} data={other === null ? typeTable(shown.ops, place) : withBaseTypes(typeTable(shown.ops, place), typeTable(other.ops, place), per.steps)} title="" fileName={`${file}_types_${place.toLowerCase()}`} />
             </Card>
           ))}
         </div>

@@ -1,5 +1,7 @@
 // Properties of the selected instruction or computation, its times, its source, and links to related ones.
 import { plural } from "../../base/format";
+import type { Client, Params } from "../../api/client";
+import { Kernel } from "./kernel";
 import type { Facts } from "./drawing";
 import type { HloText } from "./hlo_text";
 import { timeLines } from "./times";
@@ -35,6 +37,9 @@ interface Props {
   /** What the drawing knows of it. */
   facts: Facts | null;
   times: ModuleTimes | null;
+  /** For the kernel of a custom call: the server, and the parameters of requests about this module. */
+  client: Client;
+  params: Params;
   onGo: (name: string) => void;
 }
 
@@ -55,7 +60,7 @@ function Origin({ facts }: { facts: Facts }) {
   );
 }
 
-export function Details({ hlo, instruction, computation, facts, times, onGo }: Props) {
+export function Details({ hlo, instruction, computation, facts, times, client, params, onGo }: Props) {
   const names = (list: readonly number[]): string[] => list.map((i) => hlo.instructions[i]?.name ?? "");
   const one = hlo.instructions[instruction];
   if (one) {
@@ -67,6 +72,7 @@ export function Details({ hlo, instruction, computation, facts, times, onGo }: P
         <dt>Shape</dt><dd class="mono">{one.shape}</dd>
         {times && measured ? timeLines(times, measured).map(([label, value]) => <><dt key={label}>{label}</dt><dd>{value}</dd></>) : null}
         {facts ? <Origin facts={facts} /> : null}
+        {one.opcode === "custom-call" ? <Kernel key={one.name} client={client} params={params} name={one.name} /> : null}
         <Links name="Operands" none="none" targets={names(one.operands)} onGo={onGo} />
         <Links name="Used by" none={one.root ? "none: it is the result of its computation" : "none"} targets={names(one.users)} onGo={onGo} />
         {one.calls.length ? <Links name="Calls" none="" targets={one.calls.map((i) => hlo.computations[i]?.name ?? "")} onGo={onGo} /> : null}

@@ -55,7 +55,7 @@ export function Module({ page, module, hlo, params }: Props) {
           {known ? (
             <>
               <Card title={title} class="graph-details" tools={view.name !== null ? <button type="button" class="button ghost" onClick={() => state.set({ node_name: null, sel: null, expand: null, max_nodes: null }, "push")}>Entry</button> : null}>
-                <Details hlo={hlo} instruction={selected} computation={view.computation} facts={facts?.name === view.selected ? facts : null} times={times} onGo={go} />
+                <Details hlo={hlo} instruction={selected} computation={view.computation} facts={facts?.name === view.selected ? facts : null} times={times} client={page.client} params={more} onGo={go} />
               </Card>
               {view.parts === "text" ? null : <GraphCard page={page} module={module} view={view} params={more} times={times} untimed={untimed} fileName={fileNameOf(module, title)} onFacts={setFacts} />}
             </>

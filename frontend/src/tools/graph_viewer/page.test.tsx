@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 /** Shows the page of a module; answers of the server by what is asked. */
-async function open(start: Record<string, string> = {}, answers: { times?: unknown; more?: object } = {}): Promise<{ kept: Map<string, string>; asked: URL[] }> {
+async function open(start: Record<string, string> = {}, answers: { times?: unknown; more?: object; text?: string } = {}): Promise<{ kept: Map<string, string>; asked: URL[] }> {
   const [kept, listeners, asked] = [new Map(Object.entries(start)), new Set<() => void>(), [] as URL[]];
   const state: PageProps["state"] = {
     get: (key) => kept.get(key) ?? null,
@@ -28,7 +28,8 @@ async function open(start: Record<string, string> = {}, answers: { times?: unkno
   const answer = (url: URL): string => {
     if (url.pathname.endsWith("module_list")) return "jit_step(7)";
     if (url.searchParams.get("tag") === "hlo_stats") return JSON.stringify(answers.times ?? TIMES);
-    if (url.searchParams.get("type") !== "json") return SHORT;
+    if (url.searchParams.get("type") === "custom_call") return "module {}";
+    if (url.searchParams.get("type") !== "json") return answers.text ?? SHORT;
     return JSON.stringify(drawingOf(url.searchParams.get("expand") === "fusion", answers.more));
   };
   const client = makeClient("http://host/p/index.html", (address) => {
@@ -122,4 +123,15 @@ it("shows the graph alone, or the text alone", async () => {
   expect(root.querySelector(".graph-text")).toBeNull();
   await press(button("Text"));
   expect([root.querySelector(".graph-text") !== null, root.querySelector(".graph-node")]).toEqual([true, null]);
+});
+
+it("shows the kernel of a custom call when it is opened", async () => {
+  const { asked } = await open({ sel: "fusion" }, { text: SHORT.replace("fusion(p0, p1), kind=kLoop, calls=fused_computation", 'custom-call(p0, p1), custom_call_target="k"') });
+  const kernels = (): URL[] => asked.filter((url) => url.searchParams.get("type") === "custom_call");
+  const details = [...root.querySelectorAll("details")].find((one) => one.textContent?.startsWith("Program"));
+  expect([details?.open, kernels().length]).toEqual([false, 0]);
+  if (details) details.open = true;
+  details?.dispatchEvent(new Event("toggle"));
+  await vi.waitFor(() => expect(root.querySelector(".kernel-text")?.textContent).toBe("module {}"));
+  expect(kernels()[0]?.searchParams.get("node_name")).toBe("fusion");
 });

@@ -2,6 +2,7 @@
 import { asTable, columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import type { Comparison } from "../../api/payload/comparison";
 import { joinTables } from "../../base/table/difference";
+import type { Steps } from "../../base/table/difference";
 import { pairOps } from "../../page/paired_ops";
 import type { OpColumns } from "../../page/paired_ops";
 import { overCores, rateDoubt, readNotes } from "../../page/op_request";
@@ -222,8 +223,8 @@ const COLUMNS: OpColumns = { name: "hlo_op_name", program: "program_id", kind: [
 const COMPARED = { sums: ["total_self_time", "total_time", "occurrences"], rates: ["busy_share", "avg_time", "avg_self_time", "model_flop_rate", "hbm_bw"] };
 
 /** The table of the ops that pass the filters with those of a base. Programs have other ids there, so that only names and kinds filter what it has alone. */
-export function withBaseOps(ops: Ops, base: Ops, choice: Choice, found: Comparison | null): TableData {
+export function withBaseOps(ops: Ops, base: Ops, choice: Choice, found: Comparison | null, perStep: Steps | null = null): TableData {
   const pairs = pairOps(ops.table, base.table, COLUMNS, found);
   const passing = new Set(rowsOf(base, { ...choice, program: "" }));
-  return joinTables(ops.table, base.table, pairs, COMPARED, { run: rowsOf(ops, choice), rest: pairs.rest.filter((row) => passing.has(row)) });
+  return joinTables(ops.table, base.table, pairs, { ...COMPARED, perStep }, { run: rowsOf(ops, choice), rest: pairs.rest.filter((row) => passing.has(row)) });
 }

@@ -4,6 +4,7 @@ import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
+import { TOTALS_KEY, usePerStep } from "../../page/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";
@@ -22,7 +23,7 @@ import "./page.css";
 
 /** Columns shown initially, in this order; the others are hidden. */
 /** Keys of the address that belong to this page. */
-const OWN_KEYS = ["program", "category", "core", "bound", "op", "chart", "unattributed", "backend"];
+const OWN_KEYS = [TOTALS_KEY, "program", "category", "core", "bound", "op", "chart", "unattributed", "backend"];
 const SHOWN = ["hlo_op_name", "category", "busy_share", "total_self_time_percent", "total_self_time", "occurrences", "avg_time", "bound_by", "model_flop_rate", "hbm_bw", "tf_op_name", "source_info", "hlo_op_expression", "program_id"];
 
 /** The same with a base. */
@@ -62,7 +63,8 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
   const summary = useMemo(() => summaryOf(shown), [shown]);
   const base = useBase(page, { read: readOps, params: opRequest(page) });
   const found = useComparison(page);
-  const data = useMemo(() => (base.data === null ? firstColumns(shown.table, SHOWN) : firstColumns(withBaseOps(ops, base.data, choice, found), SHOWN_WITH_BASE)), [shown, base.data, found]);
+  const per = usePerStep(page, found);
+  const data = useMemo(() => (base.data === null ? firstColumns(shown.table, SHOWN) : firstColumns(withBaseOps(ops, base.data, choice, found, per.steps), SHOWN_WITH_BASE)), [shown, base.data, found, per.steps]);
   const hide = useMemo(() => data.columns.map((column) => column.id).filter((one) => !(base.data === null ? SHOWN : SHOWN_WITH_BASE).includes(one)), [data]);
   const { unattributed } = ops.notes;
   return (
@@ -74,11 +76,11 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
         </SummaryBox>
         <ChartPart ops={shown} charts={charts} id={id} page={page} filtered={shown !== ops} />
       </div>
-      {base.run === null ? null : <div class="hlo-base"><BaseLine page={page} answer={base} steps={found?.steps} /></div>}
+      {base.run === null ? null : <div class="hlo-base"><BaseLine page={page} answer={base} per={per} /></div>}
       <Controls ops={ops} choice={choice} set={(patch) => state.set(patch, "replace")} />
       <div class="hlo-table">
         <Table
-          key={`${named}${base.data === null ? "" : base.run ?? ""}`}
+          key={`${named}${base.data === null ? "" : `${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`}
           data={data}
           title="HLO ops"
           fileName={fileNameOf("hlo_stats", run, host)}

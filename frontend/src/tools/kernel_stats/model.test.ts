@@ -85,3 +85,14 @@ it("shows launches, kernels and ops of a base; ops also under another number", (
   expect(shown("kernel")).toEqual([["gemm", "fusion", "new", "old"], [10, -1, 5, -4]]);
   expect(shown("op")).toEqual([["a/MatMul", "fusion.7"], [9, 1]]);
 });
+
+it("compares time and runs per step on request, but not the number of launch shapes", () => {
+  const [run, base] = [groupKernels(KERNELS, "kernel"), groupKernels(KERNELS, "kernel")];
+  const table = withBaseKernels(run, base, "kernel", { run: 2, base: 1 });
+  expect(values(table, "total_duration_us")).toEqual([31, 15, 4]);
+  expect(values(table, "difference_total_duration_us")).toEqual([-31, -15, -4]);
+  expect(values(table, "difference_occurrences")).toEqual([-1.5, -0.5, -2.5]);
+  expect(values(table, "launches")).toEqual([2, 1, 1]);
+  expect(values(table, "difference_launches")).toEqual([0, 0, 0]);
+  expect(values(table, "difference_avg_duration_us")).toEqual([0, 0, 0]);
+});

@@ -2,7 +2,7 @@
 import { flagColumn, makeTable, numberColumn, textColumn } from "../../base/table/columns";
 import { asTable, badAnswer, columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import { SIDE, baseOf, differenceOf, joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/difference";
-import type { Keys } from "../../base/table/difference";
+import type { Keys, Steps } from "../../base/table/difference";
 import { formatPercent, formatTime, plural } from "../../base/format";
 import { constantColumns, firstColumns, withoutUnitLabels, pickRows, rowsWhere } from "../../base/table/transform";
 import { sumBy } from "../../base/chart/slices";
@@ -139,16 +139,17 @@ export function summaryOf(kernels: Kernels): Summary {
 }
 
 const LAUNCH_KEYS = ["kernel_name", "op_name", "registers_per_thread", "shared_bytes", "block_dim", "grid_dim"];
-const SUMS = ["total_duration_us", "occurrences", "launches"];
+const SUMS = ["total_duration_us", "occurrences"];
+const COUNTS = ["launches"];
 const RATES = ["share", "avg_duration_us", "min_duration_us", "max_duration_us"];
 
 /** The rows of the shown kernels with those of a base, which passed the same filters. */
-export function withBaseKernels(table: TableData, base: TableData, group: Group): TableData {
+export function withBaseKernels(table: TableData, base: TableData, group: Group, perStep: Steps | null = null): TableData {
   const both = (of: (one: TableData) => string[], unique = false): Keys => ({ run: of(table), base: of(base), unique });
   const levels = group === "launch"
     ? [both((one) => keysOf(one, LAUNCH_KEYS)), both((one) => keysOf(one, ["kernel_name", "op_name"]), true), both((one) => keysOf(one, ["kernel_name"]), true)]
     : [both((one) => keysOf(one, ["name"])), ...(group === "op" ? [both((one) => keysOf(one, ["name"]).map(withoutNumber), true)] : [])];
-  return joinTables(table, base, pairRows(levels), { sums: SUMS, rates: RATES });
+  return joinTables(table, base, pairRows(levels), { sums: SUMS, counts: COUNTS, rates: RATES, perStep });
 }
 
 /** Columns that come first with a base. */

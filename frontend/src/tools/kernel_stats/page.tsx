@@ -4,6 +4,7 @@ import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
+import { usePerStep } from "../../page/per_step";
 import { fileNameOf, hostCount } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
@@ -48,9 +49,9 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
   const group = GROUPS.find((one) => one === by) ?? "launch";
   const shown = useMemo(() => filterKernels(kernels, kernel, op), [kernels, kernel, op]);
   const base = useBase(page, { read: readKernels, params: opRequest(page) });
-  const found = useComparison(page);
+  const per = usePerStep(page, useComparison(page));
   const alone = useMemo(() => groupKernels(shown, group), [shown, group]);
-  const table = useMemo(() => (base.data === null ? alone : firstColumns(withBaseKernels(alone, groupKernels(filterKernels(base.data, kernel, op), group), group), FIRST_WITH_BASE)), [alone, base.data]);
+  const table = useMemo(() => (base.data === null ? alone : firstColumns(withBaseKernels(alone, groupKernels(filterKernels(base.data, kernel, op), group), group, per.steps), FIRST_WITH_BASE)), [alone, base.data, per.steps]);
   // Of all kernels, so that a filter does not change the columns.
   const hide = useMemo(() => [...hiddenColumns(groupKernels(kernels, group)), ...addedColumns(table, []).filter((id) => !FIRST_WITH_BASE.includes(id))], [kernels, group, table]);
   const slices = useMemo(() => topSlices(amounts(shown, group)), [shown, group]);
@@ -76,7 +77,7 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
           pickHint={`Click: show only this ${what}`}
         />
       </div>
-      {base.run === null ? null : <div class="kst-base"><BaseLine page={page} answer={base} steps={found?.steps} /></div>}
+      {base.run === null ? null : <div class="kst-base"><BaseLine page={page} answer={base} per={per} /></div>}
       <div class="kst-controls" role="toolbar" aria-label="Filter kernels">
         <span class="segmented" role="group" aria-label="One row per">
           {GROUPS.map((one) => <button key={one} type="button" aria-pressed={group === one} onClick={() => state.set({ by: one === "launch" ? null : one, sort: null, filter: null, hide: null }, "push")}>{GROUP_LABELS[one]}</button>)}
@@ -85,7 +86,7 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
         <label>Op <input class="field" type="search" value={op} placeholder="- for none" onInput={(e) => state.set({ op: e.currentTarget.value || null }, "replace")} /></label>
       </div>
       <div class="kst-table">
-        <Table key={`${group} ${kernel} ${op}${base.data === null ? "" : ` ${base.run ?? ""}`}`} data={table} title={GROUP_LABELS[group]} fileName={fileNameOf("kernel_stats", run, host)} store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)} />
+        <Table key={`${group} ${kernel} ${op}${base.data === null ? "" : ` ${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`} data={table} title={GROUP_LABELS[group]} fileName={fileNameOf("kernel_stats", run, host)} store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)} />
       </div>
     </div>
   );

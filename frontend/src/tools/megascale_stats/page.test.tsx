@@ -40,7 +40,16 @@ describe("megascale stats", () => {
     expect([shown.keys.get("tool"), shown.keys.get("host")]).toEqual(["trace_viewer@", "h"]);
   });
 
+  it("offers the trace of one host as a file", async () => {
+    const link = (await show(ROWS)).root.querySelector<HTMLAnchorElement>("a[download]");
+    expect(link?.textContent).toBe("Perfetto trace");
+    const asked = new URL(link?.href ?? "").searchParams;
+    expect(Object.fromEntries(asked)).toEqual({ run: "r", tag: "megascale_stats", host: "h", perfetto: "true", recv_done: "true" });
+  });
+
   it("says why there is nothing", async () => {
-    expect((await show([])).text()).toContain("No complete collective");
+    const shown = await show([]);
+    expect(shown.text()).toContain("No complete collective");
+    expect(shown.root.querySelector("a[download]")).not.toBeNull();
   });
 });

@@ -4,6 +4,7 @@ import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
+import { ALL_HOSTS } from "../../api/types";
 import { asList, asTable, textsOf } from "../../api/payload/fields";
 import { formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
@@ -29,17 +30,26 @@ function MegascalePage(page: PageProps) {
   const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) => asTable(asList(await client.json<unknown>("data", params, { signal }), "the tables")[0], "the table of collectives"));
   if (answer.data === null) return <Pending answer={answer} page={page} what={`Matching the sends and receives of ${plural(hostCount(tool, host, hosts), "host")}`} rows={12} />;
-  if (answer.data.rowCount === 0) {
-    return (
-      <Panel
-        tone="empty"
-        title="No complete collective between slices"
-        why="A collective is a send and a recv-done op of one rendezvous on the first TPU, in a module whose HLO program is in the profile. There is none."
-        todo={["Capture whole steps.", "Profile with HLO programs: rendezvous and transfer types are read from them."]}
-      />
-    );
-  }
+  if (answer.data.rowCount === 0) return <WithoutTable page={page} />;
   return <Content page={page} table={answer.data} />;
+}
+
+/** Without programs there are no rows, yet the trace may have ops and copies. */
+function WithoutTable({ page }: { page: PageProps }) {
+  return (
+    <div class="tool-page">
+      <div class="tool-page-body">
+        <Panel
+          tone="empty"
+          title="No complete collective between slices"
+          why="A collective is a send and a recv-done op of one rendezvous on the first TPU, in a module whose HLO program is in the profile. There is none."
+          todo={["Capture whole steps.", "Profile with HLO programs: rendezvous and transfer types are read from them."]}
+        />
+        <p><PerfettoLink page={page} /></p>
+        <TimelineCard page={page} worst="" />
+      </div>
+    </div>
+  );
 }
 
 function Content({ page, table }: { page: PageProps; table: TableData }) {
@@ -63,13 +73,28 @@ function Content({ page, table }: { page: PageProps; table: TableData }) {
         <Card
           title="Collectives"
           help={"One row per rendezvous; times are averages over its runs, in whole µs.\nSlack: what the network may take without holding the TPU up.\nSource: trace, HLO."}
-          tools={<button type="button" class="button" onClick={() => state.set(toolPatch(TRACE, host, []), "push")}>Open the trace viewer</button>}
+          tools={
+            <>
+              <PerfettoLink page={page} />
+              <button type="button" class="button" onClick={() => state.set(toolPatch(TRACE, host, []), "push")}>Open the trace viewer</button>
+            </>
+          }
         >
           <FitTable data={shown} most={480} title="Collectives" fileName={file} store={store} />
         </Card>
       </div>
     </div>
   );
+}
+
+/** A file with the collectives of one host, of the first unless one is chosen, for a viewer of one's own. */
+function PerfettoLink({ page: { run, tool, host, client } }: { page: PageProps }) {
+  const names = tool.host_names.filter((name) => name !== ALL_HOSTS);
+  const of = host !== null && names.includes(host) ? host : names[0];
+  if (of === undefined) return null;
+  const href = client.url("data", { run, tag: tool.id, host: of, perfetto: true, recv_done: true });
+  const hint = "Ops of the TPUs, copies, network and what hands over to what, as a compressed Perfetto trace. The timeline above shows the same flows.";
+  return <a class="button" href={href} download title={hint}>Perfetto trace{names.length > 1 ? ` of ${of}` : ""}</a>;
 }
 
 /** One run of a collective, of the one with the longest stall unless another is chosen. */

@@ -42,6 +42,12 @@ describe("two op trees", () => {
     expect(names).toEqual(["%fusion.11 = f32[8] fusion()", "gone.3", "fresh.13"]);
   });
 
+  it("are divided by the steps of their recordings, means and rates not", () => {
+    const found = against(RUN, BASE, readComparison(COMPARISON), { run: 10, base: 5 });
+    const node = named(found.root, "loop fusion");
+    expect([node.timePs, found.basePs.get(node), differencePs(node, found.basePs), node.runs, node.averagePs]).toEqual([34, 50, -16, 0.1, 340]);
+  });
+
   it("do not call an op new if the server left out nodes of the base", () => {
     const cut = group("root", [group("loop fusion", [op("x.1", 5, "7")], "group", 40)], "root");
     const found = against(group("root", [group("loop fusion", [op("y.1", 7, "9")])], "root"), cut, null);

@@ -1,6 +1,7 @@
 // The op tree beside that of a base: which node corresponds to which, and nodes that only the base has. Pure.
 import type { Comparison } from "../../api/payload/comparison";
 import { pairRows, withoutId, withoutNumber } from "../../base/table/difference";
+import type { Steps } from "../../base/table/difference";
 import { knownOps } from "../../page/paired_ops";
 import { DUPLICATES } from "./decode";
 import type { OpNode } from "./decode";
@@ -28,7 +29,17 @@ function gone(node: OpNode): OpNode {
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
-export function against(run: OpNode, base: OpNode, found: Comparison | null): Against {
+/** A tree with its sums divided by a number of steps; rates, means and the FLOPs of one run stay. */
+function perStep(node: OpNode, steps: number): OpNode {
+  if (node.kind === "part") return node;
+  const part = (sum: number): number => sum / steps;
+  const sums = { timePs: part(node.timePs), flops: part(node.flops), modelFlops: part(node.modelFlops), bytes: node.bytes.map(part), runs: part(node.runs) };
+  return { ...node, ...sums, children: node.children.map((child) => perStep(child, steps)) };
+}
+
+/** Both trees as one; with `steps`, sums are divided by those of their recording. */
+export function against(whole: OpNode, wholeBase: OpNode, found: Comparison | null, steps: Steps | null = null): Against {
+  const [run, base] = steps === null ? [whole, wholeBase] : [perStep(whole, steps.run), perStep(wholeBase, steps.base)];
   const known = knownOps(found);
   const basePs = new Map<OpNode, number | null>();
   const walk = (node: OpNode, old: OpNode | null, sure: boolean): OpNode => {

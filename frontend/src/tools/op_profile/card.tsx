@@ -16,6 +16,8 @@ interface Props {
   peaks: Peaks;
   device: string;
   idle: boolean;
+  /** Whether sums are per step. */
+  perStep?: boolean;
   onUnpin: () => void;
   /** Shows an instruction of a program in the graph viewer. */
   onGraph: (program: string, name: string) => void;
@@ -29,7 +31,7 @@ const NOTES: Partial<Record<OpNode["kind"], string>> = {
 };
 const MEMORIES = ["HBM", "On-chip read", "On-chip write"] as const;
 
-export function Card({ node, root, peaks, device, idle, onUnpin, onGraph }: Props) {
+export function Card({ node, root, peaks, device, idle, perStep = false, onUnpin, onGraph }: Props) {
   const note = node.contains ? CONTAINS : NOTES[node.kind];
   const uses = [flopsUse(node, root, peaks), ...MEMORIES.map((_, i) => memoryUse(node, i, peaks))].filter((use) => use !== null);
   const doubt = uses.length ? shareDoubt(Math.max(...uses)) : null;
@@ -43,8 +45,8 @@ export function Card({ node, root, peaks, device, idle, onUnpin, onGraph }: Prop
       {node.op?.programId && node.kind !== "idle" ? <p><button type="button" class="link" onClick={() => onGraph(node.op?.programId ?? "", node.name.replace(DUPLICATES, ""))}>Show in the graph viewer</button></p> : null}
       {note ? <p class="dim">{note}</p> : null}
       {doubt === null ? null : <p>⚠ Utilisation: {doubt}</p>}
-      <Figures items={figures(node, root, peaks, device, idle)} />
-      {node.kind === "part" || node.kind === "idle" || node.contains ? null : <Memories node={node} peaks={peaks} />}
+      <Figures items={figures(node, root, peaks, device, idle, perStep ? " per step" : "")} />
+      {node.kind === "part" || node.kind === "idle" || node.contains ? null : <Memories node={node} peaks={peaks} per={perStep ? " per step" : ""} />}
       {node.op?.layout.length ? <Layout op={node.op} /> : null}
       {node.op?.expression ? (
         <>
@@ -66,11 +68,11 @@ function percent(value: number | null): string | null {
 /** A mark before rates that belong to such a share. */
 const mark = (use: number | null): string => (use !== null && shareDoubt(use) !== null ? "⚠ " : "");
 
-function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle: boolean): Figure[] {
+function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle: boolean, per: string): Figure[] {
   const none = NOTES[node.kind] ?? "";
   const part = share(node, root);
   if (node.kind === "part") return [{ name: "FLOPs per run", value: node.modelFlops > 0 ? formatCount(node.modelFlops) : null, reason: "The HLO cost analysis has none for it." }];
-  const time: Figure = { name: "Time", value: formatTime(node.timePs), exact: `${node.timePs} ps`, detail: part === null ? "" : `${formatPercent(part * 100)} of ${idle ? "all time" : "busy time"}`, help: "Sum over all runs and cores.\nSource: trace." };
+  const time: Figure = { name: `Time${per}`, value: formatTime(node.timePs), exact: `${node.timePs} ps`, detail: part === null ? "" : `${formatPercent(part * 100)} of ${idle ? "all time" : "busy time"}`, help: "Sum over all runs and cores.\nSource: trace." };
   if (node.kind === "idle") return [time];
   const use = flopsUse(node, root, peaks);
   const rate = perSecond(node.modelFlops, node);
@@ -79,7 +81,7 @@ function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle:
   return [
     time,
     { name: "Time per run", value: node.runs > 0 ? formatTime(node.averagePs) : null, reason: none || "No runs are recorded for it." },
-    { name: "Occurrences", value: node.runs > 0 ? formatCount(node.runs) : null, reason: none || "No runs are recorded for it.", help: "Number of runs on all cores." },
+    { name: `Occurrences${per}`, value: node.runs > 0 ? formatCount(node.runs) : null, reason: none || "No runs are recorded for it.", help: "Number of runs on all cores." },
     { name: "FLOPS utilisation", value: percent(use), exact: use === null ? "" : `${use * 100} %`, reason: reasonFor(node, peaks.flops), help: "FLOP rate divided by the peak of the device.\nSource: HLO cost analysis, trace." },
     { name: "FLOP rate", value: rate !== null && node.modelFlops > 0 ? `${mark(use)}${formatQuantity(rate / 1e9, "GFLOP/s")}` : null, reason: "The HLO cost analysis has no FLOPs for it.", help: "Model FLOPs divided by time, per core." },
     ...(device === "TPU" ? [{ name: "Normalized FLOP rate", value: wide !== null && node.flops > 0 ? `${mark(use)}${formatQuantity(wide / 1e9, "GFLOP/s")}` : null, reason: "The HLO cost analysis has no FLOPs for it.", help: "The FLOP rate in bf16 equivalents: FLOPs are weighted by the speed of the hardware for their data type." }] : []),
@@ -87,10 +89,10 @@ function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle:
   ];
 }
 
-function Memories({ node, peaks }: { node: OpNode; peaks: Peaks }) {
+function Memories({ node, peaks, per }: { node: OpNode; peaks: Peaks; per: string }) {
   return (
     <>
-      <h3>Memory</h3>
+      <h3>Memory{per}</h3>
       <table>
         <thead><tr><th scope="col">Space</th><th scope="col">Bytes</th><th scope="col">Bandwidth</th><th scope="col">% of peak</th></tr></thead>
         <tbody>

@@ -23,13 +23,15 @@ interface Props {
   gpu: boolean;
   /** Times in the base; null without one. */
   basePs: Against["basePs"] | null;
+  /** Whether sums are per step. */
+  perStep?: boolean;
   change: (patch: Partial<ViewState>) => void;
 }
 
-export function Controls({ view, root, peaks, fileName, gpu, basePs, change }: Props) {
+export function Controls({ view, root, peaks, fileName, gpu, basePs, perStep = false, change }: Props) {
   const save = (): void => {
     const table = treeTable(root, peaks, basePs);
-    download(`${fileName}.csv`, toCsv(table.columns, Array(table.rowCount).keys()));
+    download(`${fileName}${perStep ? "_per_step" : ""}.csv`, toCsv(table.columns, Array(table.rowCount).keys()));
   };
   return (
     <div class="opp-controls" role="toolbar" aria-label="Tree options">

@@ -4,6 +4,7 @@ import { BaseLine, useBase, useComparison } from "../../page/base_run";
 import { opRequest, overCores } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
+import { usePerStep } from "../../page/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { formatPercent, plural } from "../../base/format";
 import { Panel } from "../../widgets/status/panel";
@@ -75,11 +76,13 @@ interface ProfileProps {
 function Profile({ page, profile, view: chosen, change, fileName, onGraph }: ProfileProps) {
   const base = useBase(page, { read: (answer) => readOpProfile(answer, chosen.groupBy), params: opRequest(page, { group_by: chosen.groupBy }) });
   const found = useComparison(page);
+  const per = usePerStep(page, found);
   const own = chosen.idle ? profile.whole : profile.busy;
   const other = base.data === null ? null : chosen.idle ? base.data.whole : base.data.busy;
-  const joined = useMemo(() => (other === null ? null : against(own, other, found)), [own, other, found]);
+  const joined = useMemo(() => (other === null ? null : against(own, other, found, per.steps)), [own, other, found, per.steps]);
   const root = joined?.root ?? own;
   const basePs = joined?.basePs ?? null;
+  const divided = joined !== null && per.steps !== null;
   const view = useMemo(() => ({ ...chosen, basePs }), [chosen, basePs]);
   const peaks = useMemo(() => peaksOf(profile), [profile]);
   const advice = useMemo(() => adviceOf(profile), [profile]);
@@ -101,13 +104,14 @@ function Profile({ page, profile, view: chosen, change, fileName, onGraph }: Pro
           {advice.lines.map((line) => <p key={line}>{line}</p>)}
           {unattributed !== null && unattributed > 0 ? <p>{formatPercent(unattributed * 100)} of the GPU time cannot be attributed to an op by launch or kernel name. It is shown as kernels without a program.</p> : null}
         </SummaryBox>
-        <BaseLine page={page} answer={base} steps={found?.steps} />
-        <Controls view={view} root={root} peaks={peaks} basePs={basePs} fileName={fileName} gpu={profile.device === "GPU"} change={change} />
+        <BaseLine page={page} answer={base} per={per} />
+        <Controls view={view} root={root} peaks={peaks} basePs={basePs} perStep={divided} fileName={fileName} gpu={profile.device === "GPU"} change={change} />
       </div>
       <div class="opp-split">
         <Tree
           rows={rows}
           basePs={basePs}
+          perStep={divided}
           root={root}
           peaks={peaks}
           idle={view.idle}
@@ -118,7 +122,7 @@ function Profile({ page, profile, view: chosen, change, fileName, onGraph }: Pro
           onFull={(id) => change({ full: new Set([...view.full, id]) })}
           onPin={(id) => change({ pinned: id === pinned ? null : id })}
         />
-        {node ? <Card node={node} root={root} peaks={peaks} device={profile.device} idle={view.idle} onUnpin={() => change({ pinned: null })} onGraph={onGraph} /> : null}
+        {node ? <Card node={node} root={root} peaks={peaks} device={profile.device} idle={view.idle} perStep={divided} onUnpin={() => change({ pinned: null })} onGraph={onGraph} /> : null}
       </div>
     </div>
   );

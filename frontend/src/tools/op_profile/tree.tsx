@@ -16,6 +16,8 @@ interface Props {
   rows: readonly Row[];
   /** Times in the base; null without one. */
   basePs: Against["basePs"] | null;
+  /** Whether times are per step. */
+  perStep: boolean;
   root: OpNode;
   peaks: Peaks;
   /** Whether idle time is part of the tree. */
@@ -31,12 +33,12 @@ interface Props {
 
 const PART = "The instructions of a fusion run as one kernel, so only the fusion is timed.";
 export const CONTAINS = "It contains other ops, which have rows of their own: the time is without them, and FLOPs and bytes cannot be told apart.";
-const heads = (idle: boolean, over: string): readonly { name: string; help: string; class: string }[] => [
+const heads = (idle: boolean, over: string, perStep: boolean): readonly { name: string; help: string; class: string }[] => [
   { name: "Op", help: "Programs, categories and ops; a fusion expands to its instructions. An op that contains others (a loop, a call) is beside the categories, with its time outside of them.", class: "" },
   idle
     ? { name: "% of all", help: "Time of the node divided by all recorded time of the devices, idle time included.\nSource: trace.", class: "number" }
     : { name: "% of busy", help: "Time of the node divided by the time in which ops ran.\nSource: trace.", class: "number" },
-  { name: "Time", help: `Sum over all runs${over}.\nSource: trace.`, class: "number opp-wide" },
+  { name: perStep ? "Time/step" : "Time", help: `Sum over all runs${over}${perStep ? ", divided by the steps of the recording" : ""}.\nSource: trace.`, class: "number opp-wide" },
   { name: "Wasted", help: "Time share x (1 - the larger of FLOPS and HBM utilisation): the saving at peak rates. Missing if the HBM traffic is unknown.", class: "number opp-wide" },
   { name: "FLOPS", help: "FLOP rate divided by the peak of the device. Low is red, high is green.\nSource: HLO cost analysis, trace.", class: "number" },
   { name: "HBM", help: "HBM bandwidth divided by its peak, capped at 100 %.\nSource: HLO cost analysis, trace.", class: "number" },
@@ -49,7 +51,7 @@ const BASE_HEADS: ReturnType<typeof heads> = [
   { name: "Difference", help: "Time in the run minus time in the base; all of it for nodes that only one side has. Missing if the server left the node of the base out.", class: "number" },
 ];
 
-export function Tree({ rows, basePs, root, peaks, idle, over, open, pinned, onOpen, onFull, onPin }: Props) {
+export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pinned, onOpen, onFull, onPin }: Props) {
   const [active, setActive] = useState<string | null>(pinned);
   const grid = useRef<HTMLDivElement>(null);
   const found = rows.findIndex(({ id }) => id === active);
@@ -88,7 +90,7 @@ export function Tree({ rows, basePs, root, peaks, idle, over, open, pinned, onOp
       onKeyDown={onKey}
     >
       <div class="opp-row opp-heads" role="row">
-        {[...heads(idle, over).slice(0, 3), ...(basePs === null ? [] : BASE_HEADS), ...heads(idle, over).slice(3)].map(({ name, help, class: extra }) => (
+        {[...heads(idle, over, perStep).slice(0, 3), ...(basePs === null ? [] : BASE_HEADS), ...heads(idle, over, perStep).slice(3)].map(({ name, help, class: extra }) => (
           <span key={name} class={extra} role="columnheader">{name} <Info label={name} text={help} focusable={false} /></span>
         ))}
       </div>

@@ -1,5 +1,6 @@
 // The page's state in the address bar: grouping, order, limits, idle time, expanded and pinned nodes.
 import type { UrlState } from "../../page/page";
+import { TOTALS_KEY } from "../../page/per_step";
 import { GROUPINGS } from "./decode";
 import type { Grouping } from "./decode";
 import { ORDERS } from "./rows";
@@ -54,4 +55,4 @@ export function writeView(patch: Partial<ViewState>): Record<string, string | nu
 }
 
 /** Keys that this page owns. */
-export const OWN_KEYS = ["group_by", "order", "limit", "top90", "idle", "unattributed", "open", "full", "node"] as const;
+export const OWN_KEYS = [TOTALS_KEY, "group_by", "order", "limit", "top90", "idle", "unattributed", "open", "full", "node"] as const;

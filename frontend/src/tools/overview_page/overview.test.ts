@@ -150,7 +150,7 @@ describe("lists of metrics", () => {
   });
 
   it("describes the environment of the profile", () => {
-    const items = Object.fromEntries(environment(readOverview(payload({ environment: { profile_duration_ms: "784" } }))).map(({ name, value }) => [name, value]));
+    const items = Object.fromEntries(environment(readOverview(payload({ environment: { duration_ms: "784" } }))).map(({ name, value }) => [name, value]));
     expect(items).toMatchObject({ Hosts: "1", "Device cores": null, Program: "training", "Profile covers": "784 ms" });
   });
 });

@@ -161,8 +161,8 @@ function gpu(overview: Overview): Figure[] {
 /** The environment in which the profile was taken. */
 export function environment(overview: Overview): Figure[] {
   const { environment: properties } = overview;
-  const start = propertyNumber(properties, "profile_start_time");
-  const duration = propertyNumber(properties, "profile_duration_ms");
+  const start = propertyNumber(properties, "start_time_ms");
+  const duration = propertyNumber(properties, "duration_ms");
   const text = (key: string): string | null => properties[key] || null;
   const training = properties["is_training"];
   const figures: Figure[] = [

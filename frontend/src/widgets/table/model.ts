@@ -16,7 +16,7 @@ import type { SortKey, TableStore } from "./saved";
 
 export const MIN_WIDTH = 48;
 const MAX_START_WIDTH = 360;
-const MAX_LABEL_WIDTH = 200;
+const MAX_LABEL_WIDTH = 240;
 const BOLD = 1.1; // width of bold labels
 const SAMPLE = 200;
 

@@ -102,7 +102,22 @@ def test_ops_of_one_place_that_become_one():
 def test_the_step_is_compared_between_runs_of_different_length():
     found = compared(core(op(100), steps=6), core(op(100), steps=3))
     assert found["noise"]["steps"] == {"base": 6, "run": 3}
+    assert found["recorded_steps"] == {"base": 6, "run": 3}
     assert found["summary"]["step_time_ps"] == {"base": 900 * US, "run": 900 * US, "delta": 0, "low": 0, "high": 0}
+
+
+def test_a_recording_without_steps_has_none_to_divide_by():
+    whole = core(op(100)).replace("line 1 Steps", "line 1 Others")
+    found = compared(core(op(100)), whole)
+    assert found["recorded_steps"] == {"base": 4, "run": None}
+    assert found["headline"] == {"text": "The run has no steps, so step times cannot be compared.", "tone": "unknown"}
+    assert found["summary"]["step_time_ps"] == {"base": 900 * US, "run": None, "delta": None, "low": None, "high": None}
+    assert found["contributions"]["rows"] == []
+    found = compared(whole, core(op(150)).replace("line 1 Steps", "line 1 Others"))
+    assert found["headline"]["text"].startswith("3.15 ms against 3.10 ms of recording, both without steps (+50.00 us")
+    assert found["notes"] == [
+        f"The {side} has no steps: all of its recording counts as one, however long it is." for side in ("base", "run")
+    ]
 
 
 @pytest.mark.parametrize("block", range(5))
@@ -120,4 +135,5 @@ def test_runs_without_devices_are_not_compared():
     assert found["headline"]["text"] == "The base has no device with steps, so step times cannot be compared."
     assert found["notes"][0].startswith("The type of device differs")
     assert found["contributions"]["rows"] == []
+    assert found["recorded_steps"] == {"base": None, "run": 4}
     assert found["summary"]["step_time_ps"] == {"base": None, "run": 900 * US, "delta": None, "low": None, "high": None}

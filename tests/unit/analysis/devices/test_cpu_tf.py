@@ -93,6 +93,17 @@ line 4 "tf_Compute/4"
     assert [run[0] for run in runs(text)] == ["model/dense/MatMul", "model/while", "model/Relu", "Sum"]
 
 
+def test_threads_without_events_move_no_op_to_another_thread():
+    """The same times on other threads, among them some without events, enclose nothing here."""
+    empty = 'line 7 "tf_data_none"\nline 8 "tf_data_too"\n'
+    other = 'line 9 "tf_Compute/8"\n70us +20us "ExecutorState::Process" {id=11}\n'
+    assert runs(GRAPH.replace("line 2", f"{empty}{other}{empty.replace('7', '17').replace('8', '18')}line 2")) == runs(
+        GRAPH
+    )
+    loose = 'line 3 "tf_Compute/5"\n11us +8us "x/Add:Add"\n'
+    assert runs(GRAPH + loose + empty) == runs(GRAPH)
+
+
 def test_fetching_an_element_in_the_graph_is_waiting_for_input():
     text = (
         GRAPH

@@ -1,4 +1,4 @@
-"""Links between threads and devices: contexts, mutators, iterations, launches, threadpool regions."""
+"""Links between threads and devices: contexts, mutators, iterations, launches."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 from builders.shown import groups, profile
 
-from tpu_profile_plugin.analysis.common.preprocessed import ExtraLine
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
+from tpu_profile_plugin.analysis.grouping.event_names import EventsByName
+from tpu_profile_plugin.analysis.grouping.mutators import LAUNCH_STATS, event_stats
 
 ROOT = 'plane 1 "/host:CPU"\nline 1 main\n0us +100us train {_r=1}\n'
 
@@ -26,6 +27,10 @@ def reached(sender: str, receiver: str) -> bool:
         ("p {_pt=3, _p=77}", "c {_ct=3, _c=77}", True),
         ("p {_pt=3, _p=77}", "c {_ct=4, _c=77}", False),
         ("p {_pt=3, _p=77}", "c {_ct=3, _c=78}", False),
+        # Neither the sum of kind and id nor the next id is the same context.
+        ("p {_pt=3, _p=77}", "c {_ct=4, _c=76}", False),
+        ("p {_pt=3, _p=-1}", "c {_ct=3, _c=-1}", True),
+        ("p {_pt=3, _p=-1}", "c {_ct=3, _c=0}", False),
         ("p {_pt=3, _p=77}", "c {_ct=3}", False),
         ("p {_pt=3}", "c {_ct=3, _c=0}", False),
         # Ids may be written either way; types written as uint64 read as 0.
@@ -112,6 +117,24 @@ def test_launches_make_contexts(launched: str, completed: str, linked: bool) -> 
     assert not reached(f"DoEnqueueContinuationProgram {{queue_id=1, {launched}}}", receiver)
 
 
+@pytest.mark.parametrize("name", ["DoEnqueueProgram", "DoEnqueueContinuationProgram", "CompleteCallbacks"])
+def test_one_kind_of_launch_is_reason_enough_to_read_the_stats_of_launches(name: str) -> None:
+    (plane,) = profile(f"{ROOT}5us +1us {name} {{run_id=5}}").planes
+    assert set(LAUNCH_STATS) <= set(event_stats(plane, EventsByName(plane)))
+
+
+def test_stats_of_launches_are_read_of_cores_and_not_of_planes_without_launches() -> None:
+    host, core = profile(f'{ROOT}5us +1us x {{run_id=5}}\nplane 2 "/device:TPU:0"\nline 1 s\n1us +1us y').planes
+    assert set(LAUNCH_STATS) <= set(event_stats(core, EventsByName(core)))
+    assert not set(LAUNCH_STATS) & set(event_stats(host, EventsByName(host)))
+
+
+def test_launches_and_their_ends_may_be_on_different_planes() -> None:
+    launch = "5us +1us DoEnqueueProgram {queue_id=1, run_id=5, device_ordinal=0}\n"
+    end = 'plane 2 "/host:CPU [6]"\nline 1 a\n9us +1us CompleteCallbacks {queue_id=1, run_id=5, device_ordinal=0}'
+    assert groups(profile(ROOT + launch + end), 1) == {"CompleteCallbacks": [0]}
+
+
 def test_launches_in_no_queue_are_not_those_in_queue_0() -> None:
     launch = "5us +1us DoEnqueueProgram {run_id=5, device_ordinal=0}\n"
     done = "line 2 b\n200us +1us CompleteCallbacks {queue_id=0, run_id=5, device_ordinal=0}"
@@ -180,88 +203,6 @@ def test_events_of_a_known_kind_launch_no_kernels_and_are_none(launch: str, kern
     device = f'plane 2 "/device:GPU:0"\nline 1 s\n30us +1us {kernel} {{correlation_id=5}}'
     text = f"{ROOT}1us +1us {launch} {{correlation_id=5}}\n{device}"
     assert groups(profile(text), 1).get(kernel, [-1]) == [group]
-
-
-def regions(text: str) -> list[ExtraLine]:
-    return [line for line in preprocess(profile(text)).planes[0].lines if "ThreadpoolListener::Region" in line.names]
-
-
-def spans(line: ExtraLine) -> list[tuple[int, int]]:
-    return list(zip((line.begin_ps // 10**6).tolist(), (line.duration_ps // 10**6).tolist(), strict=True))
-
-
-def test_threadpool_regions_span_from_the_last_start_with_an_id_to_each_stop() -> None:
-    text = """
-    plane 1 "/host:CPU"
-    line 2 b @1000ns
-    0us +5us "ThreadpoolListener::StartRegion" {_ct=15, _c=9}
-    2us +1us work
-    10us +3us "ThreadpoolListener::StopRegion"
-    20us +0us "ThreadpoolListener::StopRegion"
-    30us +0us "ThreadpoolListener::StartRegion"
-    40us +2us "ThreadpoolListener::StopRegion"
-    line 3 c
-    50us +1us "ThreadpoolListener::StopRegion"
-    """
-    (line,) = regions(text)
-    assert (line.id, line.name, spans(line)) == (2, "b", [(1, 10), (1, 20), (1, 40)])
-
-
-def test_regions_enclose_events_but_carry_no_context() -> None:
-    text = """
-    plane 1 "/host:CPU"
-    line 1 a
-    0us +100us train {_r=1}
-    5us +1us q {_pt=15, _p=9}
-    line 2 b
-    200us +50us outer {_r=1}
-    210us +0us "ThreadpoolListener::StartRegion" {_ct=15, _c=10}
-    212us +1us work
-    220us +0us "ThreadpoolListener::StopRegion"
-    260us +0us "ThreadpoolListener::StartRegion" {_ct=15, _c=9}
-    262us +1us free
-    270us +0us "ThreadpoolListener::StopRegion"
-    """
-    found = groups(profile(text))
-    (line,) = regions(text)
-    assert line.group_id is not None
-    assert (found["work"], found["free"], line.group_id.tolist()) == ([1], [-1], [1, -1])
-    assert found["ThreadpoolListener::StartRegion"] == [1, 0]
-
-
-def test_a_region_lies_inside_an_event_that_begins_with_it_and_lasts_longer() -> None:
-    text = """
-    plane 1 "/host:CPU"
-    line 1 a
-    0us +0us "ThreadpoolListener::StartRegion" {_ct=15, _c=10}
-    0us +20us train {_r=1}
-    10us +0us "ThreadpoolListener::StopRegion"
-    line 2 b
-    5us +20us train {_r=1}
-    6us +2us inside
-    30us +2us outside
-    """
-    (line,) = regions(text)
-    assert line.group_id is not None
-    assert (line.group_id.tolist(), spans(line)) == ([0], [(0, 10)])
-    assert groups(profile(text)) == {
-        "ThreadpoolListener::StartRegion": [0],
-        "train": [0, 1],
-        "ThreadpoolListener::StopRegion": [0],
-        "inside": [1],
-        "outside": [-1],
-    }
-
-
-def test_starts_without_an_id_open_no_region() -> None:
-    text = """
-    plane 1 "/host:CPU"
-    line 1 a
-    0us +0us "ThreadpoolListener::StartRegion"
-    5us +1us x {_ct=15, _c=9}
-    10us +0us "ThreadpoolListener::StopRegion"
-    """
-    assert regions(text) == []
 
 
 def test_without_any_group_ops_are_listed_as_not_eager() -> None:

@@ -1,5 +1,7 @@
 """Thresholds of the verdicts; bounds are inclusive."""
 
+from statistics import stdev
+
 import pytest
 
 from tpu_profile_plugin.analysis.common.statistics import statistics
@@ -49,6 +51,8 @@ def test_diagnostics():
 def test_statistics():
     assert statistics([]).count == 0
     assert (statistics([4.0]).average, statistics([4.0]).deviation) == (4.0, 0.0)
+    values = [0.1 * i**2 for i in range(50)]
+    assert statistics(values).deviation == pytest.approx(stdev(values), rel=1e-15)
     found = statistics([1.0, 2.0, 3.0, 4.0])
     assert (found.average, found.minimum, found.maximum) == (2.5, 1.0, 4.0)
     assert found.deviation == pytest.approx(1.2909944487)

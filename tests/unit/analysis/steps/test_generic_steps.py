@@ -1,12 +1,13 @@
 """Steps of CPUs and GPUs: markers, event classes, overlaps and what is counted."""
 
+import numpy as np
 import pytest
 from builders.answers import summary
 
 from tpu_profile_plugin.analysis.steps.breakdown import generic_ps
-from tpu_profile_plugin.analysis.steps.generic import longest, step_times
+from tpu_profile_plugin.analysis.steps.generic import assemble, longest, step_times
 from tpu_profile_plugin.analysis.steps.markers import Spans, gpu_class, host_class, is_explicit_marker
-from tpu_profile_plugin.analysis.steps.table import EventClass, drop_incomplete
+from tpu_profile_plugin.analysis.steps.table import CLASSES, EventClass, drop_incomplete
 
 US = 1_000_000
 
@@ -333,3 +334,26 @@ def test_instants_on_the_host(events, compute, infeed):
     if compute is not None:
         found = {name: int(ps[0]) // US for name, ps in generic_ps(steps).items()}
         assert (found["host_compute"], found["infeed"], found["other"]) == (compute, infeed, 10000 - compute - infeed)
+
+
+def test_spans_of_steps_in_any_order_with_and_without_instants():
+    """Spans need not be sorted, nor do groups without a step count; an instant lasts until its class ends."""
+    spans = Spans(
+        np.array([7, 3, 7, 5, 7]),
+        np.array([0, 10, 50, 0, 20]) * US,
+        np.array([100, 40, 60, 99, 20]) * US,
+        np.array([EventClass.HOST_COMPUTE, *[EventClass.HOST_TO_DEVICE] * 2, *[EventClass.HOST_COMPILE] * 2], np.uint8),
+    )
+    times = {3: (0, 50 * US), 7: (0, 80 * US)}
+    steps = assemble(spans, times, {7: "seven"}, with_device=False)
+    assert (steps.number.tolist(), steps.names) == ([7], ("seven",))
+    # Compilation at 20 us lasts until the copy ends it: its class has no other end.
+    assert parts(steps) == {"host_compute": [40], "compile": [30], "infeed": [10]}
+    lasting = assemble(spans, times, {}, with_device=False, instants=False)
+    assert (lasting.names, parts(lasting)) == (("",), {"host_compute": [70], "infeed": [10]})
+    assert len(assemble(spans, {}, {}, with_device=False)) == 0
+
+
+def test_classes_are_ascending_for_they_are_counted_by_their_rank():
+    assert list(CLASSES) == sorted(CLASSES)
+    assert CLASSES[0] == EventClass.UNKNOWN == 0

@@ -60,6 +60,17 @@ def test_work_that_goes_on_after_the_steps_that_called_it_makes_them_dispatch_ti
     assert found(asynchronous(400, module="jit_evaluate")).dispatch is None
 
 
+def test_programs_called_outside_the_steps_alone_are_not_theirs() -> None:
+    text = asynchronous(400, module="jit_g")
+    called = 'line 1 main\n0us +1us "PjitFunction(g)"'
+    assert found(text).dispatch is None
+    assert found(text.replace("line 1 main", called.replace("0us", "4us"), 1)).dispatch == Dispatch(
+        5, 50 * US, 460 * US
+    )
+    late = text.replace("line 2", '500us +1us "PjitFunction(g)"\nline 2', 1)
+    assert found(late).dispatch is None
+
+
 def test_ops_that_run_in_the_steps_and_go_on_after_them() -> None:
     def of(last: int) -> Dispatch | None:
         spans = [(10 * i, 10) for i in range(5)] + [(50, last)]

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import host_plane, on_recorded_line
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.hlo_records import OpKey, hlo_op_table
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
+from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
 
@@ -62,6 +64,8 @@ class _Launches:
 def unclaimed(space: XSpace, planes: Sequence[Plane], ops: HloOps) -> Unclaimed:
     """Rows for the events that the op table of GPUs omits."""
     host = host_plane(space)
+    if host is not None:
+        (host,) = space.filtered(EventFilter(host, event=lambda _: False, stats=("hlo_op",)))
     launches = _launches(_Events(space, host)) if host is not None else _Launches([], *np.zeros((2, 0), np.int64))
     parts = [_plane(_Events(space, plane), ops, launches) for plane in planes]
     return Unclaimed(
@@ -85,9 +89,10 @@ class _Events:
 
     def named(self, at: I64) -> tuple[list[OpKey], I64]:
         """The distinct ops that the events `at` name, and the index of each event's op."""
-        pairs = np.stack([self.program[at], self.code[at]], axis=1)
-        keys, where = np.unique(pairs, axis=0, return_inverse=True)
-        return [(p % 2**64, _leaf(self.texts[t])) for p, t in keys.tolist()], where.reshape(-1)
+        program, code = self.program[at], self.code[at]
+        where, first = row_codes(program, code)
+        keys = zip(program[first].tolist(), code[first].tolist(), strict=True)
+        return [(p % 2**64, _leaf(self.texts[t])) for p, t in keys], where
 
 
 def _leaf(hlo_op: str) -> str:
@@ -110,8 +115,9 @@ def _plane(events: _Events, ops: HloOps, launches: _Launches) -> Unclaimed:
     unclaimed_events = np.flatnonzero(recorded & ~claimed & ~((events.code < 0) & (events.framework >= 0)))
     on_plane = _launches(events, claimed)
     cause, row = events.cause[unclaimed_events], plane.events.metadata[unclaimed_events].astype(np.int64)
-    attributes = np.stack([on_plane.find(cause), launches.find(cause), row, events.code[unclaimed_events]], axis=1)
-    distinct, where = np.unique(attributes, axis=0, return_inverse=True)
+    attributes = (on_plane.find(cause), launches.find(cause), row, events.code[unclaimed_events])
+    where, first = row_codes(*attributes)
+    distinct = np.stack([column[first] for column in attributes], axis=1)
     by_name = _by_name(ops, programs)
     rows: dict[OpKey, int] = {}
     kinds: dict[OpKey, str] = {}
@@ -129,7 +135,7 @@ def _plane(events: _Events, ops: HloOps, launches: _Launches) -> Unclaimed:
             kinds[key] = _kind(names[name])
         row_of[i] = rows.setdefault(key, len(rows))
     duration = plane.events.duration_ps
-    table = _table(rows, kinds, row_of[where.reshape(-1)], duration[unclaimed_events], ops)
+    table = _table(rows, kinds, row_of[where], duration[unclaimed_events], ops)
     left = sum(int(table.time_ps[i]) for key, i in rows.items() if key in kinds)
     return Unclaimed(table, left, int(duration[recorded].sum()))
 

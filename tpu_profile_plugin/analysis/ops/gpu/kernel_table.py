@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.environment.environment import plane_text
@@ -196,8 +197,9 @@ def _plane_rows(space: XSpace, plane: Plane, ops: HloOps) -> list[KernelRow]:
     program, _ = read.ints(space, plane, stats, "program_id")
     codes = [plane.events.metadata[at].astype(np.int64), details[at].astype(np.int64), program[at]]
     codes += [column[at].astype(np.int64) for column, _ in columns.values()]
-    keys, where = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
-    sums = _times(plane.events.duration_ps[at] // 1000, where.reshape(-1), len(keys))
+    where, first = row_codes(*codes)
+    keys = np.stack([code[first] for code in codes], axis=1)
+    sums = _times(plane.events.duration_ps[at] // 1000, where, len(keys))
     rows = []
     for key, runs, total, minimum, maximum in zip(keys.tolist(), *(column.tolist() for column in sums), strict=True):
         hlo, framework, equation = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT
@@ -70,8 +71,9 @@ def _ops(space: XSpace, plane: Plane, hlo: HloOps) -> tuple[list[_Op], I64]:
     op_of_event = np.full(len(hlo_op), -1, np.int64)
     named = np.flatnonzero((hlo_op >= 0) | (framework >= 0))
     row = plane.events.metadata[named].astype(np.int64)
-    key = np.stack([hlo_op[named], framework[named], program[named], has_program[named], row], axis=1)
-    keys, first, inverse = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    columns = (hlo_op[named], framework[named], program[named], has_program[named].astype(np.int64), row)
+    key_of_event, first = row_codes(*columns)
+    keys = np.stack([column[first] for column in columns], axis=1)
     op_of_key = np.full(len(keys), -1, np.int64)
     for k in np.argsort(first).tolist():
         hlo_code, framework_code, program_id, known, metadata = keys[k].tolist()
@@ -84,7 +86,7 @@ def _ops(space: XSpace, plane: Plane, hlo: HloOps) -> tuple[list[_Op], I64]:
         if op is not None:
             op_of_key[k] = len(ops)
             ops.append(op)
-    op_of_event[named] = op_of_key[inverse.reshape(-1)]
+    op_of_event[named] = op_of_key[key_of_event]
     return ops, op_of_event
 
 

@@ -7,26 +7,34 @@ With `timeline=true` (ours) the parts of collectives on all TPUs and what hands 
 `{"kinds": [name], "hosts": [{"host", "names": [rendezvous], "parts": {"device", "run", "rendezvous", "kind",
 "begin_ps", "end_ps"}, "flows": [[from], [to]]}]}`; members of `parts` are lists, flows are places in them, run ids are
 texts.
+
+With `perfetto=true` a compressed trace of Perfetto, as XProf's: a file to keep, or to open in a viewer of one's own.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from tpu_profile_plugin.analysis.common.planes import tensor_core
 from tpu_profile_plugin.analysis.megascale.flows import flows
+from tpu_profile_plugin.analysis.megascale.handovers import add_flows
+from tpu_profile_plugin.analysis.megascale.hidden import hide_tiny_events
+from tpu_profile_plugin.analysis.megascale.network import counters
 from tpu_profile_plugin.analysis.megascale.ops import PLANE, send_recv_ops
 from tpu_profile_plugin.analysis.megascale.parts import KINDS, collective_parts
 from tpu_profile_plugin.analysis.megascale.parts import PLANE as COPIES
 from tpu_profile_plugin.analysis.megascale.slack import Collective, collectives, combine
-from tpu_profile_plugin.errors import NotAvailable
+from tpu_profile_plugin.analysis.megascale.trace import load
+from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.toolkit.host import HostProfile, PerHost
 from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.toolkit.params import Param
-from tpu_profile_plugin.toolkit.payload import Json
+from tpu_profile_plugin.toolkit.payload import BINARY_TYPE, Json, Raw
 from tpu_profile_plugin.toolkit.table import Column, Table
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
 from tpu_profile_plugin.tools.common.hlo_modules import programs_of
+from tpu_profile_plugin.tools.megascale_stats.perfetto import TraceWriter
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.toolkit.run_facts import RunFacts
@@ -116,14 +124,26 @@ def make_timeline(host: HostProfile) -> dict[str, Any]:
 TIMELINE = PerHost(make_timeline)
 
 
-def build(inputs: Inputs) -> tuple[Table] | Json:
-    """One row per rendezvous, of one host or averaged over all; or the timeline."""
+def build(inputs: Inputs) -> tuple[Table] | Json | Raw:
+    """One row per rendezvous, of one host or averaged over all; or the timeline, or a file of Perfetto."""
     if inputs.flag("timeline"):
         return Json({"kinds": list(KINDS), "hosts": inputs.map_hosts(TIMELINE)})
     if inputs.flag("perfetto"):
-        raise NotAvailable("This server does not write Perfetto traces; the trace viewer shows the collectives.")
+        return _perfetto(inputs)
     found = combine(inputs.map_hosts(COLLECTIVES))
     return (Table.from_rows(COLUMNS, [_row(one) for one in found]),)
+
+
+def _perfetto(inputs: Inputs) -> Raw:
+    if len(inputs.hosts) > 1:
+        raise BadRequest("A Perfetto trace is of one host: choose one with host=NAME.", parameter="host")
+    trace = load(inputs.host.lazy)
+    if inputs.flag("group_tiny_events"):
+        hide_tiny_events(trace)
+    add_flows(trace, receives=inputs.flag("recv_done"))
+    name = quote(f"{inputs.run}-{inputs.host.name}.perfetto-trace.gz", safe="")
+    shown = (("Content-Disposition", f"attachment; filename*=UTF-8''{name}"),)
+    return Raw(TraceWriter(trace).compressed(counters(trace)), BINARY_TYPE, headers=shown)
 
 
 def _row(one: Collective) -> tuple[object, ...]:
@@ -173,7 +193,11 @@ TOOL = Tool(
     build=build,
     hosts=HostChoice.ONE_OR_ALL,
     params=(
-        Param("perfetto", "bool", False, "A trace for Perfetto in place of the table; not available."),
+        Param(
+            "perfetto", "bool", False, "A compressed trace of one host for viewers of Perfetto, in place of the table."
+        ),
+        Param("group_tiny_events", "bool", True, "Whether that trace has one event for neighbours shorter than 1 ns."),
+        Param("recv_done", "bool", False, "Whether flows of that trace also lead to the recv-done ops."),
         Param(
             "timeline", "bool", False, "Parts of the collectives and what hands over to what, in place of the table."
         ),

@@ -1,0 +1,82 @@
+// Differences that are meant, each with its reason; everything else fails the run. `what` and `line` are regular
+// expressions on the kind of the difference and on its text, `run`, `tool` and `side` on where it was seen; `asked` is a
+// parameter that the address must have.
+export const EXCEPTIONS = [
+  {
+    tool: /^run_tools$/,
+    side: "ours",
+    line: /^(pod_viewer|inference_profile)$/,
+    reason: "XProf no longer lists these, though its server and its pages still have them; we do",
+  },
+  {
+    tool: /^inference_profile$/,
+    side: "ours",
+    what: / head$|^state$/,
+    line: /^\["(begin|end)_ms"|^(Begin|End)$/,
+    reason: "two columns more, when a request began and ended",
+  },
+  {
+    tool: /^inference_profile$/,
+    what: /^drawings$/,
+    line: /^div\. height: \d+px$/,
+    reason: "the two columns make the head of the table higher",
+  },
+  {
+    tool: /^graph_viewer$/,
+    what: /^frame \d+ |^other hosts$|^errors$/,
+    reason: "XProf's picture of a graph is drawn by scripts from another host, which are refused here; ours is in the answer",
+  },
+  {
+    tool: /^op_profile$/,
+    what: /, order from line/,
+    reason: "XProf lists equally long groups in hash order, which changes from answer to answer",
+  },
+  {
+    tool: /^overview_page$/,
+    asked: "enable_smart_suggestion",
+    what: /^(texts|drawings)$/,
+    reason: "suggestions are ours in wording; which of them are made, and their numbers, are compared in the parity tests",
+  },
+  {
+    what: /^requests$/,
+    line: /^[45]\d\d /,
+    reason: "requests that fail: our answers have a fitting status and are JSON with a code and a reason, XProf's are plain text",
+  },
+  {
+    what: /^errors$/,
+    line: /Failed to load resource: the server responded with a status of [45]\d\d|^HttpErrorResponse|could not be loaded/,
+    reason: "the browser's and the page's log of a request that fails, with our status and words",
+  },
+  {
+    what: /^texts$/,
+    line: /^(Http failure response for .*: \d+ [\w ]+|[45]\d\d|No xplane file found for .*|There is no host '.*' in run '.*'\.|Parameter 'run' is missing\.)$/,
+    reason: "the page shows the words of a failed request: ours name what is wrong",
+  },
+  {
+    tool: /^trace_viewer/,
+    what: /^frame \d+ texts/,
+    line: /^Press 'm' to mark current selection$/,
+    reason: "a hint that fades after some seconds",
+  },
+  {
+    tool: /^trace_viewer/,
+    what: /^frame \d+ texts$/,
+    line: /^[\w.-]+(,[\w.-]+)+$/,
+    reason: "operands and consumers of an op that several modules have: XProf takes the first module, ours that of the event",
+  },
+  {
+    tool: /^trace_viewer/,
+    what: /^frame \d+ texts, order from line/,
+    reason: "links to connected events are listed in the order in which the page finishes looking for them",
+  },
+];
+
+/** The exception that covers a difference, or undefined. */
+export function excused(query, { what, line, side }) {
+  const { run, tool } = query;
+  const matches = (pattern, text) => !pattern || pattern.test(text);
+  return EXCEPTIONS.find(
+    (rule) =>
+      (!rule.asked || rule.asked in query) && matches(rule.run, run) && matches(rule.tool, tool) && matches(rule.what, what) && matches(rule.line, line) && (!rule.side || rule.side === side),
+  );
+}

@@ -1,0 +1,94 @@
+// The servers of a run: XProf's own, ours on the same profiles, and in front of each a proxy with XProf's pages.
+import { spawn } from "node:child_process";
+import { cpSync, mkdirSync, openSync } from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { freePort, pause, startTensorBoard, temporaryDirectory } from "../../../tests/browser/harness.js";
+
+const ROUTES = "/data/plugin/profile";
+/** Files of XProf's frontend, which only its own server has; all else is data. */
+const PAGES = new RegExp(
+  `^(${ROUTES})?/?((index|trace_viewer_index)\\.html|(index|bundle|runtime|zone|trace_viewer_index|trace_viewer_v2)\\.js` +
+    "|trace_viewer_v2\\.wasm|styles\\.css|\\w+\\.woff2|local)?$",
+);
+
+/**
+ * XProf's server on a copy of `logdir` (it writes into it), started anew when it dies.
+ * @returns {Promise<{origin: string, stop: () => Promise<void>, deaths: () => number}>}
+ */
+export async function startReference(python, logdir, log) {
+  const place = temporaryDirectory("xprof-frontend-");
+  cpSync(logdir, path.join(place.directory, "logdir"), { recursive: true, dereference: true });
+  const port = await freePort();
+  mkdirSync(path.dirname(log), { recursive: true });
+  const output = openSync(log, "w");
+  let [child, stopped, deaths] = [null, false, 0];
+  const start = () => {
+    const script = path.join(import.meta.dirname, "reference_server.py");
+    const command = [script, path.join(place.directory, "logdir"), String(port)];
+    child = spawn(python, command, { stdio: ["ignore", output, output], cwd: place.directory });
+    child.on("exit", () => {
+      if (stopped) return;
+      deaths += 1;
+      setTimeout(() => stopped || start(), 200);
+    });
+  };
+  start();
+  const origin = `http://127.0.0.1:${port}`;
+  for (const deadline = Date.now() + 120_000; ; await pause(300)) {
+    const answer = await fetch(`${origin}${ROUTES}/runs`).catch(() => null);
+    if (answer?.ok) break;
+    if (deaths > 2 || Date.now() > deadline) throw new Error(`XProf's server does not start; see ${log}`);
+  }
+  const stop = async () => {
+    stopped = true;
+    const ended = new Promise((resolve) => child.on("exit", resolve));
+    child.kill("SIGKILL");
+    await ended;
+    place.remove();
+  };
+  return { origin, stop, deaths: () => deaths };
+}
+
+/** Our plugin in TensorBoard, on the files themselves. */
+export function startOurs(logdir) {
+  return startTensorBoard(logdir, { environment: { PYTHONDONTWRITEBYTECODE: "1" } });
+}
+
+/**
+ * A server that hands out XProf's pages from `pages`, has the list of tools from `lists`, so that both pages have the
+ * same, and asks `data` for everything else; `fresh`: without what `data` has kept. XProf keeps the sum over all hosts
+ * and then answers with it when one host is asked for.
+ */
+export async function startFront({ pages, lists, data, fresh }) {
+  const port = await freePort();
+  const server = http.createServer((request, response) => {
+    const { pathname } = new URL(request.url, "http://127.0.0.1");
+    const from = PAGES.test(pathname) ? pages : pathname === `${ROUTES}/run_tools` ? lists : data;
+    const behind = new URL(from.origin);
+    const { connection: _, ...headers } = request.headers;
+    headers.host = behind.host;
+    const extra = fresh && /\/data(_csv)?$/.test(pathname) ? "&use_saved_result=false" : "";
+    const where = { host: behind.hostname, port: behind.port, method: request.method, path: request.url + extra, headers };
+    const onward = http.request(where, (answer) => {
+      const { connection: __, ...back } = answer.headers;
+      response.writeHead(answer.statusCode, back);
+      answer.pipe(response);
+    });
+    onward.on("error", (error) => response.headersSent ? response.destroy() : response.writeHead(502).end(String(error)));
+    request.pipe(onward);
+  });
+  await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const stop = () => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  };
+  return { origin: `http://127.0.0.1:${port}`, stop };
+}
+
+/** The answer of a server to a route of the plugin: parsed, or its text. */
+export async function ask(server, route, parameters, kind = "json") {
+  const answer = await fetch(`${server.origin}${ROUTES}${route}?${new URLSearchParams(parameters)}`);
+  if (!answer.ok) return kind === "json" ? [] : "";
+  return kind === "json" ? answer.json() : answer.text();
+}

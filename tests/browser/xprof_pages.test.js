@@ -1,0 +1,69 @@
+// The comparison of XProf's pages (scripts/soak/frontend) itself: the stand-in for Google Charts, differences, exceptions.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, it } from "node:test";
+import vm from "node:vm";
+import { differences } from "../../scripts/soak/frontend_drive/compare.mjs";
+import { EXCEPTIONS, excused } from "../../scripts/soak/frontend_drive/exceptions.mjs";
+import { ROOT } from "./harness.js";
+
+function charts() {
+  const window = {};
+  vm.runInNewContext(readFileSync(path.join(ROOT, "scripts/soak/frontend_drive/charts_data.js"), "utf8"), { window });
+  return { ...window.google.visualization, refused: window.__refused };
+}
+
+const plain = (value) => JSON.parse(JSON.stringify(value));
+
+describe("the stand-in for Google Charts", () => {
+  it("has tables that are sorted, filtered, grouped and formatted", () => {
+    const { DataTable, DataView, NumberFormat, data } = charts();
+    const cols = [{ id: "op", label: "Op", type: "string" }, { id: "time", label: "Time", type: "number" }];
+    const table = new DataTable({ cols, rows: [["b", 1], ["a", 2.5], ["b", 0.25]].map((row) => ({ c: row.map((v) => ({ v })) })) });
+    new NumberFormat({ pattern: "##.#%" }).format(table, 1);
+    assert.deepEqual(plain(table.getSortedRows({ column: 1, desc: true })), [1, 0, 2]);
+    assert.equal(table.getFormattedValue(2, 1), "25%");
+    const view = new DataView(table);
+    view.setColumns([1, { calc: (source, row) => source.getValue(row, 0) + row, type: "string", label: "named" }]);
+    view.setRows(table.getFilteredRows([{ column: 0, value: "b" }]));
+    assert.deepEqual(plain(view.rows().map((row) => [view.getValue(row, 0), view.getValue(row, 1)])), [[1, "b0"], [0.25, "b2"]]);
+    const groups = data.group(table, [0], [{ column: 1, aggregation: data.sum, type: "number" }]);
+    assert.deepEqual(plain(groups.rows().map((row) => [groups.getValue(row, 0), groups.getValue(row, 1)])), [["a", 2.5], ["b", 1.25]]);
+  });
+
+  it("notes a cell of another type than its column, and refuses columns that are not there", () => {
+    const { DataTable, refused } = charts();
+    const table = new DataTable({ cols: [{ id: "n", label: "", type: "number" }], rows: [{ c: [{ v: "1" }] }] });
+    assert.deepEqual(plain(refused), ['Type mismatch: "1" in column n of number']);
+    assert.throws(() => table.getValue(0, 1), /Invalid column index 1/);
+  });
+});
+
+describe("differences", () => {
+  const chart = (value, text) => ({ kind: "Table", columns: [["t", "T", "number", ""]], length: 1, options: {}, cells: [[[value, text, {}]]] });
+  const state = (texts, charts = [], asked = []) => ({ shown: [{ texts, charts }], asked, errors: [], foreign: [] });
+
+  it("are texts that one side lacks, their order, and cells beyond the last digits", () => {
+    assert.deepEqual(differences(state(["a", "b"]), state(["a", "c"])).map(({ side, line }) => [side, line]), [["XProf", "b"], ["ours", "c"]]);
+    assert.deepEqual(differences(state(["a", "b"]), state(["b", "a"]))[0].what, "texts, order from line 0");
+    assert.deepEqual(differences(state([], [chart(1, "1")]), state([], [chart(1 + 1e-15, "1")])), []);
+    assert.equal(differences(state([], [chart(1, "1")]), state([], [chart(1.001, "1")])).length, 2);
+    assert.equal(differences(state([], [chart(1, "1")]), state([], [chart(1, "1.0")])).length, 2);
+    assert.equal(differences(state([], [chart(1, "1")]), state([])).length, 1);
+  });
+
+  it("are not ports, versions, or answers that the browser kept", () => {
+    const asked = (answer) => [{ url: "/data?run=r", answer }];
+    assert.deepEqual(differences(state(["v2.24.2", "at 127.0.0.1:1"], [], asked("200 text/plain")), state(["v0.1.0", "at 127.0.0.1:22"], [], asked("304 text/plain"))), []);
+    assert.equal(differences(state([], [], asked("200 text/plain")), state([], [], asked("404 text/plain"))).length, 2);
+  });
+
+  it("are excused only by a rule that fits, and every rule has a reason", () => {
+    assert.ok(EXCEPTIONS.every(({ reason }) => reason.length > 10));
+    const listed = { what: "tools", side: "ours", line: "pod_viewer" };
+    assert.ok(excused({ run: "r", tool: "run_tools" }, listed));
+    assert.equal(excused({ run: "r", tool: "run_tools" }, { ...listed, side: "XProf" }), undefined);
+    assert.equal(excused({ run: "r", tool: "overview_page" }, { what: "texts", side: "ours", line: "Tools (11)" }), undefined);
+  });
+});

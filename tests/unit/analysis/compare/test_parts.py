@@ -1,0 +1,96 @@
+"""The parts of a comparison by themselves: work by op and step, facts of ops, programs that correspond by their ops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builders.xspace_text import build
+
+from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.compare.facts import OpFacts, host_ops
+from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint
+from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops
+from tpu_profile_plugin.analysis.compare.run import WorkedOp
+from tpu_profile_plugin.analysis.compare.work import host_work
+from tpu_profile_plugin.analysis.devices.host import devices_of
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.columns import load
+
+
+def core(number, ops, metadata):
+    return f'plane {number} "/device:TPU:{number}"\nline 1 "XLA Ops"\n{ops}\n{metadata}\n'
+
+
+def devices(*cores):
+    space = load(build("".join(cores)))
+    hlo = HloOps(space)
+    return space, devices_of(space, hlo.programs), hlo
+
+
+def steps(*windows, count=1):
+    begin, end = (np.repeat(np.array(times)[:, None] * 10**6, count, axis=1) for times in zip(*windows, strict=True))
+    return StepWindows(np.arange(len(begin)), ("",) * len(begin), begin, end, "device")
+
+
+BODY = 'metadata "{0}" {{program_id=u7, symbol_id=u{1}, hlo_category="{2}"}}'
+A, B = BODY.format("%a.1 = f32[] fusion()", 1, "loop fusion"), BODY.format("%b.1 = f32[] fusion()", 2, "loop fusion")
+WHILE = BODY.format("%w.1 = f32[] while()", 3, "while")
+
+
+def test_every_moment_of_a_step_counts_for_one_op():
+    # `a` runs from 0 to 30 us and again at 50 us, `b` from 20 to 60 us; steps from 10 to 40 and from 45 to 100 us.
+    ops = '0us +30us "%a.1 = f32[] fusion()"\n20us +40us "%b.1 = f32[] fusion()"\n50us +20us "%a.1 = f32[] fusion()"'
+    _, found, _ = devices(core(0, ops, f"{A}\n{B}"))
+    work = host_work(found, steps((10, 40), (45, 100)))
+    rows = [work.keys.index((7, name)) for name in ("a.1", "b.1")]
+    assert (work.time_ps[rows] // 10**6).tolist() == [20 + 10, 10 + 15]
+    assert (work.by_step[rows] // 10**6).tolist() == [[20, 10], [10, 15]]
+    assert work.runs[rows].tolist() == [1, 1]
+    assert (work.steps, work.devices) == (2, 1)
+
+
+def test_loops_count_while_nothing_else_runs_and_cores_add_up():
+    ops = '0us +100us "%w.1 = f32[] while()"\n10us +30us "%a.1 = f32[] fusion()"'
+    one, other = core(0, ops, f"{WHILE}\n{A}"), core(1, '0us +5us "%a.1 = f32[] fusion()"', A)
+    _, found, _ = devices(one, other)
+    work = host_work(found, steps((0, 100), count=2))
+    assert dict(zip(work.keys, (work.time_ps // 10**6).tolist(), strict=True)) == {(7, "a.1"): 35, (0, ""): 70}
+    assert dict(zip(work.keys, work.runs.tolist(), strict=True)) == {(7, "a.1"): 2, (0, ""): 0}
+
+
+@pytest.mark.parametrize(("op", "slot", "what"), [(0, 3, "key"), (0, -1, "key"), (1, 0, "op"), (-1, 0, "op")])
+def test_sums_beyond_their_slots_are_refused(op, slot, what):
+    time, kind = np.zeros(1, np.int64), np.zeros(1, np.uint8)
+    part = (time, time, np.array([op], np.int32), kind, np.array([slot]), (time, time))
+    with pytest.raises(ValueError, match=what):
+        _native.step_work([part], 0, 1, 1)
+
+
+def test_what_one_core_lacks_another_knows():
+    text = "%a.1 = f32[8] fusion()"
+    bare = f'metadata "{text}" {{program_id=u7, symbol_id=u1}}'
+    full = (
+        f'metadata "{text}" {{program_id=u7, symbol_id=u1, hlo_category="loop fusion", tf_op="f/mul", source="m.py:3"}}'
+    )
+    unused = BODY.format("%unused.1 = f32[] fusion()", 9, "loop fusion")
+    ran = f'0us +5us "{text}"'
+    space, found, hlo = devices(core(0, ran, f"{bare}\n{unused}"), core(1, ran, full))
+    ops = host_ops(space, found, hlo)
+    assert ops.facts == {(7, "a.1"): OpFacts("loop fusion", "f/mul", text, "m.py:3")}
+    assert ops.provenances == {"f/mul"}
+
+
+def test_programs_correspond_by_the_ops_that_most_time_went_to():
+    def op(program, ps):
+        none = Fingerprint("", (), "", "", "")
+        return WorkedOp(program, program, "x", none, frozenset(), ps, np.zeros(0), 1)
+
+    same, new = Match((op("old", 60),), (op("new", 10),), "same"), Match((), (op("new", 500),), "added")
+    assert match_by_ops([same, new], {}) == {"new": "old"}
+    assert match_by_ops([same, new], {"new": "another"}) == {}
+    # Most of its time is gone; it became several programs, or one with another.
+    assert match_by_ops([same, Match((op("old", 99),), (), "removed")], {}) == {}
+    assert match_by_ops([same, Match((op("old", 40),), (op("other", 40),), "same")], {}) == {}
+    assert match_by_ops([same, Match((op("another", 40),), (op("new", 40),), "same")], {}) == {}
+    assert match_by_ops([Match((op("old", 60),), (op("a", 1), op("b", 1)), "split")], {}) == {}

@@ -1,0 +1,101 @@
+"""MLIR bytecode as text, against what MLIR printed (tests/golden/mlir; the kernel as XProf 2.24.2 answers it)."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings, strategies
+
+from tpu_profile_plugin.analysis.hlo.mlir.floats import float_text
+from tpu_profile_plugin.analysis.hlo.mlir.reader import MAGIC, Reader, Unreadable
+from tpu_profile_plugin.analysis.hlo.mlir.text import generic_text, summary
+
+STORED = json.loads((Path(__file__).parents[3] / "golden" / "mlir" / "modules.json").read_text())
+FILES = {name: base64.b64decode(data) for name, (data, _) in STORED.items()}
+
+
+@pytest.mark.parametrize("name", list(STORED))
+def test_text_is_that_of_mlir(name: str) -> None:
+    assert generic_text(FILES[name]) == STORED[name][1]
+
+
+def test_summary_names_what_the_ops_are() -> None:
+    lines = summary(FILES["kernel"]).splitlines()
+    assert lines[:2] == [
+        "// MLIR bytecode, version 0, of MLIR23.0.0git",
+        "// Dialects: builtin, stable_mosaic, tpu, arith",
+    ]
+    assert "// Op: stable_mosaic.tpu.matmul" in lines
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "text"),
+    [
+        (0.0, "f32", "0.000000e+00"),
+        (-0.0, "f32", "-0.000000e+00"),
+        (0.1, "f32", "1.000000e-01"),
+        (3.1415927, "f32", "3.14159274"),
+        (float("inf"), "f32", "0x7F800000"),
+        (1e30, "f64", "1.000000e+30"),
+        (123456.789, "f64", "123456.789"),
+        (1.23456789e-7, "f64", "1.2345678899999999E-7"),
+        (0.00123456789, "f64", "0.0012345678899999999"),
+        (123456789.0, "f64", "123456789"),
+    ],
+)
+def test_floats(number: float, kind: str, text: str) -> None:
+    form = {"f32": ("<f", "<I"), "f64": ("<d", "<Q")}[kind]
+    bits = struct.unpack(form[1], struct.pack(form[0], number))[0]
+    assert float_text(bits, kind) == (text if "." in text or text.startswith("0x") else f"0x{bits:X}")
+
+
+@pytest.mark.parametrize(
+    ("bits", "kind", "text"),
+    [
+        (0x3A83, "bf16", "9.994500e-04"),
+        (0x7BFF, "f16", "6.550400e+04"),
+        (0x7E, "f8E4M3FN", "4.480000e+02"),
+        (5, "f80", "0x5"),
+    ],
+)
+def test_floats_of_few_bits(bits: int, kind: str, text: str) -> None:
+    assert float_text(bits, kind) == text
+
+
+@pytest.mark.parametrize(
+    ("data", "number"),
+    [
+        (b"\x01", 0),
+        (b"\xff", 127),
+        (b"\x02\x02", 128),
+        (b"\x00" + b"\xff" * 8, 2**64 - 1),
+        (b"\x80" + b"\xff" * 7, 2**56 - 1),
+    ],
+)
+def test_numbers(data: bytes, number: int) -> None:
+    assert Reader(data).number() == number
+
+
+@settings(max_examples=300, deadline=None)
+@given(strategies.sampled_from(sorted(FILES)), strategies.data())
+def test_damaged_files_are_refused_or_read(name: str, data: strategies.DataObject) -> None:
+    damaged = bytearray(FILES[name])
+    for _ in range(data.draw(strategies.integers(1, 4))):
+        at = data.draw(strategies.integers(0, len(damaged) - 1))
+        damaged[at] = data.draw(strategies.integers(0, 255))
+    cut = data.draw(strategies.none() | strategies.integers(0, len(damaged)))
+    with contextlib.suppress(Unreadable):
+        assert len(generic_text(bytes(damaged[:cut]))) < 1 << 26
+
+
+@given(strategies.binary(max_size=300))
+@example(b"\x01x\0\x00\x03\xff")
+def test_other_bytes_are_refused(data: bytes) -> None:
+    for read in (generic_text, summary):
+        with pytest.raises(Unreadable):
+            read(MAGIC + data)

@@ -1,0 +1,312 @@
+"""Attributes and types of MLIR bytecode as text: those of the builtin dialect, and those that are text already."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tpu_profile_plugin.analysis.hlo.mlir.floats import float_text
+from tpu_profile_plugin.analysis.hlo.mlir.reader import Module, Reader, Unreadable, entry
+
+T = TypeVar("T")
+_BUILTIN = "builtin"
+MAP = "\x01"
+"""Stands before and behind affine maps, which the finished text has at its top."""
+_DEEPEST = 64
+_MOST_TEXT = 1 << 25
+_DYNAMIC = -(2**63)
+_INDEX_BITS = 64
+_MOST_BITS = 4096
+_MOST_ELEMENTS = 100
+"""Longer constants are written as bytes, as MLIR does."""
+_FLOATS = {
+    3: ("bf16", 16), 4: ("f16", 16), 5: ("f32", 32), 6: ("f64", 64), 7: ("f80", 80), 8: ("f128", 128), 21: ("tf32", 19),
+    22: ("f8E5M2", 8), 23: ("f8E4M3", 8), 24: ("f8E4M3FN", 8), 25: ("f8E5M2FNUZ", 8), 26: ("f8E4M3FNUZ", 8),
+    27: ("f8E4M3B11FNUZ", 8), 28: ("f8E3M4", 8), 29: ("f4E2M1FN", 4), 30: ("f6E2M3FN", 6), 31: ("f6E3M2FN", 6),
+    32: ("f8E8M0FNU", 8),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type: its text, and of integers and floats the width, of shaped types dimensions and element."""
+
+    text: str
+    bits: int = 0
+    unsigned: bool = False
+    is_float: bool = False
+    shape: tuple[int, ...] | None = None
+    element: Type | None = None
+    inputs: tuple[Type, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute: its text, `short` without the type where lists leave it out, members of a dictionary, bare text."""
+
+    text: str
+    short: str = ""
+    members: tuple[tuple[str, Attribute], ...] | None = None
+    name: str = ""
+
+
+class Values:
+    """The attributes and types of a file, read when they are first used."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._types: dict[int, Type] = {}
+        self._attributes: dict[int, Attribute] = {}
+        self._depth = 0
+        self._length = 0
+
+    def type(self, at: int) -> Type:
+        """The type of a number."""
+        if at not in self._types:
+            dialect, own_form, data = entry(self._module.types, at)
+            self._types[at] = self._within(lambda: self._type(dialect, own_form, data.again()))
+        self._written(self._types[at].text)
+        return self._types[at]
+
+    def attribute(self, at: int) -> Attribute:
+        """The attribute of a number."""
+        if at not in self._attributes:
+            dialect, own_form, data = entry(self._module.attributes, at)
+            self._attributes[at] = self._within(lambda: self._attribute(dialect, own_form, data.again()))
+        self._written(self._attributes[at].text)
+        return self._attributes[at]
+
+    def _within(self, make: Callable[[], T]) -> T:
+        """Guards against entries that contain themselves."""
+        self._depth += 1
+        try:
+            if self._depth > _DEEPEST:
+                raise Unreadable("attributes within each other")
+            return make()
+        finally:
+            self._depth -= 1
+
+    def _written(self, text: str) -> None:
+        """Guards against texts that grow, before they are put together."""
+        self._length += len(text)
+        if self._length > _MOST_TEXT:
+            raise Unreadable(f"more than {_MOST_TEXT} letters of attributes and types")
+
+    def _string(self, reader: Reader) -> str:
+        return entry(self._module.strings, reader.number()).decode("utf-8", "replace")
+
+    def _listed(self, reader: Reader, one: Callable[[], T]) -> list[T]:
+        return [one() for _ in range(reader.count())]
+
+    def _next_type(self, reader: Reader) -> Type:
+        return self.type(reader.number())
+
+    def _next(self, reader: Reader) -> Attribute:
+        return self.attribute(reader.number())
+
+    def _type(self, dialect: str, own_form: bool, reader: Reader) -> Type:
+        if not own_form:
+            return Type(reader.text())
+        if dialect != _BUILTIN:
+            raise Unreadable(f"a type of the dialect {dialect} in a form of its own")
+        kind = reader.number()
+        if kind == 0:
+            width, sign = divmod(reader.number(), 4)
+            if width > _MOST_BITS:
+                raise Unreadable(f"integers of {width} bits")
+            return Type(f"{('', 's', 'u', '?')[sign]}i{width}", width, sign == 2)
+        if kind in _FLOATS:
+            return Type(*_FLOATS[kind], is_float=True)
+        simple = {1: Type("index", _INDEX_BITS), 12: Type("none")}
+        if kind in simple:
+            return simple[kind]
+        if kind == 2:
+            inputs, results = (self._listed(reader, lambda: self._next_type(reader)) for _ in range(2))
+            return Type(function_type(inputs, results), inputs=tuple(inputs))
+        if kind == 15:
+            return Type(
+                f"tuple<{', '.join(one.text for one in self._listed(reader, lambda: self._next_type(reader)))}>"
+            )
+        if kind == 9:
+            return Type(f"complex<{self._next_type(reader).text}>")
+        return self._shaped(kind, reader)
+
+    def _shaped(self, kind: int, reader: Reader) -> Type:
+        names = {10: "memref", 11: "memref", 13: "tensor", 14: "tensor", 19: "vector", 20: "vector"}
+        unranked = {16: "memref", 17: "memref", 18: "tensor"}
+        if kind in unranked:
+            space = f", {self._next(reader).text}" if kind == 17 else ""
+            return Type(f"{unranked[kind]}<*x{self._next_type(reader).text}{space}>")
+        if kind not in names:
+            raise Unreadable(f"a builtin type of kind {kind}")
+        more = [self._next(reader).text] if kind in (11, 14) else []
+        scalable = self._listed(reader, lambda: bool(reader.byte())) if kind == 20 else []
+        shape = tuple(self._listed(reader, reader.signed))
+        element = self._next_type(reader)
+        if kind in (10, 11):
+            layout = self._next(reader)
+            more = ([] if _is_identity(layout.name, len(shape)) else [layout.text]) + more
+        sizes = ["?" if size == _DYNAMIC else str(size) for size in shape]
+        scalable += [False] * (len(sizes) - len(scalable))
+        dims = "".join(f"[{size}]x" if wide else f"{size}x" for size, wide in zip(sizes, scalable, strict=False))
+        return Type(f"{names[kind]}<{', '.join([dims + element.text, *more])}>", shape=shape, element=element)
+
+    def _attribute(self, dialect: str, own_form: bool, reader: Reader) -> Attribute:
+        if not own_form:
+            text = reader.text().replace(MAP, "")
+            return Attribute(f"{MAP}{text}{MAP}" if text.startswith("affine_map<") else text, name=text)
+        if dialect != _BUILTIN:
+            raise Unreadable(f"an attribute of the dialect {dialect} in a form of its own")
+        kind = reader.number()
+        made = {
+            0: self._array, 1: self._dictionary, 2: self._text, 4: self._symbol, 5: self._nested_symbol,
+            8: self._integer, 9: self._float, 17: self._dense_array, 18: self._dense,
+        }.get(kind)  # fmt: skip
+        if made is not None:
+            return made(reader)
+        if kind == 3:
+            text = quoted(self._string(reader))
+            return Attribute(f"{text} : {self._next_type(reader).text}")
+        if kind == 6:
+            return Attribute(self._next_type(reader).text)
+        if kind == 7:
+            return Attribute("unit")
+        if kind in (10, 11, 12, 13, 14, 15, 22):
+            return Attribute("loc")
+        raise Unreadable(f"a builtin attribute of kind {kind}")
+
+    def _array(self, reader: Reader) -> Attribute:
+        return Attribute(
+            f"[{', '.join(one.short or one.text for one in self._listed(reader, lambda: self._next(reader)))}]"
+        )
+
+    def _dictionary(self, reader: Reader) -> Attribute:
+        members = self._listed(reader, lambda: (self._next(reader).name, self._next(reader)))
+        return Attribute(dictionary(members), members=tuple(members))
+
+    def _text(self, reader: Reader) -> Attribute:
+        text = self._string(reader)
+        return Attribute(quoted(text), name=text)
+
+    def _symbol(self, reader: Reader) -> Attribute:
+        return Attribute(symbol(self._next(reader).name))
+
+    def _nested_symbol(self, reader: Reader) -> Attribute:
+        root = symbol(self._next(reader).name)
+        return Attribute("::".join([root, *(one.text for one in self._listed(reader, lambda: self._next(reader)))]))
+
+    def _integer(self, reader: Reader) -> Attribute:
+        of = self._next_type(reader)
+        text = _integer_text(_bits(reader, of.bits), of)
+        return Attribute(text if of.text == "i1" else f"{text} : {of.text}", text if of.text == "i64" else "")
+
+    def _float(self, reader: Reader) -> Attribute:
+        of = self._next_type(reader)
+        text = float_text(_bits(reader, of.bits), of.text)
+        return Attribute(f"{text} : {of.text}", text if of.text == "f64" else "")
+
+    def _dense_array(self, reader: Reader) -> Attribute:
+        of = self._next_type(reader)
+        size = reader.number()
+        data = reader.bytes(reader.number())
+        items = _elements(data, of, packed=False)
+        if len(items) != size:
+            raise Unreadable(f"an array of {len(items)} elements, not {size}")
+        return Attribute(f"array<{of.text}: {', '.join(items)}>" if items else f"array<{of.text}>")
+
+    def _dense(self, reader: Reader) -> Attribute:
+        of = self._next_type(reader)
+        data = reader.bytes(reader.number())
+        if of.element is None or of.shape is None or not of.element.bits:
+            raise Unreadable(f"a constant of type {of.text}")
+        width = (of.element.bits + 7) // 8
+        total = math.prod(of.shape)
+        if len(data) == width and (data in (b"\0", b"\xff") if of.element.bits == 1 else total != 1):
+            shown = _elements(data, of.element, packed=False)[0]
+        elif total > _MOST_ELEMENTS:
+            shown = f'"0x{data.hex().upper()}"'
+        else:
+            items = _elements(data, of.element, packed=of.element.bits == 1)[:total]
+            if len(items) < total:
+                raise Unreadable(f"a constant of {len(items)} elements, not {total}")
+            shown = _nested(items, of.shape)
+        return Attribute(f"dense<{shown}> : {of.text}")
+
+
+def _is_identity(layout: str, rank: int) -> bool:
+    dims = ", ".join(f"d{at}" for at in range(rank))
+    return layout == f"affine_map<({dims}) -> ({dims})>"
+
+
+def _bits(reader: Reader, width: int) -> int:
+    """A number of a given width, as its bits."""
+    if not width:
+        raise Unreadable("a number without a width")
+    if width <= 8:
+        return reader.byte()
+    if width <= 64:
+        return reader.signed() & ((1 << width) - 1)
+    words = [reader.signed() & ((1 << 64) - 1) for _ in range(reader.count())]
+    return sum(word << (64 * at) for at, word in enumerate(words)) & ((1 << width) - 1)
+
+
+def _integer_text(bits: int, of: Type) -> str:
+    if of.text == "i1":
+        return "true" if bits & 1 else "false"
+    bits &= (1 << of.bits) - 1
+    return str(bits if of.unsigned or not bits >> (of.bits - 1) else bits - (1 << of.bits))
+
+
+def _elements(data: bytes, of: Type, *, packed: bool) -> list[str]:
+    if packed:
+        return ["true" if data[at // 8] >> (at % 8) & 1 else "false" for at in range(8 * len(data))]
+    width = (of.bits + 7) // 8
+    if not of.bits or len(data) % width:
+        raise Unreadable(f"{len(data)} bytes of {of.text}")
+    numbers = [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)]
+    return [float_text(one, of.text) if of.is_float else _integer_text(one, of) for one in numbers]
+
+
+def _nested(items: list[str], shape: tuple[int, ...]) -> str:
+    """The elements in brackets by dimension; one that stands for all without any."""
+    if not shape:
+        return items[0]
+    if items and all(one == items[0] for one in items):
+        return items[0]
+    for size in reversed(shape):
+        items = [f"[{', '.join(items[at : at + size])}]" for at in range(0, len(items), max(1, size))]
+    return items[0] if items else ""
+
+
+def function_type(inputs: list[Type], results: list[Type]) -> str:
+    """The text of a function type; one result stands without parentheses."""
+    shown = ", ".join(one.text for one in results)
+    alone = len(results) == 1 and results[0].inputs is None
+    return f"({', '.join(one.text for one in inputs)}) -> {shown if alone else f'({shown})'}"
+
+
+def dictionary(members: list[tuple[str, Attribute]]) -> str:
+    """Named attributes in braces."""
+    shown = (name if one.text == "unit" else f"{name} = {one.text}" for name, one in ((bare(n), o) for n, o in members))
+    return f"{{{', '.join(shown)}}}"
+
+
+def bare(name: str) -> str:
+    """A name as it stands in braces: quoted where it is not an identifier."""
+    return name if name.replace(".", "_").replace("$", "_").isidentifier() else quoted(name)
+
+
+def symbol(name: str) -> str:
+    """A reference to a symbol."""
+    return f"@{name if name.replace('.', '_').replace('$', '_').isidentifier() else quoted(name)}"
+
+
+def quoted(text: str) -> str:
+    """A text in quotation marks, with what cannot be printed as hexadecimal bytes."""
+    escaped = "".join(
+        "\\\\" if byte == 0x5C else chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}"
+        for byte in text.encode()
+    )
+    return f'"{escaped}"'

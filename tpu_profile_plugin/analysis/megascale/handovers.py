@@ -1,0 +1,187 @@
+"""Flows of the trace of collectives: numbers that lead from the event that hands over to the one that takes over.
+
+XProf never connects a recv-done, because it looks the rendezvous of receives up where only those of sends are. With
+`receives` it is connected: it takes over from send and recv, and an instant behind its end from the copy to the device,
+which may end later than the recv-done begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.common.planes import MODULES, OPS
+from tpu_profile_plugin.analysis.megascale.flows import ranked
+from tpu_profile_plugin.analysis.megascale.parts import (
+    GRAPH,
+    KINDS,
+    RUN_ID,
+    copy_kinds,
+    described,
+    last_ends,
+    lookup,
+)
+from tpu_profile_plugin.analysis.megascale.trace import NO_RUN, Trace, Track, by_track
+from tpu_profile_plugin.columns.arrays import I64, Bools
+
+SEND, RECV, SEND_DONE, RECV_DONE, TO_HOST, FROM_DEVICE, TO_DEVICE, FROM_HOST = range(len(KINDS))
+_QUEUES = np.array(
+    [
+        *((SEND, SEND_DONE), (SEND, RECV_DONE), (SEND, TO_HOST)),
+        *((RECV, RECV_DONE), (RECV, TO_DEVICE), (FROM_DEVICE, SEND_DONE), (FROM_HOST, RECV_DONE)),
+    ]
+)
+"""What hands over to what, in the order in which an event gives out numbers."""
+_INTO_INSTANT = len(_QUEUES) - 1
+_GAP_PS = 1000
+"""Between an event and the flow that leaves it or its instant, so that viewers attach the flow to the right event."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ends:
+    """Events that hand over or take over, as they are visited: first all ops, then all copies.
+
+    Attributes:
+      track: int64[n], index of the track.
+      event: int64[n], the event in it.
+      kind: int64[n], index in `KINDS`.
+      group: int64[n], a number per device, run and rendezvous.
+    """
+
+    track: I64
+    event: I64
+    kind: I64
+    group: I64
+
+
+def add_flows(trace: Trace, receives: bool) -> None:
+    """Adds the flows, the arguments that number them, and run ids."""
+    for track in trace.tracks:
+        if track.name != MODULES:
+            event = np.flatnonzero((track.run != NO_RUN) & (track.row >= 0))
+            trace.add(track, event, RUN_ID, track.run[event])
+    ends = _ends(trace, receives)
+    source, queue = np.nonzero(ends.kind[:, None] == _QUEUES[None, :, 0])
+    number = np.arange(1, len(source) + 1)
+    _leave(trace, ends, source, number)
+    target, taken, into_instant = _taken(ends, source, queue)
+    _enter(trace, ends, target[~into_instant], number[taken[~into_instant]])
+    done = np.flatnonzero(ends.kind == RECV_DONE)
+    copied = dict(zip(target[into_instant].tolist(), number[taken[into_instant]].tolist(), strict=True))
+    _instants(trace, ends, done, len(source) + 1, copied)
+
+
+def _ends(trace: Trace, receives: bool) -> _Ends:
+    codes: dict[str, int] = {}
+    parts = list(chain(_ops(trace, codes, receives), _copies(trace, codes)))
+    columns = [np.concatenate([np.zeros(0, np.int64), *(part[at] for part in parts)]) for at in range(5)]
+    device = np.array([track.device for track in trace.tracks], np.int64)
+    keys = np.stack([device[columns[0]], columns[3], columns[4]], axis=1)
+    group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1) if len(keys) else keys[:, 0]
+    return _Ends(columns[0], columns[1], columns[2], group)
+
+
+_End = tuple[I64, I64, I64, I64, I64]
+
+
+def _ops(trace: Trace, codes: dict[str, int], receives: bool) -> list[_End]:
+    """Track, event, kind, run and rendezvous of the ops; done ops have the rendezvous of what they complete."""
+    found = []
+    for at, track in enumerate(trace.tracks):
+        if track.name != OPS or track.runtime or not len(track):
+            continue
+        kind, number, rendezvous = described(track.plane, codes)
+        event = np.flatnonzero((track.row >= 0) & (track.run != NO_RUN))
+        metadata = track.plane.events.metadata[track.row[event]]
+        chosen = np.flatnonzero(kind[metadata] >= 0)
+        event, metadata = event[chosen], metadata[chosen]
+        ones = np.ones(len(event), np.int64)
+        found.append([at * ones, event, kind[metadata], track.run[event], rendezvous[metadata], number[metadata]])
+    columns = [np.concatenate([np.zeros(0, np.int64), *(part[i] for part in found)]) for i in range(6)]
+    of, event, kind, run, rendezvous, number = columns
+    device = np.array([track.device for track in trace.tracks], np.int64)[of]
+    keys = np.stack([device, run, number], axis=1)
+    for starts, ends in ((SEND, SEND_DONE), *([(RECV, RECV_DONE)] if receives else [])):
+        first, last = np.flatnonzero((kind == starts) & (rendezvous >= 0)), np.flatnonzero(kind == ends)
+        rendezvous[last] = lookup(keys[first], rendezvous[first], keys[last])
+    keep = rendezvous >= 0
+    return [(of[keep], event[keep], kind[keep], run[keep], rendezvous[keep])]
+
+
+def _copies(trace: Trace, codes: dict[str, int]) -> list[_End]:
+    """The same of the first start and the last end of copies of each graph; marks the ends."""
+    found = []
+    for at, track in enumerate(trace.tracks):
+        if not track.runtime:
+            continue
+        kind_of, is_graph = trace.once(track.plane, "kinds", partial(copy_kinds, track.plane))
+        kinds, graph = kind_of[track.metadata], is_graph[track.metadata]
+        last = last_ends(kinds, 0 * kinds, track.begin_ps, track.begin_ps + track.duration_ps, graph)
+        trace.add(track, last, "is_last_instance", np.ones(len(last), np.int64))
+        index, present = trace.numbers(track.plane, "action_index")
+        first = present[track.row] & (index[track.row] == 0) & np.isin(kinds, (TO_HOST, TO_DEVICE))
+        name = GRAPH.search(track.name)
+        wanted = first | np.isin(np.arange(len(track)), last)
+        event = np.flatnonzero(wanted & (track.run != NO_RUN)) if name else np.zeros(0, np.int64)
+        late = event[kinds[event] == FROM_HOST]
+        track.duration_ps[late] = np.maximum(track.duration_ps[late] - _GAP_PS, 0)
+        ones = np.ones(len(event), np.int64)
+        rendezvous = codes.setdefault(name[2], len(codes)) if name else 0
+        found.append((at * ones, event, kinds[event], track.run[event], rendezvous * ones))
+    return found
+
+
+def _taken(ends: _Ends, source: I64, queue: I64) -> tuple[I64, I64, Bools]:
+    """Ends that take over, the number given out that each takes, and whether its instant takes it.
+
+    Numbers are taken in the order in which they were given out, those of each queue by themselves.
+    """
+    none = np.zeros(0, np.int64)
+    targets, numbers, instants = [none], [none], [none]
+    for at, (_, kind) in enumerate(_QUEUES.tolist()):
+        mine, takers = np.flatnonzero(queue == at), np.flatnonzero(ends.kind == kind)
+        row = lookup(ranked(ends.group[source[mine]]), mine, ranked(ends.group[takers]))
+        targets.append(takers[row >= 0])
+        numbers.append(row[row >= 0])
+        instants.append(np.full(int((row >= 0).sum()), at == _INTO_INSTANT))
+    return np.concatenate(targets), np.concatenate(numbers), np.concatenate(instants).astype(np.bool_)
+
+
+def _leave(trace: Trace, ends: _Ends, source: I64, number: I64) -> None:
+    for track, mine in by_track(trace, ends.track[source]):
+        trace.leave(track, ends.event[source[mine]], number[mine])
+
+
+def _enter(trace: Trace, ends: _Ends, target: I64, number: I64) -> None:
+    for track, mine in by_track(trace, ends.track[target]):
+        trace.enter(track, ends.event[target[mine]], number[mine])
+
+
+def _instants(trace: Trace, ends: _Ends, done: I64, next_number: int, copies: dict[int, int]) -> None:
+    """Adds the instants behind the ends of recv-done ops, which take over from them and from the copies."""
+    for track, rows in by_track(trace, ends.track[done]):
+        mine = done[rows]
+        event = ends.event[mine]
+        added = len(track) + np.arange(len(mine))
+        number = next_number + np.arange(len(mine))
+        next_number += len(mine)
+        _append(trace, track, event)
+        trace.add(track, added, RUN_ID, track.run[event])
+        trace.leave(track, event, number)
+        trace.enter(track, added, number)
+        taken = np.array([copies.get(one, 0) for one in mine.tolist()], np.int64)
+        trace.enter(track, added[taken > 0], taken[taken > 0])
+
+
+def _append(trace: Trace, track: Track, event: I64) -> None:
+    names = trace.labels.all()
+    kinds, code = np.unique(track.label[event], return_inverse=True)
+    ends = trace.labels.codes(f"{names[one]} END" for one in kinds.tolist())
+    track.row = np.append(track.row, np.full(len(event), -1))
+    track.label = np.append(track.label, ends[code.reshape(-1)])
+    track.begin_ps = np.append(track.begin_ps, track.begin_ps[event] + track.duration_ps[event] + _GAP_PS)
+    track.duration_ps = np.append(track.duration_ps, np.zeros(len(event), np.int64))
+    track.run = np.append(track.run, track.run[event])

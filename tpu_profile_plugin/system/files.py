@@ -1,0 +1,159 @@
+"""Files as the operating system treats them: locks, renames of open files, mapped files, private directories."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+WINDOWS = os.name == "nt"
+
+READ_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Opens a file for reading as bytes; a named pipe does not block."""
+
+_PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2)
+"""Between attempts to rename where another program (a virus scanner, an indexer) has the file open for a moment."""
+
+
+def maps_hinder_writers() -> bool:
+    """Whether a mapped file can be neither deleted, replaced nor shortened by other programs.
+
+    On Windows, so only files of our own cache are mapped there. Elsewhere what a mapped file lost reads as zeros, which
+    the native core counts (`torn_mappings`).
+    """
+    return WINDOWS
+
+
+def lock(handle: int) -> None:
+    """Locks a file that is being written, until it is closed or its process ends, where others could delete it."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def may_delete(path: Path) -> bool:
+    """Whether no process is writing a file that was locked by `lock`; raises OSError.
+
+    True on Windows, which has no such locks, and where the deletion of an open file fails.
+    """
+    if fcntl is None:
+        return True
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
+def publish(file: IO[bytes], temporary: Path, target: Path) -> None:
+    """Renames a complete file that is still open (and locked) over `target`; raises OSError.
+
+    Windows renames closed files only, and replaces no file that is open or mapped. Such a target was published by
+    another thread or process under the same key, so it is kept and `temporary` deleted.
+    """
+    if not WINDOWS:
+        temporary.replace(target)
+        return
+    file.close()
+    try:
+        _retried(lambda: temporary.replace(target))
+    except PermissionError:
+        if not target.exists():
+            raise
+        temporary.unlink()
+
+
+def rename(source: Path, target: Path) -> None:
+    """Renames a file or directory that this process has closed; raises OSError."""
+    _retried(lambda: source.rename(target))
+
+
+def move_exclusively(source: Path, target: Path) -> bool:
+    """Moves a file, by a hard link, unless the target exists; returns whether it was moved. Raises OSError."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        return False
+    except OSError:  # filesystems without hard links
+        if target.exists():
+            return False
+        rename(source, target)
+    return True
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes the names in a directory survive a power cut; Windows, where no directory can be opened, does so itself."""
+    with contextlib.suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def reserve(handle: int, size: int) -> None:
+    """Allocates the space of a file on disk where that is possible, so that a full disk raises OSError at once."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(handle, 0, size)
+
+
+def _retried(action: Callable[[], object]) -> None:
+    """On Windows, repeats an action that is refused because the file is open elsewhere for a moment."""
+    for pause in _PAUSES_S if WINDOWS else ():
+        try:
+            action()
+        except PermissionError:
+            time.sleep(pause)
+        else:
+            return
+    action()
+
+
+def make_private(directory: Path) -> None:
+    """Creates a directory with access for this user only; raises OSError when another user owns it.
+
+    Windows has neither owners by number nor modes; directories below the user's own are private there.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if WINDOWS:
+        return
+    facts = directory.stat()
+    if facts.st_uid != os.geteuid():
+        raise PermissionError(0, "it belongs to another user")
+    if stat.S_IMODE(facts.st_mode) & 0o077:
+        directory.chmod(0o700)
+
+
+def status_of(entry: os.DirEntry[str]) -> os.stat_result:
+    """The status of a directory entry; raises OSError.
+
+    Windows stores size and time in the directory as well, and updates that copy late: there the file itself is asked,
+    so that the result is equal to what the file has once it is open.
+    """
+    return os.stat(entry.path) if WINDOWS else entry.stat()  # noqa: PTH116 - a scan makes many
+
+
+def is_junction(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a link of Windows to a directory, other than a symbolic link; Python 3.12 and newer tell.
+
+    It may lead in a circle, so it is not walked through.
+    """
+    return bool(WINDOWS and getattr(entry, "is_junction", bool)())
+
+
+def is_link_to_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a link to a directory."""
+    try:
+        return (entry.is_symlink() or is_junction(entry)) and entry.is_dir()
+    except OSError:
+        return False

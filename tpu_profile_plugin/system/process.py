@@ -1,0 +1,126 @@
+"""This process and its machine: signals, pipes, cores and memory that it may use."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+_ROOT = Path("/")
+"""Where `proc` and `sys` are."""
+
+
+def exit_on_sigterm(timeout_s: float = 5.0) -> None:
+    """Makes SIGTERM end this process after at most `timeout_s`; Windows never delivers it.
+
+    TensorBoard's own handler, which calls this one, raises SystemExit in the code that is running; in a destructor,
+    Python ignores it and the server would keep running.
+    """
+
+    def handler(number: int, frame: object) -> None:
+        timer = threading.Timer(timeout_s, os._exit, (0,))
+        timer.daemon = True
+        timer.start()
+
+    signal.signal(signal.SIGTERM, handler)
+
+
+def ignore_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal (of a console on Windows); a worker leaves it to its server."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGBREAK"):
+        signal.signal(signal.SIGBREAK, signal.SIG_IGN)
+
+
+def available_cores() -> int:
+    """The number of cores that this process may use, at least 1: affinity, and a container's quota, rounded up."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # only Linux has it
+        cores = os.cpu_count() or 1
+    return max(1, min(cores, _quota() or cores))
+
+
+def free_memory() -> int:
+    """Bytes of memory that can be had without swapping, within a container's limit; 0 where that is unknown.
+
+    macOS reports the size of the memory only, of which half is taken as free.
+    """
+    if sys.platform == "win32":
+        return _free_on_windows()
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", (_ROOT / "proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        return _memory_size() // 2
+    return min([int(found[1]) * 1024, *_unused_of_limits()]) if found else 0
+
+
+def _memory_size() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return 0
+
+
+def _free_on_windows() -> int:
+    """`ullAvailPhys` of MEMORYSTATUSEX: two 32-bit numbers, then seven 64-bit ones, of which it is the second."""
+    import ctypes
+
+    status = (ctypes.c_uint64 * 8)()
+    status[0] = ctypes.sizeof(status)  # dwLength; dwMemoryLoad, in the upper half, is 0
+    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
+    return int(status[2]) if kernel.GlobalMemoryStatusEx(ctypes.byref(status)) else 0
+
+
+def _groups(controller: str) -> Iterator[Path]:
+    """Directories of the control groups of this process, the innermost first; none outside of Linux.
+
+    In a container without a namespace of its own, only the outermost of them is there: it is the container's.
+    """
+    for line in _text(_ROOT / "proc/self/cgroup").splitlines():
+        number, names, path = (*line.split(":", 2), "", "")[:3]
+        if number == "0" and not names:  # version 2
+            top = _ROOT / "sys/fs/cgroup"
+        elif controller in names.split(","):
+            top = _ROOT / "sys/fs/cgroup" / controller
+        else:
+            continue
+        inner = top / path.lstrip("/")
+        yield from (group for group in (inner, *inner.parents) if group == top or top in group.parents)
+
+
+@functools.cache
+def _quota() -> int | None:
+    """Cores that the control groups may use, rounded up; None without a limit. Read once."""
+    quotas = []
+    for group in _groups("cpu"):
+        quota = _text(group / "cpu.max").split()
+        quota = quota or [_text(group / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
+        if len(quota) == 2 and all(map(str.isdecimal, quota)) and int(quota[0]) and int(quota[1]):
+            quotas.append(-(-int(quota[0]) // int(quota[1])))
+    return min(quotas, default=None)
+
+
+def _unused_of_limits() -> Iterator[int]:
+    """Bytes that each control group may still take; files in its page cache that are not in use count as free."""
+    for group in _groups("memory"):
+        for limit, used, inactive in (
+            ("memory.max", "memory.current", "inactive_file"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ):
+            most, now = _text(group / limit).strip(), _text(group / used).strip()
+            if most.isdecimal() and now.isdecimal():
+                cached = re.search(rf"^{inactive} (\d+)$", _text(group / "memory.stat"), re.MULTILINE)
+                yield max(0, int(most) - int(now) + (int(cached[1]) if cached else 0))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
