@@ -9,12 +9,11 @@ use super::without_gil;
 use crate::error::Error;
 use crate::timeline::answer::{arguments, flow};
 use crate::timeline::model::build::build;
-use crate::timeline::model::flows::decode_flow;
 use crate::timeline::model::names::Names;
+use crate::timeline::model::order::decode_flow;
 use crate::timeline::model::table::{Segment, Table};
 use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::{Sample, TrackId};
-use crate::timeline::query::pick;
 use crate::timeline::query::select::{self, Query, Selection};
 use crate::timeline::query::sums::{self, Area};
 
@@ -223,7 +222,7 @@ impl Trace {
 
     /// Events that stand on a track of a trace viewer: neither asynchronous nor beyond the 256th of one begin.
     fn on_tracks(&self, py: Python<'_>, threads: usize) -> PyResult<usize> {
-        without_gil(py, || Ok(self.timeline.facts(threads).on_tracks))
+        without_gil(py, || Ok(self.timeline.order(threads).on_tracks))
     }
 
     /// Computes all levels of detail; queries do not wait for it.
@@ -276,7 +275,7 @@ impl Trace {
         threads: usize,
     ) -> PyResult<TraceSelection> {
         let wanted = wanted.as_slice()?;
-        let inner = without_gil(py, || Ok(pick::named(&self.timeline, wanted, middles, threads)))?;
+        let inner = without_gil(py, || Ok(select::named(&self.timeline, wanted, middles, threads)))?;
         Ok(TraceSelection { inner })
     }
 
@@ -291,7 +290,7 @@ impl Trace {
         threads: usize,
     ) -> PyResult<TraceSelection> {
         Ok(TraceSelection {
-            inner: without_gil(py, || Ok(pick::exactly(&self.timeline, name, begin, duration, serial, threads)))?,
+            inner: without_gil(py, || Ok(select::exactly(&self.timeline, name, begin, duration, serial, threads)))?,
         })
     }
 }

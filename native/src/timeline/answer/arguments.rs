@@ -1,8 +1,8 @@
 //! The arguments of events: stats of the event and of its metadata, and derived ones, read when they are needed.
 
 use crate::timeline::json_text::{Sink, quote};
-use crate::timeline::model::flows::Flow;
 use crate::timeline::model::names::Names;
+use crate::timeline::model::order::Flow;
 use crate::timeline::model::trace::{HIDDEN, NO_GROUP};
 use crate::wire::text;
 

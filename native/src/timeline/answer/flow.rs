@@ -1,6 +1,6 @@
 //! Flows as a trace viewer writes them: category, direction, and ids that JavaScript can hold.
 
-use crate::timeline::model::flows::{FLOW_IN, FLOW_OUT, Flow};
+use crate::timeline::model::order::{FLOW_IN, FLOW_OUT, Flow};
 
 /// Names of the flow categories; generic and legacy flows have none.
 const CATEGORIES: [&str; 18] = [

@@ -3,19 +3,21 @@
 use crate::system::parallel;
 use crate::timeline::answer::arguments::{Args, Value, stringly};
 use crate::timeline::json_text::Sink;
+use crate::timeline::model::order::Kind;
 use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::{NO_GROUP, Trace};
-use crate::timeline::query::pick::earliest;
-use crate::timeline::query::select::Run;
+use crate::timeline::query::select::{Run, by_track};
 
 /// At most this many events are written, the earliest.
 pub const CAP: usize = 5_000_000;
 
 /// The events of a trace, each as `{...},\n`, in parts that follow each other.
 pub fn events(timeline: &Timeline, args: &Args, pid_offset: u32, cap: usize, threads: usize) -> Vec<Vec<u8>> {
-    let trace = &timeline.trace;
+    let (trace, order) = (&timeline.trace, timeline.order(threads));
     // Asynchronous events belong to no thread and are left out here.
-    let selection = earliest(timeline, cap, threads);
+    let kept: Vec<u32> =
+        (0..order.event.len() as u32).filter(|&k| order.kind[k as usize] != Kind::Async).take(cap).collect();
+    let selection = by_track(trace, order, &kept);
     let work = |(run, events): (Run, &[u32])| {
         let mut out = Vec::with_capacity(events.len() * 128);
         let mut list = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::timeline::answer::flow::category;
-use crate::timeline::model::flows::decode_flow;
+use crate::timeline::model::order::{Order, decode_flow};
 use crate::timeline::model::trace::{NO_GROUP, Trace};
 use crate::timeline::packed::Source;
 use crate::timeline::query::select::Run;
@@ -56,9 +56,8 @@ pub fn fields(sources: &[Source], counters: &[Samples], threads: usize) -> Vec<u
         message(&mut out, TraceDataResponse::COUNTER_EVENTS, &body);
     }
     for source in sources {
-        let (trace, serial) = (&source.timeline.trace, source.selection.serials(source.timeline, threads));
-        let mut host =
-            Host { trace, serial, pid_offset: source.pid_offset, numbers: HashMap::new(), texts: &mut texts };
+        let (trace, order) = (&source.timeline.trace, source.timeline.order(threads));
+        let mut host = Host { trace, order, pid_offset: source.pid_offset, numbers: HashMap::new(), texts: &mut texts };
         for (run, events) in source.selection.chunks(usize::MAX) {
             if run.asynchronous {
                 host.asynchronous(run, events, &mut out);
@@ -102,7 +101,7 @@ fn deltas(times: impl Iterator<Item = i64>) -> impl Iterator<Item = u64> {
 
 struct Host<'a> {
     trace: &'a Trace,
-    serial: Vec<u8>,
+    order: &'a Order,
     pid_offset: u32,
     /// Number of the text per name id.
     numbers: HashMap<u32, u32>,
@@ -171,7 +170,7 @@ impl Host<'_> {
         if group != NO_GROUP {
             present(out, TraceEventMetadata::GROUP_ID, u64::from(group as u32));
         }
-        present(out, TraceEventMetadata::SERIAL, self.serial[event].into());
+        present(out, TraceEventMetadata::SERIAL, self.order.serial[event].into());
     }
 }
 

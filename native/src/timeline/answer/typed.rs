@@ -4,7 +4,7 @@ use crate::system::parallel;
 use crate::timeline::answer::arguments::{self, Args};
 use crate::timeline::answer::flow::{category, flow_text, is_quoted};
 use crate::timeline::json_text::Sink;
-use crate::timeline::model::flows::{FLOW_IN, FLOW_OUT, Flow, decode_flow};
+use crate::timeline::model::order::{FLOW_IN, FLOW_OUT, Flow, decode_flow};
 use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::NO_GROUP;
 use crate::timeline::packed::events::{phase_alone, track_text};
@@ -21,7 +21,7 @@ pub struct Host<'a> {
 
 /// Events with all their arguments, each behind a comma; `frames` is the stack frame per text.
 pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
-    let (trace, serials) = (&host.timeline.trace, host.selection.serials(host.timeline, host.threads));
+    let (trace, order) = (&host.timeline.trace, host.timeline.order(host.threads));
     let write = |(run, events): (Run, &[u32])| {
         let stands = track_text(trace, run.track, run.asynchronous, host.pid_offset);
         let (mut out, mut list) = (Vec::new(), Vec::new());
@@ -46,7 +46,7 @@ pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
             out.put(b",");
             args.collect(trace.source[event] as usize, &mut list);
             arguments::typed(&mut out, args, &list, trace.group_of(event), frames, false);
-            serial(&mut out, serials[event]);
+            serial(&mut out, order.serial[event]);
             if is_pair {
                 out.put(b",{\"ts\":");
                 out.micro(trace.end(event));
@@ -59,7 +59,7 @@ pub fn typed(host: &Host, args: &Args, frames: &[u32]) -> Vec<u8> {
                     out.int(trace.group_of(event));
                     out.put(b"}");
                 }
-                serial(&mut out, serials[event]);
+                serial(&mut out, order.serial[event]);
             }
         }
         Ok(out)

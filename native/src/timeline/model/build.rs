@@ -7,7 +7,7 @@ use crate::timeline::model::names::Names;
 use crate::timeline::model::sparse::Sparse;
 use crate::timeline::model::table::{Segment, Table};
 use crate::timeline::model::trace::{Row, Trace, TrackId, WIDE};
-use crate::timeline::model::track::{Filled, Inputs, Target, everything_shown, fill_track, shown};
+use crate::timeline::model::track::{Inputs, Target, everything_shown, fill_track, shown};
 
 /// Builds a trace. `segments` must be sorted by track, `tracks` ascending, `names` ascending.
 ///
@@ -88,7 +88,6 @@ fn fill(inputs: &Inputs, segments: &[Segment], tracks: Vec<TrackId>, threads: us
         lengths: Lengths::zeros(total),
         name: zeros(total),
         source: zeros(total),
-        by_time: zeros(total),
         group: zeros(if inputs.grouped { total } else { 0 }),
         track_events: vec![0],
         track_rows: vec![0],
@@ -100,8 +99,6 @@ fn fill(inputs: &Inputs, segments: &[Segment], tracks: Vec<TrackId>, threads: us
         let (mut low, mut high) = trace.lengths.as_mut_slices();
         let mut name = trace.name.as_mut_slice();
         let mut source = trace.source.as_mut_slice();
-        let mut by_time = trace.by_time.as_mut_slice();
-        let mut first = 0;
         let mut group = trace.group.as_mut_slice();
         for (track, &count) in counts.iter().enumerate() {
             jobs.push((
@@ -113,18 +110,14 @@ fn fill(inputs: &Inputs, segments: &[Segment], tracks: Vec<TrackId>, threads: us
                     high: take(&mut high, count),
                     name: take(&mut name, count),
                     source: take(&mut source, count),
-                    by_time: take(&mut by_time, count),
-                    first,
                     group: take(&mut group, if inputs.grouped { count } else { 0 }),
                 },
             ));
-            first += count as u32;
         }
     }
-    let filled = run(inputs, jobs, tracks.len(), threads);
+    let sizes = run(inputs, jobs, tracks.len(), threads);
     let mut first = 0u32;
-    for (track, Filled { rows, shuffled }) in filled.iter().enumerate() {
-        trace.shuffled.push(*shuffled);
+    for (track, rows) in sizes.iter().enumerate() {
         for &size in rows {
             trace.rows.push(Row { track: track as u32, first, last: first + size });
             first += size;
@@ -147,16 +140,15 @@ fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
     taken
 }
 
-/// Fills every track, largest first.
-fn run(inputs: &Inputs, mut jobs: Vec<(usize, Target)>, tracks: usize, threads: usize) -> Vec<Filled> {
+/// Fills every track, largest first; returns the row sizes per track.
+fn run(inputs: &Inputs, mut jobs: Vec<(usize, Target)>, tracks: usize, threads: usize) -> Vec<Vec<u32>> {
     jobs.sort_by_key(|(_, target)| std::cmp::Reverse(target.begin.len()));
     let done = parallel::run(threads, jobs, |(track, target)| Ok((track, fill_track(inputs, target))));
-    let mut filled: Vec<Filled> = Vec::new();
-    filled.resize_with(tracks, Filled::default);
-    for (track, of_track) in done.unwrap_or_default() {
-        filled[track] = of_track;
+    let mut sizes = vec![Vec::new(); tracks];
+    for (track, rows) in done.unwrap_or_default() {
+        sizes[track] = rows;
     }
-    filled
+    sizes
 }
 
 fn span(trace: &Trace) -> (i64, i64) {

@@ -1,17 +1,17 @@
-//! The events of one host: built from event tables into tracks and rows (`build`), and given levels of detail (`levels`,
-//! `visibility`) when a window first needs them. Tracks know their events by time; there is no order over all tracks.
+//! The events of one host: built from event tables into tracks and rows (`build`), ordered by time (`order`) and given
+//! levels of detail (`levels`, `visibility`) when a window first needs them.
 
 pub mod build;
-pub mod flows;
 mod lengths;
 pub mod levels;
 pub mod names;
-pub(super) mod rows;
+pub mod order;
+mod rows;
+mod slice;
 pub mod sparse;
 pub mod table;
-pub mod ties;
+mod ties;
 pub mod timeline;
-pub mod together;
 pub mod trace;
 mod track;
 pub mod visibility;

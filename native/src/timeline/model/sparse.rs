@@ -51,12 +51,6 @@ impl<T: Copy + Default> Sparse<T> {
         &self.values
     }
 
-    /// Whether any of these keys has a value, or one next to them.
-    pub fn any(&self, keys: std::ops::Range<usize>) -> bool {
-        let last = keys.end.div_ceil(64).min(self.words.len());
-        self.words[(keys.start / 64).min(last)..last].iter().any(|&word| word != 0)
-    }
-
     /// Index in `values` of the value of `key`.
     #[inline(always)]
     pub fn index(&self, key: usize) -> Option<usize> {
@@ -90,9 +84,5 @@ mod tests {
             [Some(1), Some(5), Some(7), None, None]
         );
         assert_eq!(map.values(), [1, 5, 7]);
-        assert_eq!(
-            [map.any(0..9), map.any(70..140), map.any(128..190), map.any(190..900), map.any(64..64)],
-            [true, true, false, true, false]
-        );
     }
 }

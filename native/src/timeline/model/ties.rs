@@ -1,20 +1,11 @@
 //! What an event is besides an interval, and the order of events that begin together.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 
+use crate::timeline::model::order::Kind;
 use crate::timeline::model::trace::Trace;
 
-/// What an event is besides an interval.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    Plain,
-    Flow,
-    /// Asynchronous flow event: has no track of its own in a trace viewer.
-    Async,
-}
-
 /// What an event is, by its flow and whether it is asynchronous.
-#[inline]
 pub fn kind_of(trace: &Trace, event: u32) -> Kind {
     if trace.flow.is_empty() {
         return Kind::Plain;
@@ -36,9 +27,9 @@ pub fn tie(trace: &Trace, event: u32, track: u32) -> (Reverse<i64>, u32, bool, u
     (Reverse(trace.duration(e)), id.pid, asynchronous, if asynchronous { 0 } else { id.tid }, trace.name[e])
 }
 
-/// Compares two events that begin together, given as (position, track); most of them differ in length.
+/// Compares two events that begin together; most of them differ in length.
 #[inline]
-pub fn before(trace: &Trace, a: (u32, u32), b: (u32, u32)) -> Ordering {
+pub fn before(trace: &Trace, a: (u32, u32), b: (u32, u32)) -> std::cmp::Ordering {
     let length = |(event, _): (u32, u32)| trace.duration(event as usize);
     length(b).cmp(&length(a)).then_with(|| tie(trace, a.0, a.1).cmp(&tie(trace, b.0, b.1)))
 }

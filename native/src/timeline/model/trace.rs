@@ -38,10 +38,6 @@ pub struct Trace {
     pub track_events: Vec<u32>,
     pub track_rows: Vec<u32>,
     pub rows: Vec<Row>,
-    /// The events of each track by time; see `in_time`.
-    pub by_time: Vec<u32>,
-    /// Per track whether `by_time` is filled; elsewhere the order of the track is that of time.
-    pub shuffled: Vec<bool>,
     pub begin: Vec<i64>,
     pub lengths: Lengths,
     pub name: Vec<u32>,
@@ -67,45 +63,6 @@ pub struct Trace {
 /// One sample of a counter: begin, duration, process, name id.
 pub type Sample = (i64, Reverse<i64>, u32, u32);
 
-/// The events of one track by time, those that begin together by length (longer first) and name.
-#[derive(Clone, Copy)]
-pub struct InTime<'a> {
-    first: usize,
-    len: usize,
-    events: Option<&'a [u32]>,
-}
-
-impl InTime<'_> {
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Position of the event at a place.
-    #[inline(always)]
-    pub fn at(&self, place: usize) -> usize {
-        self.events.map_or(self.first + place, |events| events[place] as usize)
-    }
-
-    /// The number of events, from the first on, for which `is_before` holds.
-    pub fn partition_point(&self, is_before: impl Fn(usize) -> bool) -> usize {
-        match self.events {
-            Some(events) => events.partition_point(|&event| is_before(event as usize)),
-            None => {
-                let (mut low, mut high) = (0, self.len);
-                while low < high {
-                    let middle = low + (high - low) / 2;
-                    if is_before(self.first + middle) { low = middle + 1 } else { high = middle }
-                }
-                low
-            }
-        }
-    }
-}
-
 impl Trace {
     pub fn len(&self) -> usize {
         self.begin.len()
@@ -120,7 +77,7 @@ impl Trace {
         self.lengths.get(event)
     }
 
-    #[inline(always)]
+    #[inline]
     pub fn end(&self, event: usize) -> i64 {
         self.begin[event].saturating_add(self.duration(event).max(0))
     }
@@ -142,23 +99,6 @@ impl Trace {
         let first = self.samples.partition_point(|sample| sample.0 < begin);
         let key = (begin, Reverse(self.duration(event)), pid, name.unwrap_or(0));
         self.samples[first..].partition_point(|sample| *sample < key)
-    }
-
-    /// Whether a track belongs to a TPU.
-    pub fn is_tpu(&self, track: usize) -> bool {
-        self.tpus.binary_search(&self.tracks[track].pid).is_ok()
-    }
-
-    /// Positions of a track's events.
-    pub fn events_of(&self, track: usize) -> std::ops::Range<usize> {
-        self.track_events[track] as usize..self.track_events[track + 1] as usize
-    }
-
-    /// The events of a track by time.
-    pub fn in_time(&self, track: usize) -> InTime<'_> {
-        let range = self.events_of(track);
-        let shuffled = self.shuffled.get(track).is_some_and(|&shuffled| shuffled);
-        InTime { first: range.start, len: range.len(), events: shuffled.then(|| &self.by_time[range]) }
     }
 
     /// The track that holds an event.
@@ -200,7 +140,6 @@ impl Trace {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.len() * 16
-            + self.by_time.len() * 4
             + self.lengths.bytes()
             + self.group.len() * 4
             + self.flow.bytes()

@@ -52,19 +52,6 @@ pub(super) struct Target<'a> {
     pub name: &'a mut [u32],
     pub source: &'a mut [u32],
     pub group: &'a mut [i32],
-    /// Positions by time; filled only if it differs from the order of the track.
-    pub by_time: &'a mut [u32],
-    /// Position of the first event.
-    pub first: u32,
-}
-
-/// What is known of a track once it is filled.
-#[derive(Default)]
-pub(super) struct Filled {
-    /// Number of events per row.
-    pub rows: Vec<u32>,
-    /// Whether `by_time` is filled.
-    pub shuffled: bool,
 }
 
 #[inline]
@@ -85,10 +72,10 @@ pub(super) fn shown(table: &Table, everything: bool, segment: &Segment) -> usize
     (segment.first..segment.last).filter(|&e| is_shown(table, e)).count()
 }
 
-pub(super) fn fill_track(inputs: &Inputs, mut target: Target) -> Filled {
+pub(super) fn fill_track(inputs: &Inputs, target: Target) -> Vec<u32> {
     let count = target.begin.len();
     if count == 0 {
-        return Filled::default();
+        return Vec::new();
     }
     let sources = sources(inputs, target.segments, count);
     let single = target.segments[0];
@@ -106,11 +93,10 @@ pub(super) fn fill_track(inputs: &Inputs, mut target: Target) -> Filled {
     };
     let mut row = vec![0u16; count];
     let used = rows::rows(begin, duration, &mut row);
-    let (rows, place) = by_row(&row, used);
+    let (sizes, place) = by_row(&row, used);
     if sources.is_empty() && place.is_none() {
-        copy_run(inputs, single, &mut target);
-        let shuffled = put_in_time(begin, duration, None, &mut target);
-        return Filled { rows, shuffled };
+        copy_run(inputs, single, target);
+        return sizes;
     }
     let put = |i: usize| place.as_ref().map_or(i, |p| p[i] as usize);
     for i in 0..count {
@@ -123,43 +109,18 @@ pub(super) fn fill_track(inputs: &Inputs, mut target: Target) -> Filled {
             *group = narrow(inputs.tables[t].group.get(e).copied().unwrap_or(NO_GROUP));
         }
     }
-    let shuffled = put_in_time(begin, duration, place.as_deref(), &mut target);
-    Filled { rows, shuffled }
-}
-
-/// Fills `by_time` if the events, of which `place` says where they went, are not there by time.
-///
-/// They come by (begin, longer first); what is left are equal ones, which go by name.
-fn put_in_time(begin: &[i64], duration: &[i64], place: Option<&[u32]>, target: &mut Target) -> bool {
-    let equals_last = |i: usize| begin[i - 1] == begin[i] && duration[i - 1] == duration[i];
-    let (name, out) = (&*target.name, &mut *target.by_time);
-    match place {
-        Some(place) => out.iter_mut().zip(place).for_each(|(out, place)| *out = target.first + place),
-        None if (1..begin.len()).all(|i| !equals_last(i) || name[i - 1] <= name[i]) => return false,
-        None => out.iter_mut().zip(target.first..).for_each(|(out, position)| *out = position),
-    }
-    let mut from = 0;
-    while from < begin.len() {
-        let to = (from + 1..begin.len()).find(|&i| !equals_last(i)).unwrap_or(begin.len());
-        if to - from > 1 {
-            out[from..to].sort_unstable_by_key(|&event| (name[(event - target.first) as usize], event));
-        }
-        from = to;
-    }
-    true
+    sizes
 }
 
 /// A track of one row that is a segment of one table, in its order.
-fn copy_run(inputs: &Inputs, segment: Segment, target: &mut Target) {
+pub(super) fn copy_run(inputs: &Inputs, segment: Segment, target: Target) {
     let (table, range) = (&inputs.tables[segment.table], segment.first..segment.last);
     target.begin.copy_from_slice(&table.begin[range.clone()]);
-    for ((low, high), &duration) in
-        target.low.iter_mut().zip(target.high.iter_mut()).zip(&table.duration[range.clone()])
-    {
+    for ((low, high), &duration) in target.low.iter_mut().zip(target.high).zip(&table.duration[range.clone()]) {
         (*low, *high) = lengths::narrow(duration);
     }
     let base = inputs.base[segment.table];
-    for ((source, name), event) in target.source.iter_mut().zip(target.name.iter_mut()).zip(range.clone()) {
+    for ((source, name), event) in target.source.iter_mut().zip(target.name).zip(range.clone()) {
         *source = (base + event) as u32;
         *name = inputs.name(segment.table, event);
     }

@@ -1,10 +1,10 @@
 //! The rule that leaves out short neighbours at a resolution, and its state from event to event.
 
-use crate::timeline::model::flows::{FLOW_IN, Flow};
+use crate::timeline::model::order::{FLOW_IN, Flow};
 
 /// State of one track: ends of the last visible events by depth, and of the last visible flow event.
 #[derive(Clone, Default)]
-pub struct TrackState {
+struct TrackState {
     ends: Vec<i64>,
     last_flow_end: Option<i64>,
 }
@@ -12,10 +12,9 @@ pub struct TrackState {
 /// State of the rule at one resolution, for events in the order of time.
 #[derive(Clone)]
 pub struct Visibility {
-    pub resolution: i64,
-    pub tracks: Vec<TrackState>,
-    /// By dense number of the flow.
-    pub flows: Vec<Verdict>,
+    resolution: i64,
+    tracks: Vec<TrackState>,
+    flows: Vec<Verdict>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -52,38 +51,6 @@ impl TrackState {
         self.ends.truncate(depth);
         self.ends.push(end);
     }
-
-    /// Time since the last visible event at a depth.
-    #[inline]
-    fn gap(&self, depth: usize, begin: i64) -> i64 {
-        self.ends.get(depth).map_or(i64::MAX, |&end| begin.saturating_sub(end))
-    }
-
-    /// Whether an event without a flow is shown; updates the state.
-    #[inline]
-    pub fn test(&mut self, resolution: i64, begin: i64, end: i64) -> bool {
-        let depth = self.depth(begin);
-        let shown = end.saturating_sub(begin).max(self.gap(depth, begin)) >= resolution;
-        if shown {
-            self.show(depth, end);
-        }
-        shown
-    }
-
-    /// Takes an event as shown without a test.
-    #[inline]
-    pub fn mark(&mut self, begin: i64, end: i64) {
-        let depth = self.depth(begin);
-        self.show(depth, end);
-    }
-
-    /// The time before which events shorter than the resolution are not shown, if none is shown that begins after `begin`.
-    pub fn hidden_until(&self, resolution: i64, begin: i64) -> i64 {
-        let depth = self.depth(begin);
-        // At the end of an enclosing event the depth changes.
-        let enclosing = self.ends[..depth].iter().min().copied().unwrap_or(i64::MAX);
-        self.ends.get(depth).map_or(i64::MIN, |end| end.saturating_add(resolution).min(enclosing))
-    }
 }
 
 impl Visibility {
@@ -93,13 +60,40 @@ impl Visibility {
     }
 
     /// Whether the event is shown after those before it; updates the state.
-    #[inline]
+    #[inline(always)]
     pub fn test(&mut self, event: Candidate) -> bool {
+        let resolution = self.resolution;
         let track = &mut self.tracks[event.track];
-        match event.flow {
-            None => track.test(self.resolution, event.begin, event.end),
-            Some(flow) => test_flow(track, &mut self.flows[flow.key as usize], self.resolution, event, flow),
+        let depth = track.depth(event.begin);
+        let gap = track.ends.get(depth).map_or(i64::MAX, |&end| event.begin.saturating_sub(end));
+        let distance = event.duration().max(gap);
+        let mut shown = distance >= resolution;
+        if let Some(flow) = event.flow {
+            let known = &mut self.flows[flow.key as usize];
+            match *known {
+                Verdict::Unknown => {
+                    // The first event of a flow decides for all; the difference is unsigned, so an earlier end counts as far.
+                    let apart = track.last_flow_end.map_or(i64::MAX, |last| {
+                        i64::try_from(event.end.wrapping_sub(last) as u64).unwrap_or(i64::MAX)
+                    });
+                    let distance = distance.max(apart);
+                    shown = distance >= resolution;
+                    *known = if shown { Verdict::Shown } else { Verdict::Hidden };
+                }
+                Verdict::Shown => shown = true,
+                Verdict::Hidden => {}
+            }
+            if ends(flow) {
+                *known = Verdict::Unknown;
+            }
+            if shown {
+                track.last_flow_end = Some(event.end);
+            }
         }
+        if shown {
+            track.show(depth, event.end);
+        }
+        shown
     }
 
     /// Takes the event as shown without a test.
@@ -115,35 +109,9 @@ impl Visibility {
             }
             track.last_flow_end = Some(event.end);
         }
-        track.mark(event.begin, event.end);
-    }
-}
-
-/// Whether an event of a flow is shown; updates the state of its track and of its flow.
-pub fn test_flow(track: &mut TrackState, known: &mut Verdict, resolution: i64, event: Candidate, flow: &Flow) -> bool {
-    let depth = track.depth(event.begin);
-    let distance = event.duration().max(track.gap(depth, event.begin));
-    let mut shown = distance >= resolution;
-    match *known {
-        Verdict::Unknown => {
-            // The first event of a flow decides for all; the difference is unsigned, so an earlier end counts as far.
-            let apart = track
-                .last_flow_end
-                .map_or(i64::MAX, |last| i64::try_from(event.end.wrapping_sub(last) as u64).unwrap_or(i64::MAX));
-            shown = distance.max(apart) >= resolution;
-            *known = if shown { Verdict::Shown } else { Verdict::Hidden };
-        }
-        Verdict::Shown => shown = true,
-        Verdict::Hidden => {}
-    }
-    if ends(flow) {
-        *known = Verdict::Unknown;
-    }
-    if shown {
-        track.last_flow_end = Some(event.end);
+        let depth = track.depth(event.begin);
         track.show(depth, event.end);
     }
-    shown
 }
 
 fn ends(flow: &Flow) -> bool {
@@ -165,24 +133,6 @@ mod tests {
         let shown: Vec<bool> = events.iter().map(|&(b, e)| state.test(candidate(b, e))).collect();
         //                first  near   far   long  first below  near   near  far (10 after 30)
         assert_eq!(shown, [true, false, true, true, true, false, false, true]);
-    }
-
-    #[test]
-    fn nothing_short_is_shown_before_the_time_that_the_state_gives() {
-        let mut seed = 3u64;
-        let mut random = |below: i64| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as i64 % below
-        };
-        let (mut state, mut until, mut skipped) = (TrackState::default(), i64::MIN, 0);
-        for begin in 0..4000 {
-            let duration = if random(9) == 0 { random(120) } else { random(3) };
-            let expected = state.test(10, begin, begin + duration);
-            assert!(!expected || duration >= 10 || begin >= until, "{begin}");
-            skipped += usize::from(duration < 10 && begin < until);
-            until = state.hidden_until(10, begin);
-        }
-        assert!(skipped > 1000, "{skipped}");
     }
 
     #[test]

@@ -10,7 +10,7 @@
 
 use crate::timeline::answer::flow::{category, flow_text, is_quoted};
 use crate::timeline::json_text::Sink;
-use crate::timeline::model::flows::{FLOW_IN, FLOW_OUT, Flow, decode_flow};
+use crate::timeline::model::order::{FLOW_IN, FLOW_OUT, Flow, decode_flow};
 use crate::timeline::model::trace::{NO_GROUP, Trace};
 use crate::timeline::packed::gzip::Part;
 use crate::timeline::packed::stream::{Last, Stream};

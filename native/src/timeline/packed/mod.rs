@@ -28,10 +28,9 @@ pub struct Source<'a> {
 
 /// The selected events of all hosts as JSON without their arguments, each behind a comma.
 pub fn pack(sources: &[Source], threads: usize) -> Result<Vec<Part>> {
-    let serials = |source: &Source| source.selection.serials(source.timeline, threads);
-    let serials: Vec<Vec<u8>> = sources.iter().map(serials).collect();
     let mut shares = Vec::new();
-    for (&Source { timeline, selection, pid_offset }, serial) in sources.iter().zip(&serials) {
+    for &Source { timeline, selection, pid_offset } in sources {
+        let serial = timeline.order(threads).serial.as_slice();
         let mut runs = Vec::new();
         let mut left = selection.events.len();
         let mut room = SHARE;

@@ -2,15 +2,11 @@
 
 use std::ops::Range;
 
-use crate::system::parallel;
-use crate::timeline::model::flows::{Flow, FlowEvent};
 use crate::timeline::model::levels::{self, LEVELS};
-use crate::timeline::model::rows::MAX_ROWS;
-use crate::timeline::model::ties::{Kind, before};
-use crate::timeline::model::timeline::{Facts, Timeline};
-use crate::timeline::model::together;
-use crate::timeline::model::trace::{InTime, Trace};
-use crate::timeline::model::visibility::{Candidate, TrackState, Visibility, test_flow};
+use crate::timeline::model::order::{BLOCK, FLOW_IN, FLOW_OUT, Kind, Order};
+use crate::timeline::model::timeline::Timeline;
+use crate::timeline::model::trace::Trace;
+use crate::timeline::model::visibility::{Candidate, Visibility};
 
 /// A window of the timeline in ps, both ends inside.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +26,6 @@ pub struct Selection {
     /// Positions in the trace.
     pub events: Vec<u32>,
     pub runs: Vec<Run>,
-    /// Only few of the events begin before this time.
-    pub from: i64,
 }
 
 /// Events `first..last` of a selection, which belong to one track or are asynchronous events of its process.
@@ -44,35 +38,6 @@ pub struct Run {
 }
 
 impl Selection {
-    /// From the events of each track by time, and asynchronous ones by time.
-    pub(super) fn new(trace: &Trace, of_tracks: &[Vec<u32>], asynchronous: &[Place], from: i64) -> Self {
-        let total = of_tracks.iter().map(Vec::len).sum::<usize>() + asynchronous.len();
-        let mut made = Selection { events: Vec::with_capacity(total), runs: Vec::new(), from };
-        for (track, events) in of_tracks.iter().enumerate() {
-            let pid = trace.tracks[track].pid;
-            if track == 0 || trace.tracks[track - 1].pid != pid {
-                let of_process = |one: &&Place| trace.tracks[one.1 as usize].pid == pid;
-                made.add(track, true, asynchronous.iter().filter(of_process).map(|one| one.0));
-            }
-            made.add(track, false, events.iter().copied());
-        }
-        made
-    }
-
-    fn add(&mut self, track: usize, asynchronous: bool, events: impl Iterator<Item = u32>) {
-        let first = self.events.len() as u32;
-        self.events.extend(events);
-        let last = self.events.len() as u32;
-        if first < last {
-            self.runs.push(Run { track: track as u32, asynchronous, first, last });
-        }
-    }
-
-    /// Number of each event among those that begin with it, by position; 0 for others.
-    pub fn serials(&self, timeline: &Timeline, threads: usize) -> Vec<u8> {
-        together::serials(&timeline.trace, &self.events, self.from, threads)
-    }
-
     /// The runs in chunks of at most `size` events, with the events of each.
     pub fn chunks(&self, size: usize) -> Vec<(Run, &[u32])> {
         let of_run = |&run: &Run| {
@@ -83,203 +48,156 @@ impl Selection {
     }
 }
 
-/// Position of an event, and its track.
-pub(super) type Place = (u32, u32);
-
 /// The events of a window.
 pub fn select(timeline: &Timeline, query: &Query) -> Selection {
-    let (trace, facts) = (&timeline.trace, timeline.facts(query.threads));
-    let early = early(trace, query.begin);
-    let during: Vec<Range<usize>> = (0..trace.tracks.len()).map(|track| during(trace, track, query)).collect();
-    let of_tracks = if query.resolution <= 0 {
-        everything(trace, facts, query, &early, during)
+    let (trace, order) = (&timeline.trace, timeline.order(query.threads));
+    let (before, during) = candidates(trace, order, query);
+    let all = || before.iter().copied().chain(during.clone());
+    let reaches = |place: u32| order.end(trace, place as usize) >= query.begin;
+    let open = |place: u32| query.middles || !is_hidden(trace, order, place as usize);
+    let mut places = if query.resolution <= 0 {
+        let on_track = |place: u32| matches!(order.kind[place as usize], Kind::Plain | Kind::Flow);
+        all().filter(|&place| on_track(place) && reaches(place) && open(place)).collect()
     } else {
-        thinned(timeline, query, &early, during)
+        thinned(timeline, order, query, &before, during.clone())
     };
-    let open = |event: u32, track: u32| query.middles || !facts.is_hidden(trace, event as usize, track as usize);
-    let is_async = |one: &&Place| facts.kind(trace, one.0 as usize) == Some(Kind::Async) && open(one.0, one.1);
-    let mut asynchronous: Vec<Place> = early.iter().filter(is_async).copied().collect();
-    let later = &facts.flows.asynchronous[in_window(&facts.flows.asynchronous, query)];
-    let shown = later.iter().filter(|one| query.middles || !one.hidden);
-    asynchronous.extend(shown.map(|one| (one.event, one.track)));
-    Selection::new(trace, &of_tracks, &asynchronous, query.begin)
-}
-
-/// Events that begin before a time and reach to it, over all tracks by time.
-fn early(trace: &Trace, begin: i64) -> Vec<Place> {
-    let mut found = Vec::new();
-    for row in &trace.rows {
-        let range = row.first as usize..row.last as usize;
-        let next = range.start + trace.begin[range.clone()].partition_point(|&b| b < begin);
-        // Events of a row are disjoint, except in the last one that a track can have.
-        let shared = trace.track_rows[row.track as usize + 1] - trace.track_rows[row.track as usize] >= MAX_ROWS as u32;
-        let first = if shared { range.start } else { next.saturating_sub(1).max(range.start) };
-        let reaching = (first..next).filter(|&event| trace.end(event) >= begin);
-        found.extend(reaching.map(|event| (event as u32, row.track)));
+    if !trace.asynchronous.is_empty() {
+        let asynchronous = |place: u32| order.kind[place as usize] == Kind::Async;
+        places.extend(all().filter(|&place| asynchronous(place) && reaches(place) && open(place)));
     }
-    let begin = |one: &Place| trace.begin[one.0 as usize];
-    found.sort_by(|a, b| begin(a).cmp(&begin(b)).then_with(|| before(trace, *a, *b)).then(a.0.cmp(&b.0)));
-    found
+    by_track(trace, order, &places)
 }
 
-/// The events of a track that begin in a window, as places of the track by time.
-fn during(trace: &Trace, track: usize, query: &Query) -> Range<usize> {
-    let events = trace.in_time(track);
-    let first = events.partition_point(|event| trace.begin[event] < query.begin);
-    first..events.partition_point(|event| trace.begin[event] <= query.end).max(first)
-}
-
-/// The flow events among these that begin in a window.
-fn in_window(events: &[FlowEvent], query: &Query) -> Range<usize> {
-    let first = events.partition_point(|one| one.begin < query.begin);
-    first..events.partition_point(|one| one.begin <= query.end).max(first)
-}
-
-/// All events of the tracks in a window.
-fn everything(
-    trace: &Trace,
-    facts: &Facts,
-    query: &Query,
-    early: &[Place],
-    during: Vec<Range<usize>>,
-) -> Vec<Vec<u32>> {
-    let shown = |event: u32, track: usize| {
-        matches!(facts.kind(trace, event as usize), Some(Kind::Plain | Kind::Flow))
-            && (query.middles || !facts.is_hidden(trace, event as usize, track))
-    };
-    let mut of_tracks = vec![Vec::new(); trace.tracks.len()];
-    for &(event, track) in early.iter().filter(|one| shown(one.0, one.1 as usize)) {
-        of_tracks[track as usize].push(event);
-    }
-    let jobs = of_tracks.into_iter().zip(during).enumerate().collect();
-    let whole = |(track, (mut events, range)): (usize, (Vec<u32>, Range<usize>))| {
-        let own = trace.in_time(track);
-        events.extend(range.map(|place| own.at(place) as u32).filter(|&event| shown(event, track)));
-        Ok(events)
-    };
-    parallel::run(query.threads, jobs, whole).unwrap_or_default()
+/// Whether an event is a middle one of a flow on a TPU, as most ends of transfers are.
+fn is_hidden(trace: &Trace, order: &Order, place: usize) -> bool {
+    let is_middle = || order.flow.get(place).is_some_and(|flow| flow.direction == FLOW_IN | FLOW_OUT);
+    let pid = || trace.tracks[order.track[place] as usize].pid;
+    !trace.tpus.is_empty() && is_middle() && trace.tpus.binary_search(&pid()).is_ok()
 }
 
 /// Events that are looked at together.
-const STEP: usize = 256;
+const STEP: usize = 1024;
 
-/// The visibility rule on one track, event by event.
-struct Scan<'a> {
-    trace: &'a Trace,
-    events: InTime<'a>,
-    level: &'a [u8],
-    deepest: u8,
-    /// Whether all events are plain ones, without a flow.
-    plain: bool,
-    resolution: i64,
-    state: TrackState,
-    /// Places that are left.
-    rest: Range<usize>,
-    shown: Vec<u32>,
-}
-
-impl Scan<'_> {
-    /// Tests events without a flow up to a place.
-    fn advance(&mut self, facts: &Facts, to: usize) {
-        let mut found = [0u32; STEP];
-        while self.rest.start < to {
-            // Which levels are coarse enough cannot be predicted, so places are collected without a branch.
-            let last = to.min(self.rest.start + STEP);
-            let mut count = 0;
-            for place in self.rest.start..last {
-                found[count] = place as u32;
-                count += usize::from(self.level[place] <= self.deepest);
-            }
-            self.rest.start = last;
-            for &place in &found[..count] {
-                let event = self.events.at(place as usize);
-                if (self.plain || facts.kind(self.trace, event) == Some(Kind::Plain))
-                    && self.state.test(self.resolution, self.trace.begin[event], self.trace.end(event))
-                {
-                    self.shown.push(event as u32);
-                }
-            }
-        }
-    }
-}
-
-/// The visibility rule applied to the long events that begin before a window and to those that begin in it.
-///
-/// Flows tie tracks to each other: the first event of a flow decides for all of them. So tracks advance from flow event
-/// to flow event, and each on its own from the last one on.
-fn thinned(timeline: &Timeline, query: &Query, early: &[Place], during: Vec<Range<usize>>) -> Vec<Vec<u32>> {
-    let (trace, facts) = (&timeline.trace, timeline.facts(query.threads));
+/// The visibility rule applied to the places of long events that begin before a window and of those that begin in it.
+fn thinned(timeline: &Timeline, order: &Order, query: &Query, before: &[u32], during: Range<u32>) -> Vec<u32> {
+    let trace = &timeline.trace;
     let deepest = levels::of_resolution(query.resolution);
-    let levels = timeline.levels.up_to(trace, facts, deepest, query.threads);
+    let levels = timeline.levels.up_to(trace, order, deepest);
+    let level = levels.level.as_slice();
     let deepest = if deepest == LEVELS - 1 { u8::MAX } else { deepest };
-    let mut rule = Visibility::new(query.resolution, trace.tracks.len(), facts.flows.count);
-    let mut shown = vec![Vec::new(); trace.tracks.len()];
-    let open = |event: usize, track: usize| query.middles || !facts.is_hidden(trace, event, track);
-    for &(event, track) in early {
-        let (at, track) = (event as usize, track as usize);
-        let flow = match facts.kind(trace, at) {
-            Some(Kind::Plain) => None,
-            Some(Kind::Flow) if open(at, track) => flow_of(facts, trace.begin[at], event),
-            _ => continue,
-        };
-        let seen = Candidate { track, begin: trace.begin[at], end: trace.end(at), flow: flow.as_ref() };
-        if levels.level[trace.events_of(track).start + place_of(trace, track, at)] <= deepest && rule.test(seen) {
-            shown[track].push(event);
+    let mut rule = Visibility::new(query.resolution, trace.tracks.len(), order.flow_count);
+    let mut shown = Vec::new();
+    let mut test = |places: &[u32]| {
+        shown.reserve(places.len());
+        for &place in places {
+            let k = place as usize;
+            let flow = match order.kind[k] {
+                Kind::Plain => None,
+                Kind::Flow if query.middles || !is_hidden(trace, order, k) => {
+                    order.flow.index(k).map(|i| &order.flow.values()[i])
+                }
+                _ => continue,
+            };
+            let (begin, end) = (order.begin[k], order.end(trace, k));
+            if end >= query.begin && rule.test(Candidate { track: order.track[k] as usize, begin, end, flow }) {
+                shown.push(place);
+            }
         }
-    }
-    let states = std::mem::take(&mut rule.tracks).into_iter().zip(shown);
-    let scan = |(track, ((state, shown), rest))| Scan {
-        trace,
-        events: trace.in_time(track),
-        level: &levels.level[trace.events_of(track)],
-        deepest,
-        plain: facts.dropped.is_empty() && !trace.flow.any(trace.events_of(track)),
-        resolution: query.resolution,
-        state,
-        rest,
-        shown,
     };
-    let mut scans: Vec<Scan> = states.zip(during).enumerate().map(scan).collect();
-    let flows = in_window(&facts.flows.events, query);
-    for (one, &level) in facts.flows.events[flows.clone()].iter().zip(&levels.flow_level[flows]) {
-        if level > deepest || (one.hidden && !query.middles) {
-            continue;
+    let mut found: Vec<u32> = before.iter().copied().filter(|&k| level[k as usize] <= deepest).collect();
+    test(&found);
+    found.resize(STEP, 0);
+    for first in during.clone().step_by(STEP) {
+        // Which levels are coarse enough cannot be predicted, so places are collected without a branch.
+        let last = during.end.min(first.saturating_add(STEP as u32));
+        let mut count = 0;
+        for (place, &own) in (first..last).zip(&level[first as usize..last as usize]) {
+            found[count] = place;
+            count += usize::from(own <= deepest);
         }
-        let scan = &mut scans[one.track as usize];
-        scan.advance(facts, one.place as usize);
-        scan.rest.start = one.place as usize + 1;
-        let flow = one.flow();
-        let seen = Candidate { track: one.track as usize, begin: one.begin, end: one.end, flow: Some(&flow) };
-        if test_flow(&mut scan.state, &mut rule.flows[one.key as usize], query.resolution, seen, &flow) {
-            scan.shown.push(one.event);
-        }
+        test(&found[..count]);
     }
-    let rest = |mut scan: Scan| {
-        scan.advance(facts, scan.rest.end);
-        Ok(scan.shown)
-    };
-    parallel::run(query.threads, scans, rest).unwrap_or_default()
+    shown
 }
 
-/// The flow of an event on a track.
-fn flow_of(facts: &Facts, begin: i64, event: u32) -> Option<Flow> {
-    let events = &facts.flows.events;
-    let first = events.partition_point(|one| one.begin < begin);
-    events[first..].iter().find(|one| one.event == event).map(FlowEvent::flow)
+/// Events of the whole trace whose name is marked (one flag per name id), also near ones; `middles`: see `Query`.
+pub fn named(timeline: &Timeline, wanted: &[u8], middles: bool, threads: usize) -> Selection {
+    let (trace, order) = (&timeline.trace, timeline.order(threads));
+    let marked = |&k: &u32| {
+        let name = trace.name[order.event[k as usize] as usize];
+        let is_wanted = wanted.get(name as usize).is_some_and(|&w| w != 0);
+        is_wanted && order.kind[k as usize] != Kind::Dropped && (middles || !is_hidden(trace, order, k as usize))
+    };
+    let places: Vec<u32> = (0..order.event.len() as u32).filter(marked).collect();
+    by_track(trace, order, &places)
 }
 
-/// The place of an event among those of its track by time.
-fn place_of(trace: &Trace, track: usize, event: usize) -> usize {
-    let events = trace.in_time(track);
-    let first = events.partition_point(|other| trace.begin[other] < trace.begin[event]);
-    (first..events.len()).find(|&place| events.at(place) == event).unwrap_or(first)
+/// The event with exactly this name, begin, duration and serial.
+pub fn exactly(timeline: &Timeline, name: u32, begin: i64, duration: i64, serial: u8, threads: usize) -> Selection {
+    let (trace, order) = (&timeline.trace, timeline.order(threads));
+    let first = order.begin.partition_point(|&b| b < begin);
+    let fits = |k: &usize| {
+        let event = order.event[*k] as usize;
+        trace.name[event] == name && trace.duration(event).max(1) == duration && order.serial[event] == serial
+    };
+    let run = (first..order.event.len()).take_while(|&k| order.begin[k] == begin);
+    by_track(trace, order, &run.filter(fits).take(1).map(|k| k as u32).collect::<Vec<_>>())
+}
+
+/// Candidates: a few long events that begin before the window, and the run of those that begin in it.
+fn candidates(trace: &Trace, order: &Order, query: &Query) -> (Vec<u32>, Range<u32>) {
+    let first = order.begin.partition_point(|&b| b < query.begin);
+    let last = order.begin.partition_point(|&b| b <= query.end).max(first);
+    let mut before = Vec::new();
+    for (b, &latest) in order.latest_end.iter().enumerate().take(first.div_ceil(BLOCK)) {
+        if latest >= query.begin {
+            let block = b * BLOCK..((b + 1) * BLOCK).min(first);
+            before.extend(block.filter(|&k| order.end(trace, k) >= query.begin).map(|k| k as u32));
+        }
+    }
+    (before, first as u32..last as u32)
+}
+
+/// The events at these places of the order, by track; events of a track stay in the order of time.
+pub fn by_track(trace: &Trace, order: &Order, places: &[u32]) -> Selection {
+    // Asynchronous events of a process come before its first track.
+    let slot = |&k: &u32| {
+        let track = order.track[k as usize] as usize;
+        if order.kind[k as usize] == Kind::Async {
+            2 * trace.tracks.partition_point(|t| t.pid < trace.tracks[track].pid) as u32
+        } else {
+            2 * track as u32 + 1
+        }
+    };
+    let slots: Vec<u32> = places.iter().map(slot).collect();
+    let mut next = vec![0u32; 2 * trace.tracks.len() + 1];
+    for &slot in &slots {
+        next[slot as usize + 1] += 1;
+    }
+    for i in 1..next.len() {
+        next[i] += next[i - 1];
+    }
+    let bounds = (0..).zip(next.windows(2)).filter(|(_, pair)| pair[0] < pair[1]);
+    let run = |(slot, pair): (u32, &[u32])| Run {
+        track: slot / 2,
+        asynchronous: slot % 2 == 0,
+        first: pair[0],
+        last: pair[1],
+    };
+    let runs = bounds.map(run).collect();
+    let mut events = vec![0; places.len()];
+    for (&place, &slot) in places.iter().zip(&slots) {
+        let at = &mut next[slot as usize];
+        events[*at as usize] = order.event[place as usize];
+        *at += 1;
+    }
+    Selection { events, runs }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::timeline::model::build::tests::{trace_of, trace_with};
-    use crate::timeline::query::pick;
 
     fn query(begin: i64, end: i64) -> Query {
         Query { begin, end, resolution: 0, middles: false, threads: 1 }
@@ -316,7 +234,7 @@ mod tests {
         assert_eq!(names(&timeline, &query(0, 9)), [0, 4, 1]);
         assert_eq!(names(&timeline, &Query { middles: true, ..query(0, 9) }), [0, 2, 4, 1, 3]);
         assert_eq!(names(&timeline, &Query { resolution: 1, ..query(0, 9) }), [0, 4, 1]);
-        let named = |middles| select_names(&timeline, &pick::named(&timeline, &[0, 0, 1, 1, 1], middles, 1));
+        let named = |middles| select_names(&timeline, &super::named(&timeline, &[0, 0, 1, 1, 1], middles, 1));
         assert_eq!((named(false), named(true)), (vec![4], vec![2, 4, 3]));
     }
 
