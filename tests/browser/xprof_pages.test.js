@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import vm from "node:vm";
 import { differences } from "../../scripts/soak/frontend_drive/compare.mjs";
 import { EXCEPTIONS, excused } from "../../scripts/soak/frontend_drive/exceptions.mjs";
+import { Side } from "../../scripts/soak/frontend_drive/side.mjs";
 import { ROOT } from "./harness.js";
 
 function charts() {
@@ -15,6 +16,21 @@ function charts() {
 }
 
 const plain = (value) => JSON.parse(JSON.stringify(value));
+
+describe("the collector", () => {
+  it("counts what waits for the page to be idle", () => {
+    const [window, waiting] = [{}, []];
+    window.requestIdleCallback = (callback) => waiting.push(callback);
+    window.cancelIdleCallback = () => {};
+    vm.runInNewContext(readFileSync(path.join(ROOT, "scripts/soak/frontend_drive/collect.js"), "utf8"), { window });
+    const seen = [];
+    window.requestIdleCallback(() => seen.push(window.__idle.size));
+    window.cancelIdleCallback(window.requestIdleCallback(() => {}));
+    assert.equal(window.__idle.size, 1);
+    waiting[0]();
+    assert.deepEqual([seen, window.__idle.size], [[1], 0]);
+  });
+});
 
 describe("the stand-in for Google Charts", () => {
   it("has tables that are sorted, filtered, grouped and formatted", () => {
@@ -57,6 +73,27 @@ describe("differences", () => {
     const asked = (answer) => [{ url: "/data?run=r", answer }];
     assert.deepEqual(differences(state(["v2.24.2", "at 127.0.0.1:1"], [], asked("200 text/plain")), state(["v0.1.0", "at 127.0.0.1:22"], [], asked("304 text/plain"))), []);
     assert.equal(differences(state([], [], asked("200 text/plain")), state([], [], asked("404 text/plain"))).length, 2);
+  });
+
+  it("are not the content types of answers that say only that nothing has changed", () => {
+    const side = Object.assign(new Side(), { origin: "http://127.0.0.1:1", waiting: new Set(), kinds: new Map(), asked: [] });
+    for (const [status, type] of [[200, "text/plain; charset=utf-8"], [304, "application/json"], [200, "text/html"]]) {
+      const response = { status: () => status, headers: () => ({ "content-type": type }) };
+      side.done({ url: () => "http://127.0.0.1:1/data?run=r", response: () => response });
+    }
+    side.done({ url: () => "http://127.0.0.1:2/", response: () => null });
+    assert.deepEqual(side.asked.map(({ answer }) => answer), ["200 text/plain", "304 text/plain", "200 text/html"]);
+  });
+
+  it("are requests that only one side refuses, and every error of our server", () => {
+    const differ = (theirs, ours) => differences(...[theirs, ours].map((answer) => state([], [], [{ url: "/data?run=r", answer }]))).map(({ side, line }) => `${side}: ${line}`);
+    assert.deepEqual(differ("500 text/plain", "404 application/json"), []);
+    assert.deepEqual(differ("200 text/plain", "404 application/json"), ["XProf: 200 text/plain /data?run=r", "ours: fails /data?run=r"]);
+    assert.deepEqual(differ("500 text/plain", "500 application/json"), ["XProf: fails /data?run=r", "ours: 500 application/json /data?run=r"]);
+    assert.deepEqual(differ("500 text/plain", "200 application/json"), ["XProf: fails /data?run=r", "ours: 200 application/json /data?run=r"]);
+    for (const line of ["200 text/plain /data?run=r", "fails /data?run=r", "500 application/json /data?run=r"]) {
+      for (const side of ["XProf", "ours"]) assert.equal(excused({ run: "r", tool: "overview_page" }, { what: "requests", side, line }), undefined);
+    }
   });
 
   it("are excused only by a rule that fits, and every rule has a reason", () => {

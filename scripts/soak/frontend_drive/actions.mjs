@@ -34,15 +34,14 @@ const PLACES = {
 };
 /**
  * Selects an event of a trace viewer's frame, the `at`-th of `of` spread over all that begin alone on their line and
- * are no instants (XProf has no details of those) and no host offload copies (XProf leaves out stats of their ops); 0
- * where there is none.
+ * are no instants (XProf has no details of those); 0 where there is none.
  */
 function onEvent({ at, of }) {
   const view = document.querySelector("tr-ui-timeline-view");
   if (!view?.model) return 0;
   const threads = view.model.getAllThreads().filter((thread) => thread.sliceGroup.slices.length);
   threads.sort((a, b) => a.parent.pid - b.parent.pid || a.tid - b.tid);
-  const all = threads.filter(({ name }) => !/^Host Offload Ops/.test(name)).flatMap(({ sliceGroup: { slices } }) => {
+  const all = threads.flatMap(({ sliceGroup: { slices } }) => {
     const begun = new Map();
     for (const { start } of slices) begun.set(start, (begun.get(start) ?? 0) + 1);
     return slices.filter(({ start, duration }) => duration > 1e-8 && begun.get(start) === 1).sort((a, b) => a.start - b.start);

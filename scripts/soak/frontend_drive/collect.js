@@ -70,6 +70,26 @@
     }
   }
 
+  // What the page does when it is idle, such as looking for connected events, is part of loading.
+  const idle = new Set();
+  window.__idle = idle;
+  const { requestIdleCallback, cancelIdleCallback } = window;
+  window.requestIdleCallback = (callback, options) => {
+    const id = requestIdleCallback((deadline) => {
+      try {
+        callback(deadline);
+      } finally {
+        idle.delete(id);
+      }
+    }, options);
+    idle.add(id);
+    return id;
+  };
+  window.cancelIdleCallback = (id) => {
+    idle.delete(id);
+    cancelIdleCallback(id);
+  };
+
   window.__collect = () => {
     const found = { texts: [], selectors: [], inputs: [], drawings: [], charts: [], tracks: tracks(), refused: window.__refused ?? [] };
     walk(document.body, (node) => {

@@ -69,6 +69,11 @@ function chart(at, a, b) {
 
 /** Requests that the page gives up because it is left; which ones is a matter of time. */
 const ABORTED = /ERR_ABORTED/;
+/**
+ * Requests that are refused. Ours have a fitting status of 4xx and are JSON; XProf answers most of them with 500 and plain
+ * text. A 5xx of ours is no answer to a request that is wrong: it always differs.
+ */
+const FAILING = { theirs: /^[45]\d\d /, ours: /^4\d\d / };
 const PARTS = { texts: true, selectors: true, inputs: true, drawings: true, tracks: false, refused: true };
 
 /** All differences between two collected states (`Side.collect`). */
@@ -82,9 +87,11 @@ export function differences(a, b) {
     const charts = Math.max(x.charts?.length ?? 0, y.charts?.length ?? 0);
     for (let at = 0; at < charts; at += 1) found.push(...chart(where + at, x.charts?.[at], y.charts?.[at]));
   }
-  const request = ({ url, answer }) => `${answer.replace(/^304 /, "200 ")} ${url}`;
-  const made = ({ asked }) => [...new Set(asked.filter(({ answer }) => !ABORTED.test(answer)).map(request))];
-  found.push(...lines("requests", made(a), made(b), false));
+  const made = ({ asked }, failing) => {
+    const request = ({ url, answer }) => `${failing.test(answer) ? "fails" : answer.replace(/^304 /, "200 ")} ${url}`;
+    return [...new Set(asked.filter(({ answer }) => !ABORTED.test(answer)).map(request))];
+  };
+  found.push(...lines("requests", made(a, FAILING.theirs), made(b, FAILING.ours), false));
   found.push(...lines("errors", [...new Set(a.errors)], [...new Set(b.errors)], false));
   found.push(...lines("other hosts", [...new Set(a.foreign)], [...new Set(b.foreign)], false));
   return found;

@@ -17,14 +17,14 @@ function busy() {
   const size = document.body ? document.body.getElementsByTagName("*").length + document.body.textContent.length : 0;
   const shown = bars.filter((bar) => bar.checkVisibility({ visibilityProperty: true }) && bar.getBoundingClientRect().width > 0);
   const moving = document.getAnimations().some(({ playState, effect }) => playState === "running" && Number.isFinite(effect?.getComputedTiming().endTime));
-  return { loading: moving || shown.length > 0 || document.readyState !== "complete", size };
+  return { loading: moving || shown.length > 0 || window.__idle?.size > 0 || document.readyState !== "complete", size };
 }
 
 export class Side {
   /** A page of `browser` on `origin`; answers the request for Google Charts itself and refuses other hosts. */
   static async open(browser, origin) {
     const side = new Side();
-    Object.assign(side, { origin, waiting: new Set(), asked: [], errors: [], foreign: [] });
+    Object.assign(side, { origin, waiting: new Set(), kinds: new Map(), asked: [], errors: [], foreign: [] });
     side.page = await browser.newPage();
     await side.page.setViewport({ width: 1440, height: 900 });
     await side.page.evaluateOnNewDocument(COLLECT);
@@ -60,11 +60,16 @@ export class Side {
   done(request) {
     this.waiting.delete(request);
     const url = new URL(request.url());
-    if (url.origin !== this.origin) return;
+    // The browser asks for its icon once, whenever it likes.
+    if (url.origin !== this.origin || url.pathname === "/favicon.ico") return;
     const response = request.response();
-    const kind = (response?.headers()["content-type"] ?? "").split(";")[0];
+    const address = url.pathname + url.search;
+    // The browser keeps the content type of a stored answer, whatever a 304 says.
+    const type = (response?.headers()["content-type"] ?? "").split(";")[0];
+    const kind = response?.status() === 304 ? (this.kinds.get(address) ?? type) : type;
+    if (kind) this.kinds.set(address, kind);
     const status = response ? response.status() : (request.failure()?.errorText ?? "no response");
-    this.asked.push({ url: url.pathname + url.search, answer: `${status} ${kind}` });
+    this.asked.push({ url: address, answer: `${status} ${kind}` });
   }
 
   /** Forgets what was noted so far. */

@@ -189,6 +189,39 @@ def test_flows_carry_id_category_and_direction():
     ]
 
 
+def test_equal_contexts_of_two_hosts_are_two_flows():
+    asked = inputs_of('host "a"\n' + FLOWS, 'host "b"\n' + FLOWS)
+    listed = json.loads(gzip.decompress(trace_viewer.TOOL.build(asked).body))["traceEvents"]
+    ids = [e["bind_id"] for e in listed if e["name"] in ("out", "in")]
+    assert len(ids) == 4
+    assert sorted(map(ids.count, ids)) == [2, 2, 2, 2]
+
+
+COPIES = """
+plane 0 "/device:TPU:0"
+  line 1 "XLA Modules"
+    0us +9us m
+  line 2 "XLA Ops"
+    1us +1us "%s S(5)"
+    5us +1us "%d S(5)"
+  metadata "%s S(5)" {hlo_category="c", raw_bytes_accessed=4, shape_with_layout="f32[8]S(5)"} display="copy-start.1"
+  metadata "%d S(5)" {hlo_category="d", raw_bytes_accessed=32, shape_with_layout="f32[8]"} display="copy-done.1"
+"""
+
+
+def test_a_host_offload_copy_has_the_shape_of_its_start_and_the_bytes_of_its_end():
+    (found,) = events(COPIES, event_name="offload-copy.1", start_time_ms=0.001, duration_ms=0.005, unique_id=0)
+    assert found["args"] == {"long_name": "", "raw_bytes_accessed": 32, "shape_with_layout": "f32[8]S(5)"}
+    full = json.loads(trace_viewer.LEGACY.build(inputs_of(COPIES)).body)["traceEvents"]
+    (copy,) = [e for e in full if e.get("name") == "offload-copy.1"]
+    assert copy["args"] == {
+        "_a": "1",
+        "long_name": "",
+        "raw_bytes_accessed": "32",
+        "shape_with_layout": "f32[8]S(5)",
+    }
+
+
 DMA = """
 plane 0 "/device:TPU:0"
   line 1 "XLA Modules"

@@ -112,7 +112,8 @@ def _frozen(array: Any) -> Any:
 def _flows(host: HostContext, lookup: PlaneLookup) -> tuple[Any, Any]:
     if not host.derive:
         return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64)
-    return flows(lookup.plane, lookup.stat_columns, lookup.mutated)
+    named = host.space.hostnames
+    return flows(lookup.plane, lookup.stat_columns, lookup.mutated, named[0] if named else "")
 
 
 def _tpu_steps(host: HostContext, lookup: PlaneLookup, results: _RoleResults, names: StepNames) -> None:

@@ -9,15 +9,16 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common import preprocessed as ids
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, ExtraLine
+from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, Arg, ExtraLine
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.derived.lines import Levels, Sources, derive, op_levels
-from tpu_profile_plugin.columns.arrays import I32, I64, Bools
+from tpu_profile_plugin.columns.arrays import I32, I64, U32, Bools
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
 
 _STATS = ("tf_op", "source", "_a")
+_MOVED, _SHAPE = "raw_bytes_accessed", "shape_with_layout"
 _OFFLOAD = re.compile(r"(.*?)(copy|dynamic-slice|dynamic-update-slice)-(start|done)")
 _NUMBER = re.compile(r"\.(\d+)\Z")
 _HOST_MEMORY = "S(5)"
@@ -45,7 +46,7 @@ def derive_tpu(space: XSpace, plane: Plane, on_events: StatColumns, group: I64 |
             (ids.SOURCE_ID, ids.SOURCE),
         )
         lines += [line.line(id_, name) for line, (id_, name) in zip(derived, kinds, strict=True) if len(line)]
-    return lines + host_offload(plane, synchronous)
+    return lines + host_offload(space, plane, synchronous)
 
 
 def _sources(plane: Plane, events: I64, group: I64 | None) -> Sources:
@@ -91,7 +92,7 @@ def _is_async(plane: Plane, on_rows: StatColumns, on_events: StatColumns) -> Boo
     return is_async
 
 
-def host_offload(plane: Plane, synchronous: Bools) -> list[ExtraLine]:
+def host_offload(space: XSpace, plane: Plane, synchronous: Bools) -> list[ExtraLine]:
     """Lines of copies between device and host memory, from start to done event, among the `synchronous` events."""
     key_of: dict[tuple[str, str], int] = {}
     key = np.full(len(plane.event_metadata.id), -1, dtype=np.int64)
@@ -113,10 +114,13 @@ def host_offload(plane: Plane, synchronous: Bools) -> list[ExtraLine]:
         return []
     events = np.flatnonzero((key >= 0)[plane.events.metadata] & synchronous)
     events = _native.walk_order(plane.events.begin_ps, plane.events.duration_ps, events)
-    return _offload_rows(plane, events, key, starts, display_names)
+    on_rows = StatColumns(space, plane, plane.event_metadata.stats, (_MOVED, _SHAPE))
+    return _offload_rows(plane, on_rows, events, key, starts, display_names)
 
 
-def _offload_rows(plane: Plane, events: I64, key: I64, starts: Bools, display_names: list[str]) -> list[ExtraLine]:
+def _offload_rows(
+    plane: Plane, on_rows: StatColumns, events: I64, key: I64, starts: Bools, display_names: list[str]
+) -> list[ExtraLine]:
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
     rows = plane.events.metadata[events]
     start, done, line = _native.pair_offload(
@@ -139,8 +143,22 @@ def _offload_rows(plane: Plane, events: I64, key: I64, starts: Bools, display_na
                 metadata=code.astype(np.uint32),
                 names=("",) * len(distinct),
                 display_names=tuple(display_names[int(key[row])] for row in distinct.tolist()),
-                metadata_source=distinct,
-                extra_args={"_a": np.ones(len(own), dtype=np.int64)},
+                extra_args=_offload_args(on_rows, len(key), rows[first], rows[last]),
             )
         )
     return lines
+
+
+def _offload_args(on_rows: StatColumns, count: int, starts: U32, dones: U32) -> dict[str, Arg]:
+    """What a copy has of its two ops, given by their rows of `count`: the shape of the start, the bytes of the done."""
+    moved = on_rows.signed(_MOVED)
+    moved_by_row = np.full(count, ABSENT, dtype=np.int64)
+    moved_by_row[moved.event] = moved.value
+    row, code, texts = on_rows.texts(_SHAPE)
+    shape_by_row = np.full(count, -1, dtype=np.int32)
+    shape_by_row[row] = code
+    return {
+        "_a": np.ones(len(starts), dtype=np.int64),
+        _MOVED: moved_by_row[dones],
+        _SHAPE: (shape_by_row[starts], tuple(texts)),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,16 +21,22 @@ IN, OUT = 1, 2
 _ID_BITS, _ID_SHIFT, _CATEGORY_SHIFT = 56, 2, 58
 
 
-def flow_values(direction: int, types: I64, ids: I64) -> U64:
+def host_number(hostname: str) -> int:
+    """A number of the host, the same on every run: equal contexts of two hosts are two flows."""
+    return zlib.crc32(hostname.encode("utf-8", "replace"))
+
+
+def flow_values(direction: int, host: int, types: I64, ids: I64) -> U64:
     """Flow numbers of contexts: direction | id << 2 | category << 58; unknown categories become 0."""
     category = np.where((types >= 0) & (types <= LAST_CONTEXT), types, 0).astype(np.uint64)
-    number = mix(types, ids) >> np.uint64(64 - _ID_BITS)
+    number = mix(np.full(len(types), host, dtype=np.int64), types, ids) >> np.uint64(64 - _ID_BITS)
     value: U64 = np.uint64(direction) | number << np.uint64(_ID_SHIFT) | category << np.uint64(_CATEGORY_SHIFT)
     return value
 
 
-def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated) -> tuple[U32, U64]:
-    """Flows of a plane, events ascending; per event in the order: file, launch, produced, consumed."""
+def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated, hostname: str) -> tuple[U32, U64]:
+    """Flows of a plane of a host, events ascending; per event in the order: file, launch, produced, consumed."""
+    host = host_number(hostname)
     sources: list[tuple[I64, U64]] = []
     own = stat_columns.ints("flow")
     if len(own):
@@ -37,10 +44,10 @@ def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated) -> tuple[U3
     launch = stat_columns.ints("correlation_id")
     if len(launch):
         direction = IN if is_device(plane.name) else OUT
-        sources.append((launch.event, _of(direction, launch)))
+        sources.append((launch.event, _of(direction, host, launch)))
     for direction, side in ((OUT, mutated.producers), (IN, mutated.consumers)):
         if len(side):
-            sources.append((side.event, flow_values(direction, side.type, side.id)))
+            sources.append((side.event, flow_values(direction, host, side.type, side.id)))
     event, value = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
     for own_event, own_value in sources:
         if len(event) == 0:
@@ -51,5 +58,5 @@ def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated) -> tuple[U3
     return event.astype(np.uint32), value
 
 
-def _of(direction: int, launch: SparseColumn) -> U64:
-    return flow_values(direction, np.full(len(launch), GPU_LAUNCH, dtype=np.int64), launch.value)
+def _of(direction: int, host: int, launch: SparseColumn) -> U64:
+    return flow_values(direction, host, np.full(len(launch), GPU_LAUNCH, dtype=np.int64), launch.value)

@@ -112,7 +112,7 @@ def trace_args(space: XSpace, trace: HostTrace, *, folded: bool) -> TraceArgs:
         if source.line is None:
             sheets.append(_plane_sheet(plane, extra, ids, columns[source.plane], pool, space if folded else None))
         else:
-            sheets.append(_line_sheet(plane, extra, source, ids, columns[source.plane], pool))
+            sheets.append(_line_sheet(plane, extra, source, ids, columns[source.plane], pool, hidden))
     frames, stack = _frames(sheets, [ids[name] for name in _FRAMED if name in ids], pool.texts)
     return TraceArgs(
         data=space.data,
@@ -185,13 +185,21 @@ def _long_texts(space: XSpace, plane: Plane, ids: dict[str, int], pool: _Pool) -
 
 
 def _line_sheet(
-    plane: Plane, extra: PlaneExtras, source: Source, ids: dict[str, int], columns: tuple[U32, U32], pool: _Pool
+    plane: Plane,
+    extra: PlaneExtras,
+    source: Source,
+    ids: dict[str, int],
+    columns: tuple[U32, U32],
+    pool: _Pool,
+    hidden: frozenset[str],
 ) -> ArgSheet:
     line = source.line
     assert line is not None
     integers: list[tuple[int, U32, I64]] = []
     texts: list[tuple[int, U32, U32]] = []
     for name, values in line.extra_args.items():
+        if name in hidden:
+            continue
         if isinstance(values, tuple):
             texts.append((ids[name], *_coded(values[0], pool.add(values[1]))))
         else:

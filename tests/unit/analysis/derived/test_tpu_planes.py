@@ -10,7 +10,7 @@ import pytest
 from builders.shown import groups, profile
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.preprocessed import ExtraLine
+from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, ExtraLine
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 
 HOST = 'plane 1 "/host:CPU"\nline 1 main\n'
@@ -242,8 +242,8 @@ def test_derived_events_merge_within_a_group_whatever_the_gap_and_never_across()
 def test_copies_to_host_memory_are_paired_into_rows() -> None:
     text = HOST + core(
         """
-        metadata "%c S(5)" {raw_bytes_accessed=4} display="copy-start.7"
-        metadata "%d S(5)" display="copy-done.7"
+        metadata "%c S(5)" {raw_bytes_accessed=4, shape_with_layout="(f32[8], f32[8]S(5))"} display="copy-start.7"
+        metadata "%d S(5)" {raw_bytes_accessed=32, shape_with_layout="f32[8]"} display="copy-done.7"
         metadata "%e S(5)" display="dynamic-slice-start"
         metadata "%f S(5)" display="dynamic-slice-done"
         metadata "%i S(5)" display="async-copy-start.1.2"
@@ -271,8 +271,12 @@ def test_copies_to_host_memory_are_paired_into_rows() -> None:
         ("Host Offload Ops row 1", 9, [("offload-dynamic-slice.0", 1, 11)]),
         ("Host Offload Ops row 2", 10, [("offload-async-copy.2", 3, 11)]),
     ]
-    assert lines[0].metadata_source is not None
-    assert [space.planes[1].event_metadata.names[row] for row in lines[0].metadata_source] == ["%c S(5)"]
+    args: Any = lines[0].extra_args
+    shapes, texts = args["shape_with_layout"]
+    assert [texts[code] for code in shapes.tolist()] == ["(f32[8], f32[8]S(5))"] * 2
+    assert args["raw_bytes_accessed"].tolist() == [32, 32]
+    other: Any = lines[1].extra_args
+    assert (other["raw_bytes_accessed"].tolist(), other["shape_with_layout"][0].tolist()) == ([ABSENT], [-1])
 
 
 def test_equal_spans_are_walked_as_the_reference_walks_them() -> None:
