@@ -2,6 +2,7 @@
 // Times the timeline in a browser: first picture after a click, frames while it moves, a search.
 //
 //     scripts/setup && node scripts/bench/timeline.mjs [PROFILE.xplane.pb] [--events N] [--browser firefox] [--trials N] [--rounds N]
+//         [--search TEXT]
 //
 // The profile is the default large one, PROFILE, or one of N made-up events (tests/builders/many_events.py).
 // A cold trial starts a new TensorBoard without a cache, opens a small session and then clicks on the large one.
@@ -114,7 +115,7 @@ async function best(round) {
   return found;
 }
 
-/** Milliseconds from a query to the marked matches. */
+/** Milliseconds from a query to the marked matches, and their number. Throws if no answer comes. */
 function search(tab, text) {
   return tab.frame().evaluate(async (text) => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
@@ -123,8 +124,11 @@ function search(tab, text) {
     Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(box, text);
     const begin = performance.now();
     box.dispatchEvent(new Event("input", { bubbles: true }));
-    while (!/Matches \([1-9]/.test(document.body.textContent) && performance.now() - begin < 30_000) await frame();
-    return performance.now() - begin;
+    const answer = () => /Matches \(([^)]+)\)/.exec(document.body.textContent);
+    while (!answer() && performance.now() - begin < 30_000) await frame();
+    const ms = performance.now() - begin;
+    if (!answer()) throw new Error(`no answer to the search for ${text}`);
+    return `${ms.toFixed(0)} (${answer()[1]} matches of ${text})`;
   }, text);
 }
 
@@ -152,7 +156,7 @@ try {
       await move(tab, 10, { deltaY: -40, ctrlKey: true });
       report("pan", await best(() => move(tab, 240, { deltaX: 20 })));
       report("scroll", await best(() => move(tab, 240, { deltaY: 6 })));
-      console.log(`search, ms: ${(await search(tab, "fusion.7")).toFixed(0)}`);
+      console.log(`search, ms: ${await search(tab, option("--search", "fusion.7"))}`);
     } finally {
       await browser.close();
       await server.stop();
