@@ -1,6 +1,7 @@
 // Decodes the answer about communication: collectives, steps, ranks, stragglers, clocks and launches.
 import { asDict, asList, asNumber, asTable, asText } from "../../api/payload/fields";
 import type { TableData } from "../../base/table/table_data";
+import { readHostOffsets } from "../../page/clocks";
 
 export interface StepTime {
   name: string;
@@ -65,7 +66,7 @@ export function readCommunication(value: unknown): Communication {
     }),
     lateHosts: asList(answer["late_hosts"] ?? [], "the late hosts").map((one) => asText(asDict(one, "a late host")["host"], "the name of a late host")),
     clocks: asTable(answer["clocks"], "the table of clocks"),
-    hostOffsets: new Map(Object.entries(asDict(answer["host_offsets_ps"] ?? {}, "the clocks of hosts")).map(([host, ps]) => [host, asNumber(ps, `the clock of ${host}`)])),
+    hostOffsets: readHostOffsets(answer),
     earlyEnds: asNumber(answer["early_ends"] ?? 0, "the number of early ends"),
     launches: asTable(answer["launches"], "the table of launches"),
     notes: asList(answer["notes"] ?? [], "the notes").map((note) => asText(note, "a note")),

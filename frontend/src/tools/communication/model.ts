@@ -1,4 +1,5 @@
 // Summary and charts of communication. Pure.
+import { clocksText } from "../../page/clocks";
 import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import type { BandChart, StackChart } from "../../base/chart/chart_spec";
 import { joinBy, joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/difference";
@@ -89,7 +90,7 @@ export function hiddenColumns(found: Communication): string[] {
 
 /** The clocks of hosts as the trace viewer takes them: `HOST:PS` joined by commas; "" if none differs. */
 export function clocksOf(found: Communication): string {
-  return [...found.hostOffsets].filter(([, ps]) => ps !== 0).map(([host, ps]) => `${host}:${ps}`).join(",");
+  return clocksText(found.hostOffsets);
 }
 
 /** Compared numbers that are shown at first. */

@@ -57,7 +57,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-async function open(query: Record<string, string> = {}) {
+async function open(query: Record<string, string> = {}, base = NO_BASE) {
   for (const [key, value] of Object.entries(query)) address.set(key, value);
   const state: PageProps["state"] = {
     get: (key) => address.get(key) ?? null,
@@ -70,7 +70,7 @@ async function open(query: Record<string, string> = {}) {
     subscribe: () => () => undefined,
   };
   const tool = { id: "trace_viewer@", title: "Trace viewer", group: "Time", summary: "", hosts: "several" as const, host_names: ["vm"], available: true, reason: null, params: [] };
-  render(<page.Page run="r" base={NO_BASE} tool={tool} host={null} hosts={["vm"]} client={client} state={state} />, root);
+  render(<page.Page run="r" base={base} tool={tool} host={null} hosts={["vm"]} client={client} state={state} />, root);
   await eventually(() => expect(asked.length).toBeGreaterThan(0));
 }
 const words = () => root.textContent ?? "";
@@ -249,5 +249,19 @@ describe("summary table", () => {
     expect(sorted(rows, "count", false).map((r) => r.name)).toEqual(["a", "b"]);
     expect(sorted(rows, "name", false).map((r) => r.name)).toEqual(["a", "b"]);
     expect(sorted(rows, "name", true).map((r) => r.name)).toEqual(["b", "a"]);
+  });
+
+  it("corrects the clocks of a base by its own offsets", async () => {
+    const info = { tools: [{ id: "trace_viewer@", host_names: ["vm"] }] };
+    const communication = new Map([["b", { host_offsets_ps: { vm: -3000 } }]]);
+    answer = (params) => {
+      if (params["tag"] === undefined) return Promise.resolve(info);
+      if (params["tag"] === "communication") return Promise.resolve(communication.get(String(params["run"])));
+      return params["tag"] === "trace_viewer@" ? serve(params) : Promise.reject(new ApiError(404, "no_data", "none"));
+    };
+    await open({ clocks: "vm:2000" }, { ...NO_BASE, run: "b" });
+    const clocks = (run: string) => asked.filter((params) => params["run"] === run && params["format"] === "columns").map((params) => params["clocks"]);
+    await eventually(() => expect([clocks("r")[0], clocks("b")[0]]).toEqual(["vm:2000", "vm:-3000"]));
+    await shown("Clocks are corrected: vm +2 ns. Base: vm −3 ns.");
   });
 });

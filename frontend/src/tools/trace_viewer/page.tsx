@@ -16,16 +16,13 @@ import { copyLink, saveChrome, savePerfetto, savePicture } from "./export/export
 import { FloatingTools } from "./toolbar/floating_tools";
 import { Help } from "./toolbar/help";
 import "./page.css";
-import { BaseBar, usePair } from "./pair/base_pane";
+import { BaseBar, CLOCKS, usePair } from "./pair/base_pane";
 import { Pane } from "./pane/pane";
 import { SEARCH_ID } from "./toolbar/search_box";
 import { Session } from "./session/session";
 import { Source } from "./session/source";
 import { Toolbar } from "./toolbar/toolbar";
 import { TrackMenu } from "./toolbar/track_menu";
-
-/** The key of the address with what is added to the times of hosts. */
-const CLOCKS = "clocks";
 
 /** Opens the trace in `root` while the component is mounted; renders after every change. */
 function useSession(props: PageProps, root: { readonly current: HTMLDivElement | null }): Session | null {
@@ -68,7 +65,7 @@ function Page(props: PageProps) {
   const baseRoot = useRef<HTMLDivElement>(null);
   const session = useSession(props, root);
   const [, setTick] = useState(0);
-  const { pair, why } = usePair(props, session, baseRoot, () => setTick((n) => n + 1));
+  const { pair, clocks, why } = usePair(props, session, baseRoot, () => setTick((n) => n + 1));
   const paired = props.base.run !== null;
   const [help, setHelp] = useState(false);
   const [tab, setTab] = useState("selection");
@@ -153,7 +150,7 @@ function Page(props: PageProps) {
         ) : null}
         {session && floating ? <FloatingTools session={session} /> : null}
       </div>
-      <ClocksBar state={props.state} />
+      <ClocksBar state={props.state} base={paired ? clocks : null} />
       {problem && trace !== null ? (
         <p class="tv-bar tv-bad" role="alert">
           {problem.title}. {problem.why}{" "}
@@ -180,18 +177,23 @@ function Page(props: PageProps) {
   );
 }
 
-/** Says that clocks are corrected, and shows the times as recorded on request. */
-function ClocksBar({ state }: { state: PageProps["state"] }) {
-  const clocks = useKey(state, CLOCKS);
-  if (!clocks) return null;
-  const moved = clocks.split(",").map((part) => {
+/** `HOST:PS,...` -> `HOST +1 us, ...`. */
+function moves(clocks: string): string {
+  const parts = clocks.split(",").map((part) => {
     const at = part.lastIndexOf(":");
     const ps = Number(part.slice(at + 1));
     return `${part.slice(0, at)} ${ps < 0 ? "−" : "+"}${formatTime(Math.abs(ps))}`;
   });
+  return parts.join(", ");
+}
+
+/** Says which clocks are corrected, and shows the times as recorded on request; `base`: the clocks of a base, if one is open. */
+function ClocksBar({ state, base }: { state: PageProps["state"]; base: string | null }) {
+  const clocks = useKey(state, CLOCKS);
+  if (!clocks) return null;
   return (
     <p class="tv-bar" role="status">
-      Clocks are corrected: {moved.join(", ")}.{" "}
+      Clocks are corrected: {moves(clocks)}.{base === null ? null : base === "" ? " Those of the base agree, or are not known." : ` Base: ${moves(base)}.`}{" "}
       <button type="button" class="tv-link" onClick={() => state.set({ [CLOCKS]: null }, "push")}>
         Show as recorded
       </button>

@@ -1,7 +1,9 @@
 // The pane of a base above the timeline of the run: opens it, and offers where both are aligned.
 import { useEffect, useState } from "preact/hooks";
+import { ALL_HOSTS } from "../../../api/types";
 import type { RunInfo } from "../../../api/types";
 import { hostOfBase, useComparison } from "../../../page/base_run";
+import { clocksText, readHostOffsets } from "../../../page/clocks";
 import { explain } from "../../../page/explain";
 import type { PageProps } from "../../../page/page";
 import { useKey } from "../../../page/use_key";
@@ -14,11 +16,15 @@ import { fetchSteps } from "./steps";
 /** The key of the address with the step at which both are aligned: its place from 0, or "start". */
 const ALIGN = "align";
 const START = "start";
+/** The key of the address with what is added to the times of hosts. */
+export const CLOCKS = "clocks";
 /** More are not offered. */
 const MOST_STEPS = 500;
 
 interface Opened {
   pair: Pair | null;
+  /** What is added to the times of the hosts of the base, as `Place.clocks`; null until it is known. */
+  clocks: string | null;
   /** Why the base cannot be shown. */
   why: string | null;
 }
@@ -39,11 +45,15 @@ export function usePair(props: PageProps, session: Session | null, root: { reado
   const info = useLoad(name, (signal) => client.json<RunInfo>("run_info", { run: name }, { signal }));
   const theirs = info.data && hostsOfBase(info.data, tool.id, chosen);
   const comparison = useComparison(props);
+  const clocks = useClocks(props);
   const [pair, setPair] = useState<Pair | null>(null);
   const align = useKey(state, ALIGN);
   useEffect(() => {
-    if (!session || !root.current || name === null || !theirs) return undefined;
-    const sources = { run: new Source(client, { run, hosts: chosen }), base: new Source(client, { run: name, hosts: theirs }) };
+    if (!session || !root.current || name === null || !theirs || clocks.base === null) return undefined;
+    const sources = {
+      run: new Source(client, { run, hosts: chosen, clocks: clocks.run }),
+      base: new Source(client, { run: name, hosts: theirs, clocks: clocks.base }),
+    };
     const made = new Pair(root.current, session, sources, changed);
     setPair(made);
     const stop = new AbortController();
@@ -62,7 +72,7 @@ export function usePair(props: PageProps, session: Session | null, root: { reado
       made.dispose();
       setPair(null);
     };
-  }, [session, client, run, name, chosen.join(","), theirs?.join(",")]);
+  }, [session, client, run, name, chosen.join(","), theirs?.join(","), clocks.run, clocks.base]);
   const common = pair ? Math.min(pair.steps.run.length, pair.steps.base.length) : 0;
   useEffect(() => {
     const place = align === START ? null : align === null ? 0 : Number(align);
@@ -70,7 +80,20 @@ export function usePair(props: PageProps, session: Session | null, root: { reado
   }, [pair, common, align]);
   useEffect(() => pair?.setComparison(comparison), [pair, comparison]);
   const why = name === null ? null : info.error !== null ? explain(info.error, { run: name }).why : info.data && !theirs ? "It has no host that corresponds to the shown ones." : null;
-  return { pair, why };
+  return { pair, clocks: clocks.base, why };
+}
+
+/**
+ * The clocks of both sides as the address and the base have them. Each capture has clocks of its own: where those of the run
+ * are corrected, the base is shown with its own correction; as recorded if it has none.
+ */
+function useClocks({ base, client, state }: PageProps): { readonly run: string; readonly base: string | null } {
+  const run = useKey(state, CLOCKS) ?? "";
+  const name = run === "" ? null : base.run;
+  const params = { run: name ?? "", tag: "communication", host: ALL_HOSTS };
+  const found = useLoad(name, async (signal) => clocksText(readHostOffsets(await client.json<unknown>("data", params, { signal }))));
+  if (name === null || found.error !== null) return { run, base: "" };
+  return { run, base: found.data };
 }
 
 /** The line above the base: its name, and where both are aligned. */

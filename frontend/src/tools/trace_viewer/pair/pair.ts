@@ -4,7 +4,7 @@ import { Loader } from "../../../timeline/data/fetch_policy";
 import type { SelectedEvent } from "../../../timeline/data/selection";
 import { sameTracks } from "../../../timeline/data/trace";
 import type { Trace } from "../../../timeline/data/trace";
-import type { Ps, Span } from "../../../timeline/data/units";
+import type { CssPx, Ps, Span } from "../../../timeline/data/units";
 import { initialArrangement } from "../../../timeline/layout/layout";
 import { arrange, select, showTrace } from "../../../timeline/state/commands";
 import { follow, reveal, scrollTo } from "../../../timeline/state/navigation";
@@ -14,6 +14,7 @@ import type { Session } from "../session/session";
 import type { Source } from "../session/source";
 import { findCounterpart, mappedArrangement, matchTracks, renamedOps, searchFor } from "./counterpart";
 import type { Counterpart, PairState } from "./counterpart";
+import { scrollBeside } from "./same_track";
 import type { NamedStep } from "./steps";
 
 type SideName = "run" | "base";
@@ -141,14 +142,21 @@ export class Pair implements PairState {
     if (this.leader !== "run") return;
     if (this.timeline.labelsWidth !== labelsWidth) this.timeline.setLabelWidth(labelsWidth);
     const { begin, end } = this.session.timeline.window;
-    this.timeline.apply(follow({ begin: begin + this.offset, end: end + this.offset }), scrollTo(state.scroll));
+    this.timeline.apply(follow({ begin: begin + this.offset, end: end + this.offset }), scrollTo(this.scrollBeside("run")));
   }
 
   private baseMoved(): void {
     this.load();
     if (this.leader !== "base" || !this.match()) return;
     const { begin, end } = this.timeline.window;
-    this.session.timeline.apply(follow({ begin: begin - this.offset, end: end - this.offset }), scrollTo(this.timeline.state.scroll));
+    this.session.timeline.apply(follow({ begin: begin - this.offset, end: end - this.offset }), scrollTo(this.scrollBeside("base")));
+  }
+
+  /** Where the other side must scroll to so that the same track is at the top. */
+  private scrollBeside(side: SideName): CssPx {
+    const [from, to] = [this.of(side).state, this.of(side === "run" ? "base" : "run").state];
+    if (!from.trace || !from.layout || !to.trace || !to.layout) return from.scroll;
+    return scrollBeside({ trace: from.trace, layout: from.layout }, { trace: to.trace, layout: to.layout }, this.tracks[side], from.scroll);
   }
 
   /** Requests boxes for the visible window. */

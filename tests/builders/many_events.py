@@ -1,0 +1,73 @@
+"""A profile of any number of events, written as bytes at once: nested ops of devices and threads, for benchmarks.
+
+PYTHONPATH=tests python -m builders.many_events FILE.xplane.pb EVENTS
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builders.messages import XSpace
+
+LINES = 8
+NAMES = 100
+_PS_PER_EVENT = 1_000_000
+_EVENT_BYTES = 19
+
+
+def many_events(count: int) -> bytes:
+    """About `count` events on `LINES` lines of one device: steps of a hundred ops, each op in a group of ten."""
+    own = count // LINES
+    event = np.arange(own, dtype=np.int64)
+    # Of 111 events one is a step, ten are groups, the rest are ops.
+    place = event % 111
+    is_step, is_group = place == 0, (place % 11 == 1) & (place > 0)
+    begin = event * _PS_PER_EVENT
+    op = 600_000 + 3_000 * (event % 97)
+    duration = np.where(is_step, 110 * _PS_PER_EVENT, np.where(is_group, 10 * _PS_PER_EVENT, op))
+    name = np.where(is_step, 1, np.where(is_group, 2, 3 + event * 7 % (NAMES - 2)))
+    events = _events(begin, duration, name)
+    space = XSpace()
+    plane = space.planes.add(id=1, name="/device:TPU:0")
+    for number in range(1, NAMES + 1):
+        plane.event_metadata[number].id = number
+        plane.event_metadata[number].name = f"fusion.{number}"
+    message = bytes(plane.SerializeToString())
+    for line in range(LINES):
+        head = _field(2, f"line {line}".encode())
+        body = b"\x08" + _varint(1 + line) + head + events
+        message += _field(3, body)
+    return _field(1, message)
+
+
+def _events(begin: NDArray[np.int64], duration: NDArray[np.int64], name: NDArray[np.int64]) -> bytes:
+    """Events as fields of a line, all with the same number of bytes: padded varints of fixed width."""
+    out = np.zeros((len(begin), _EVENT_BYTES), np.uint8)
+    out[:, 0], out[:, 1] = 0x22, _EVENT_BYTES - 2
+    out[:, 2], out[:, 3] = 0x08, name
+    out[:, 4], out[:, 12] = 0x10, 0x18
+    for first, width, values in ((5, 7, begin), (13, 6, duration)):
+        for i in range(width):
+            more = 0x80 if i < width - 1 else 0
+            out[:, first + i] = (values >> (7 * i)) & 0x7F | more
+    return out.tobytes()
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def _field(number: int, data: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_bytes(many_events(int(sys.argv[2])))
