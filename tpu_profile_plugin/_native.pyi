@@ -74,6 +74,7 @@ class PlaneArrays:
     event_metadata: EventMetadataArrays
     stat_metadata: StatMetadataArrays
     stats: StatArrays
+    partial: bool
 
 @final
 class LineArrays:
@@ -122,7 +123,7 @@ def decode_space(
     threads: int,
     keep: list[bool] | None,
     events: bool,
-    filters: list[tuple[int, list[str] | None, tuple[list[int], list[int]] | None]],
+    filters: list[tuple[int, list[str] | None, tuple[list[int], list[int]] | None, tuple[list[str], list[str]] | None]],
 ) -> SpaceColumns: ...
 def has_far_line(data: _U8) -> bool: ...
 def outline_space(data: _U8) -> list[PlaneSummary]: ...

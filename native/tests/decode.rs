@@ -1,7 +1,7 @@
 //! The decoder on built, cut, changed and random bytes, without Python.
 
 use _native::decode::columns::{Columns, Options, decode};
-use _native::decode::filter::{EventFilter, PlaneFilter, has_far_line};
+use _native::decode::filter::{EventFilter, PlaneFilter, StatFilter, has_far_line};
 use _native::decode::xspace::CHUNK_EVENTS;
 use _native::error::{Problem, Result};
 use _native::wire::text;
@@ -81,8 +81,11 @@ fn only_the_picked_events_of_the_picked_lines() {
     let whole = load(&data).unwrap();
     let events = |lines: Option<&[&str]>, wanted: Option<(&[i64], &[i64])>| {
         let lines = lines.map(|names| names.iter().map(|name| name.as_bytes().to_vec()).collect());
-        let filters =
-            [PlaneFilter { plane: 0, lines, events: wanted.map(|(ids, stats)| EventFilter::new(ids, stats)) }];
+        let filters = [PlaneFilter {
+            lines,
+            events: wanted.map(|(ids, stats)| EventFilter::new(ids, stats)),
+            ..PlaneFilter::default()
+        }];
         let space = decode(&data, 0, Options { filters: &filters, ..ALL }).unwrap();
         let plane = &space.planes[0];
         assert_eq!(plane.lines.name, whole.planes[0].lines.name);
@@ -100,13 +103,43 @@ fn only_the_picked_events_of_the_picked_lines() {
 }
 
 #[test]
+fn stats_of_the_picked_lines_alone() {
+    let event = |id: i64, stats: &[Vec<u8>]| message(4, &[&[int(1, id)], stats, &[int(2, 5)]].concat());
+    // Stats of a key declared behind the lines, of none, twice the same key, and one whose value is a row.
+    let first = event(7, &[message(4, &[int(1, 1), int(4, 3)]), message(4, &[int(1, 99), int(7, 1)])]);
+    let second = event(8, &[message(4, &[int(1, 1), int(4, 4)]), message(4, &[int(1, 1), int(4, 5)])]);
+    let ops = message(3, &[bytes(2, b"ops"), first, int(3, 1)]);
+    let runs = message(3, &[second, bytes(2, b"runs")]);
+    let declared = message(5, &[int(1, 1), message(2, &[int(1, 1), bytes(2, b"run_id")])]);
+    let data = message(1, &[ops, runs, declared]);
+    let whole = &load(&data).unwrap().planes[0];
+    let with = |lines: &[&str], unless: &[&str]| {
+        let names = |names: &[&str]| names.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let stats = Some(StatFilter { lines: names(lines), unless: names(unless) });
+        let filters = [PlaneFilter { stats, ..PlaneFilter::default() }];
+        decode(&data, 0, Options { filters: &filters, ..ALL }).unwrap().planes.remove(0)
+    };
+    assert_eq!((whole.events.stats.value.as_slice(), whole.partial), (&[3, 0, 4, 5][..], false));
+    let some = with(&["runs"], &["steps"]);
+    assert_eq!((&some.lines, &some.events.begin_ps), (&whole.lines, &whole.events.begin_ps));
+    assert_eq!((&some.events.stats.start, &some.events.stats.value), (&vec![0, 0, 2], &vec![4, 5]));
+    assert!(some.partial && some.events.stats.key == [0, 0]);
+    assert_eq!((&some.stat_metadata.id, &whole.stat_metadata.id), (&vec![1], &vec![1, 99]));
+    assert_eq!(with(&["ops"], &[]).events.stats.value, [3, 0]);
+    assert_eq!(with(&[], &[]).events.stats.start, [0, 0, 0]);
+    for unpicked in [with(&["runs", "ops"], &[]), with(&[], &["ops"])] {
+        assert_eq!(&unpicked, whole);
+    }
+}
+
+#[test]
 fn lines_without_events_are_not_filled() {
     let events = |count: usize| message(4, &[int(1, 7)]).repeat(count);
     let lines = [0, 1, CHUNK_EVENTS, CHUNK_EVENTS + 1].map(|count| message(3, &[bytes(2, b"line"), events(count)]));
     let data = message(1, &lines);
     let none = || Some(EventFilter::new(&[], &[]));
     for events in [None, none()] {
-        let filters = [PlaneFilter { plane: 0, lines: None, events }];
+        let filters = [PlaneFilter { events, ..PlaneFilter::default() }];
         let space = decode(&data, 0, Options { filters: &filters, ..ALL }).unwrap();
         assert_eq!(space.planes[0].lines.filled, [false, true, true, true]);
     }
@@ -118,7 +151,7 @@ fn the_name_of_a_line_may_stand_behind_its_events() {
     let line = message(3, &[message(4, &[int(1, 7), int(2, 5)]), bytes(2, b"late"), int(3, 1)]);
     let data = message(1, &[line]);
     for (name, count) in [("late", 1), ("early", 0)] {
-        let filters = [PlaneFilter { plane: 0, lines: Some(vec![name.into()]), events: None }];
+        let filters = [PlaneFilter { lines: Some(vec![name.into()]), ..PlaneFilter::default() }];
         let space = decode(&data, 0, Options { filters: &filters, ..ALL }).unwrap();
         assert_eq!(space.planes[0].events.begin_ps, vec![1005; count]);
     }
@@ -173,7 +206,7 @@ fn random_changes_and_noise_never_panic_and_do_not_depend_on_threads() {
         if round % 4 == 0 {
             changed = (0..random() % 64).map(|_| random() as u8).collect();
         }
-        let filters = [PlaneFilter { plane: 0, lines: None, events: Some(EventFilter::new(&[8], &[1])) }];
+        let filters = [PlaneFilter { events: Some(EventFilter::new(&[8], &[1])), ..PlaneFilter::default() }];
         let filtered = decode(&changed, 0, Options { filters: &filters, ..ALL });
         if round % 16 == 0 {
             assert_eq!(filtered, decode(&changed, 0, Options { threads: 3, filters: &filters, ..ALL }));

@@ -9,17 +9,16 @@ const first = (...parts) => readdirSync(path.join(...parts, "plugins", "profile"
 const demo = (run) => ["demo", `${run}/${first(h.DEMO, run)}`];
 const steps = (run) => ["steps", `${run}/${BUILT}`];
 const devices = (run) => ["devices", `${run}/${BUILT}`];
-const pairs = (run) => ["pairs", `${run}/2026_11_20_11_00_00`];
 const ops = (run) => ["ops", `${run}/1`];
 
-/** The timeline with one step found and selected. */
-async function findStep(tab) {
-  await h.until("drawn boxes", () => tab.frame().evaluate(() => window.__timeline?.boxesDrawn > 20));
-  await h.click(tab, 'input[placeholder^="Find events"]');
-  await tab.page.keyboard.type("train 4");
-  await h.shows(tab, "1 match");
-  await tab.page.keyboard.press("Enter");
-  await h.until("a selection", () => tab.frame().evaluate(() => window.__timeline.selection[0]?.name?.startsWith("train")));
+/** From the finding to its evidence in the timeline, where the event is selected. */
+async function followEvidence(tab) {
+  const links = await h.until("a finding", async () => {
+    const found = await tab.frame().$$(".finding:first-child .finding-proof:is(button)");
+    return found.length > 0 && found;
+  });
+  await links.at(-1).click();
+  await h.until("the event's details", () => tab.frame().evaluate(() => window.__timeline?.boxesDrawn > 20 && window.__timeline.selection.length === 1));
 }
 
 /** The drawing alone, coloured by self time, with an open fusion. */
@@ -36,11 +35,11 @@ const opened = (text) => (tab) => h.shows(tab, text);
 
 // name -> [which logdir, run], tool, what to wait for or do.
 const WANTED = {
-  overview_page: [devices("tpu_collectives"), "overview_page", opened("Looked for and not found")],
+  overview_page: [demo("train_slow_input"), "overview_page", opened("Looked for and not found")],
   input_pipeline_analyzer: [steps("pod"), "input_pipeline_analyzer", opened("Device step time")],
   time_budget: [devices("tpu_collectives"), "time_budget", opened("Average step")],
   communication: [devices("tpu_collectives"), "communication", opened("Collectives")],
-  compare: [pairs("tpu"), "compare", opened("What changed"), { base: `tpu/${BUILT}` }],
+  compare: [demo("train_prefetched"), "compare", opened("What changed"), { base: demo("train_slow_input")[1] }],
   pod_viewer: [steps("pod"), "pod_viewer", opened("Selected step")],
   inference_profile: [steps("serving"), "inference_profile", opened("Request level analysis")],
   framework_op_stats: [steps("gpu"), "framework_op_stats", opened("Include IDLE")],
@@ -48,7 +47,7 @@ const WANTED = {
   hlo_stats: [demo("jax_mlp"), "hlo_stats", opened("CSV")],
   roofline_model: [ops("tpu"), "roofline_model", opened("CSV")],
   kernel_stats: [ops("gpu"), "kernel_stats", opened("CSV")],
-  trace_viewer: [demo("jax_mlp"), "trace_viewer@", findStep],
+  trace_viewer: [demo("train_slow_input"), "overview_page", followEvidence],
   memory_profile: [demo("tf_input"), "memory_profile", opened("Peak")],
   memory_viewer: [demo("jax_mlp"), "memory_viewer", opened("Peak")],
   graph_viewer: [demo("jax_mlp"), "graph_viewer", drawnByTime],
@@ -58,7 +57,7 @@ const WANTED = {
 /** The logdirs of the screenshots; those of tests/builders are built anew. */
 async function servers(work) {
   const places = { demo: h.DEMO, tf_data: path.join(h.ROOT, "tests", "profiles", "tf_data_221") };
-  for (const [name, builder] of [["steps", "step_profiles"], ["ops", "op_profiles"], ["devices", "device_profiles"], ["pairs", "compared"]]) {
+  for (const [name, builder] of [["steps", "step_profiles"], ["ops", "op_profiles"], ["devices", "device_profiles"]]) {
     places[name] = path.join(work.directory, name);
     h.build(builder, places[name]);
   }

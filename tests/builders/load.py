@@ -23,8 +23,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from builders import counter_profiles, megascale_profiles
 from builders.board import PREFIX, Board
+from builders.damage import profiles
+from builders.damage.ask import MODES
+from builders.records import appended
 from builders.server_process import Server, running_tensorboard
+from builders.xspace_text import build
 
 DEMO = Path(__file__).parents[2] / "demo"
 MLP, SCAN, INPUT = (
@@ -32,6 +37,11 @@ MLP, SCAN, INPUT = (
 )
 KEPT = {"keep/1/a": SCAN, "keep/1/b": MLP, "keep/2/a": INPUT}
 """Sessions that do not change: run/session/host -> profile."""
+COMPARED = ("keep/1", "keep/2", "keep/3")
+EACH_S = 30.0
+"""Between two figures of memory in the series."""
+LIMIT_S = 120.0
+"""By the clock, for one answer."""
 LONG_AGO = 1_700_000_000
 FLAGS = ("--profile_columns_mb", "64", "--profile_results_mb", "32")
 # Errors that a client may get while files appear and disappear; any other error is a failure.
@@ -50,12 +60,29 @@ class Figures:
     refusals: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     resident_mb: list[float] = field(default_factory=list)
+    series_mb: list[int] = field(default_factory=list)
 
 
 def place(root: Path, name: str) -> Path:
     """The file of run/session/host."""
     run, session, host = name.split("/")
-    return root / run / "plugins/profile" / session / f"{host}.xplane.pb"
+    return root / run / "plugins/profile" / session / (host if "." in host else f"{host}.xplane.pb")
+
+
+def built(work: Path) -> dict[str, Path]:
+    """Further sessions that do not change, written to `work`: data for every tool, collectives, counters, records."""
+    contents = {
+        "keep/3/a": profiles.rich(),
+        "keep/4/a": build(megascale_profiles.two_steps()),
+        "keep/4/b": build(megascale_profiles.two_steps(120)),
+        "keep/5/a": build(counter_profiles.v6e_host()),
+        "keep/6/a.xplane.riegeli": appended([profiles.rich()]),
+    }
+    found = {}
+    for name, content in contents.items():
+        found[name] = work / name.replace("/", "-")
+        found[name].write_bytes(content)
+    return found
 
 
 def replace(root: Path, name: str, profile: Path | None, *, settled: bool = False) -> None:
@@ -70,13 +97,17 @@ def replace(root: Path, name: str, profile: Path | None, *, settled: bool = Fals
 
 
 def questions(board: Board, run: str) -> Iterator[str]:
-    """Paths of all requests that the page makes for a run."""
+    """Paths of all requests that the page makes for a run, of every form of a tool, and of comparisons."""
     info = board.json("run_info", run=run)
-    for tool in info["tools"]:
-        for host in tool["host_names"] or [""]:
-            query = urllib.parse.urlencode({"run": run, "tag": tool["id"], "host": host})
-            yield f"data?{query}"
-            if tool["id"] in ("framework_op_stats", "hlo_stats", "kernel_stats"):
+    bases = [base for base in COMPARED if base != run]
+    forms = {**MODES, "compare": [{}, *({"base": base} for base in bases)], "smart_suggestion": [{"all_rules": "true"}]}
+    hosts = {tool["id"]: tool["host_names"] for tool in info["tools"]} | {"smart_suggestion": []}
+    for tool, names in hosts.items():
+        for host in names or [""]:
+            query = urllib.parse.urlencode({"run": run, "tag": tool, "host": host})
+            for form in forms.get(tool, [{}]):
+                yield "data?" + "&".join(filter(None, (query, urllib.parse.urlencode(form))))
+            if tool in ("framework_op_stats", "hlo_stats", "kernel_stats"):
                 yield f"data_csv?{query}"
     yield from (f"{route}?{urllib.parse.urlencode({'run': run})}" for route in ("run_info", "run_tools", "module_list"))
 
@@ -125,7 +156,7 @@ class Client(threading.Thread):
             self._note(path, found, time.perf_counter() - begin)
 
     def _ask(self, server: Server, path: str) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection(server.origin.removeprefix("http://"), timeout=60)
+        connection = http.client.HTTPConnection(server.origin.removeprefix("http://"), timeout=LIMIT_S)
         try:
             connection.request("GET", f"{PREFIX}/{path}")
             answer = connection.getresponse()
@@ -147,6 +178,18 @@ class Client(threading.Thread):
             figures.failures.append(f"{path}: {found[0]} {found[1]}")
 
 
+def in_advance(server: Server) -> int:
+    """The status of a request to compute answers of a kept run in the background."""
+    connection = http.client.HTTPConnection(server.origin.removeprefix("http://"), timeout=LIMIT_S)
+    try:
+        connection.request("POST", f"{PREFIX}/generate_cache?run=keep%2F3&tools=overview_page,hlo_stats", body=b"")
+        return connection.getresponse().status
+    except OSError:
+        return 0
+    finally:
+        connection.close()
+
+
 def unrest(root: Path, cache: Path) -> Callable[[int], None]:
     """One disturbance per call: a file swapped, a run removed and restored, a growing file, the cache deleted."""
 
@@ -164,11 +207,21 @@ def unrest(root: Path, cache: Path) -> Callable[[int], None]:
     return disturb
 
 
+def print_logs(work: Path) -> None:
+    """The ends of the servers' logs, if they say anything."""
+    for log in sorted(work.glob("home*/tensorboard.log")):
+        print(f"{log.parent.name}: {log.read_text(errors='replace')[-2000:]}", file=sys.stderr)
+
+
 def resident_mb(servers: list[Server]) -> float:
-    """Total memory of the servers' processes, in MiB."""
+    """Total memory of the servers' processes, in MiB; raises AssertionError if one has ended."""
     kib = 0
     for server in servers:
         text = Path(f"/proc/{server.pid}/status").read_text()
+        if "VmRSS:" not in text:
+            ended = os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOWAIT)
+            how = "unknown" if ended is None else f"code {ended.si_code}, status {ended.si_status}"
+            raise AssertionError(f"The server at {server.origin} ended: {how}")
         kib += int(text.split("VmRSS:")[1].split()[0])
     return kib / 1024
 
@@ -176,13 +229,14 @@ def resident_mb(servers: list[Server]) -> float:
 def load(work: Path, clients: int, seconds: float, boards: int = 2) -> Figures:
     """Runs `clients` threads for `seconds` s on `boards` TensorBoards that share a logdir and a cache in `work`."""
     right: dict[str, set[Answer]] = {}
+    kept = {**KEPT, **built(work)}
     # Profiles that are swapped, and one that grows: it is empty at first, which is a valid profile without data.
     for turn, (swapped, grown) in enumerate(((MLP, SCAN), (SCAN, None))):
-        runs = {**KEPT, "come/1/a": SCAN, "swap/1/a": swapped, "grow/1/a": grown}
+        runs = {**kept, "come/1/a": SCAN, "swap/1/a": swapped, "grow/1/a": grown}
         for path, answer in expected(work / f"expected{turn}", runs).items():
             right.setdefault(path, set()).add(answer)
     root = work / "logs"
-    for name, profile in {**KEPT, **dict.fromkeys(("swap/1/a", "come/1/a", "grow/1/a"), SCAN)}.items():
+    for name, profile in {**kept, **dict.fromkeys(("swap/1/a", "come/1/a", "grow/1/a"), SCAN)}.items():
         replace(root, name, profile, settled=True)
     figures = Figures()
     with contextlib.ExitStack() as stack:
@@ -197,11 +251,20 @@ def load(work: Path, clients: int, seconds: float, boards: int = 2) -> Figures:
             thread.start()
         disturb = unrest(root, work / "cache")
         begin = time.monotonic()
+        stack.callback(print_logs, work)
         for turn in range(10**9):
             if time.monotonic() - begin > seconds:
                 break
             disturb(turn)
             figures.resident_mb.append(resident_mb(servers))
+            if time.monotonic() - begin >= EACH_S * len(figures.series_mb):
+                figures.series_mb.append(round(figures.resident_mb[-1]))
+                print(f"{time.monotonic() - begin:.0f} s {figures.series_mb[-1]} MiB", file=sys.stderr, flush=True)
+            if turn % 40 == 20:
+                status = in_advance(servers[turn // 40 % len(servers)])
+                figures.refusals[f"generate_cache {status}"] += 1
+                if status not in (202, 501):
+                    figures.failures.append(f"generate_cache: {status}")
             time.sleep(0.25)
         for thread in threads:
             thread.stop = True
@@ -233,6 +296,7 @@ def main() -> None:
         "resident_mb_after_a_third": round(max(figures.resident_mb[: third + 1])),
         "resident_mb_at_most": round(max(figures.resident_mb)),
         "resident_mb_at_the_end": round(figures.resident_mb[-1]),
+        "resident_mb_each_30_s": figures.series_mb,
     }
     json.dump(facts, sys.stdout, indent=2)
     sys.exit(bool(figures.failures))

@@ -9,6 +9,8 @@ from functools import cache
 from typing import Any
 
 from builders.damage import profiles
+from builders.damage.ask import RUN
+from builders.damage.parameters import random_request
 from builders.damage.wire import Case
 from builders.messages import XSpace
 from builders.typed_stats import (
@@ -29,6 +31,7 @@ from builders.xspace_text import build
 
 _ODDNESS = (0.0, 0.02, 0.02, 0.1, 0.5)
 """How often values are odd; most profiles are only a little wrong, so that they reach deep into the tools."""
+_RANDOM_REQUESTS = 12
 _DURATIONS = (0, 1, 10**6, 10**8, 3 * 10**9)
 _STARTS_NS = (0, 0, 1000, 1_700_000_000_000_000_000)
 
@@ -37,7 +40,7 @@ def typed_case(seed: int) -> Case:
     """A run of one to three hosts, and odd parameters of requests about it."""
     rng = random.Random(seed)
     data, *others = (typed_profile(rng) for _ in range(rng.choice((1, 1, 1, 1, 2, 3))))
-    return Case(f"typed {seed}", data, others=tuple(others), queries=tuple(_queries(rng)))
+    return Case(f"typed {seed}", data, others=tuple(others), requests=tuple(_requests(rng)))
 
 
 def typed_profile(rng: random.Random) -> bytes:
@@ -60,8 +63,8 @@ def _programs() -> bytes:
     return build(profiles.program())
 
 
-def _queries(rng: random.Random) -> list[tuple[str, dict[str, str]]]:
-    """Requests with absurd numbers."""
+def _requests(rng: random.Random) -> list[tuple[str, dict[str, str]]]:
+    """Requests with absurd numbers, and any others."""
     numbers = {name: rng.choice(ODD_NUMBERS) for name in ("start_time_ms", "end_time_ms", "resolution", "duration_ms")}
     some = {name: value for name, value in numbers.items() if rng.random() < 0.5}
     event = {"event_name": rng.choice(XLA_OPS.events), "unique_id": rng.choice(("0", "-1", "255", "1e9"))}
@@ -71,7 +74,8 @@ def _queries(rng: random.Random) -> list[tuple[str, dict[str, str]]]:
         ("memory_viewer", {"memory_space": rng.choice(("0", "1", "5", "99", "-1", "9999999999"))}),
         ("graph_viewer", {"node_name": "fusion.1", "graph_width": rng.choice(ODD_NUMBERS)}),
     ]
-    return asked
+    named: list[tuple[str, dict[str, str]]] = [("data", {"tag": tool, **query}) for tool, query in asked]
+    return named + [random_request(rng, RUN) for _ in range(_RANDOM_REQUESTS)]
 
 
 @dataclass

@@ -50,6 +50,13 @@ def test_buffers_that_do_not_decode_are_named_with_their_file_and_byte(board, lo
     assert answer.json["error"]["details"]["offset"] > 0
 
 
+def test_a_comparison_leaves_out_the_memory_of_programs_whose_buffers_do_not_decode(board, logdir):
+    case = next(case for case in programs.cases(10) if case.name == "program: not one")
+    answer = ask(board, logdir, case.data, "compare", base="damage/d")
+    assert answer.status_code == 200
+    assert answer.json["memory"]["rows"] == []
+
+
 def test_module_runs_that_end_before_they_begin_are_shown(board, logdir):
     profile = """
 plane 0 "/host:CPU"

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from tpu_profile_plugin.cache.profiles import _SPACE, ProfileCache
 from tpu_profile_plugin.fleet.executor import Executor
 from tpu_profile_plugin.fleet.task import Origin
 from tpu_profile_plugin.logdir import Logdir
+from tpu_profile_plugin.server.progress import Abandoned
 from tpu_profile_plugin.toolkit.host import HostProfile, PerHost
 from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.tools.registry import TOOLS
@@ -249,6 +251,95 @@ def test_progress_while_hosts_are_read(many, tmp_path, monkeypatch):
             asking.join()
         assert board.json("progress", **query) == {"done": None, "total": None}
         assert board.refused("progress", run="nope", tag="pod_viewer")[:2] == (404, "run_not_found")
+
+
+@contextmanager
+def reading_one_by_one(monkeypatch):
+    """Profiles are read when the semaphore is released; yields it with the names of those that were."""
+    real, gate, names = Logdir.read, threading.Semaphore(0), []
+
+    def read(self, file):
+        gate.acquire()
+        names.append(file.name)
+        return real(self, file)
+
+    monkeypatch.setattr(Logdir, "read", read)
+    yield gate, names
+    gate.release(100)
+
+
+def asked_by(board, connection, query, statuses):
+    """A request on a thread, over a connection that the server can see."""
+
+    def ask():
+        answer = board.client.open(
+            f"{board.prefix}/data", query_string=query, environ_overrides={"werkzeug.socket": connection}
+        )
+        statuses.append((answer.status_code, answer.json["error"]["code"] if answer.status_code >= 400 else ""))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    return thread
+
+
+QUERY = {"run": "train/s", "tag": "pod_viewer", "host": "ALL_HOSTS"}
+
+
+def test_hosts_that_no_client_waits_for_are_not_read(many, tmp_path, monkeypatch):
+    monkeypatch.setattr("tpu_profile_plugin.fleet.executor.available_cores", lambda: 1)
+    statuses = []
+    with (
+        board_on(many, tmp_path, "--profile_executor", "threads") as board,
+        reading_one_by_one(monkeypatch) as (gate, names),
+    ):
+        ours, theirs = socket.socketpair()
+        asking = asked_by(board, ours, QUERY, statuses)
+        gate.release()
+        _until(lambda: board.json("progress", **QUERY), {"done": 1, "total": 5})
+        theirs.close()
+        gate.release()
+        gate.release()
+        asking.join(10)
+        assert statuses == [(500, "abandoned")]
+        assert len(names) in (2, 3), "the host in progress, and the one that may have begun before the check"
+        gate.release(10)
+        assert board.get("data", **QUERY).status_code == 200, "nothing of it is cached"
+        ours.close()
+
+
+def test_an_answer_that_another_client_waits_for_goes_on(many, tmp_path, monkeypatch):
+    statuses = []
+    with (
+        board_on(many, tmp_path, "--profile_executor", "threads") as board,
+        reading_one_by_one(monkeypatch) as (gate, names),
+    ):
+        pairs = [socket.socketpair() for _ in range(2)]
+        threads = [asked_by(board, ours, QUERY, statuses) for ours, _ in pairs]
+        waiting = board.plugin.server.results().progress._clients
+        _until(lambda: [len(clients) for clients in waiting.values()], [2])
+        pairs[0][1].close()
+        gate.release(10)
+        for thread in threads:
+            thread.join(10)
+        assert statuses == [(200, ""), (200, "")]
+        assert len(names) == 5
+        for ours, theirs in pairs:
+            ours.close()
+            theirs.close()
+
+
+def test_a_client_that_comes_when_the_last_one_leaves_gets_its_answer(many, tmp_path, monkeypatch):
+    with board_on(many, tmp_path, "--profile_executor", "threads") as board:
+        results = board.plugin.server.results()
+        real, failures = results._flights.do, [Abandoned()]
+
+        def do(key, work):
+            if failures:
+                raise failures.pop()
+            return real(key, work)
+
+        monkeypatch.setattr(results._flights, "do", do)
+        assert board.get("data", **QUERY).status_code == 200
 
 
 def _until(look, wanted, seconds=10.0):

@@ -54,6 +54,11 @@ class FileCache:
         with contextlib.suppress(OSError):
             self.path(key).unlink()
 
+    def delete_all(self, beginning: str) -> None:
+        """Deletes the files of all keys with this beginning, of at least two characters."""
+        for path in self.path(beginning).parent.glob(f"{beginning}*"):
+            self.delete(path.name)
+
     @contextlib.contextmanager
     def writing(self, key: str) -> Iterator[IO[bytes]]:
         """Yields a file to write to, which is stored under `key` if the block raises nothing; raises OSError."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tpu_profile_plugin.columns import XSpace
 
-_SPACE, _METADATA = object(), object()
+_SPACE, _METADATA = object(), ("metadata",)
 _SMALL_FRACTION = 256
 """Entries below this fraction (1/256) of the limit are evicted last."""
 _LARGE_FRACTION = 4

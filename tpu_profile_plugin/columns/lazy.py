@@ -6,7 +6,8 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -14,12 +15,15 @@ from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.space import EventFilter, Plane
-from tpu_profile_plugin.columns.tables import PlaneTables
+from tpu_profile_plugin.columns.tables import OtherStats, PlaneTables, Stats
 from tpu_profile_plugin.errors import CorruptProfile
 
 _MAX_PARTIAL_DECODES = 32
 """After this many partial decodes, the next one decodes all remaining planes."""
 
+_Filter: TypeAlias = tuple[
+    int, list[str] | None, tuple[list[int], list[int]] | None, tuple[list[str], list[str]] | None
+]
 MakeTables: TypeAlias = Callable[[NDArray[np.uint8], _native.PlaneArrays], PlaneTables]
 
 
@@ -81,6 +85,27 @@ class LazyDecoder:
                 plane.set_tables(tables)
         self._hooks.on_decoded()
 
+    def decode_with_some_stats(self, planes: Iterable[Plane], lines: Sequence[str], unless: Sequence[str]) -> None:
+        """Decodes those of the planes that are not in memory yet; see `XSpace.decode_with_some_stats`."""
+        with self._lock:
+            missing = [plane for plane in planes if not plane.in_memory]
+            if not missing:
+                return
+            self._decode_count += 1
+            filters: list[_Filter] = [(plane.index, None, None, (list(lines), list(unless))) for plane in missing]
+            for plane, tables in zip(missing, self._decode([plane.index for plane in missing], filters), strict=True):
+                plane.set_tables(tables)
+        self._hooks.on_decoded()
+
+    def _all_stats(self, index: int) -> Stats:
+        """The stats of all events of a plane; they are decoded for all planes that lack some, in one pass."""
+        own = self._planes[index]()
+        if own is None:  # only the table of its events is still in use
+            return self._decode([index])[0].events.stats
+        alive = (reference() for reference in self._planes)
+        self.decode([own, *(plane for plane in alive if plane is not None and plane is not own and plane.in_memory)])
+        return own.events.stats
+
     def declared(self, plane: Plane) -> Plane:
         """The plane without lines and events; decoded for all planes at once, because that is cheap."""
         with self._lock:
@@ -97,7 +122,9 @@ class LazyDecoder:
     def filtered(self, filters: Sequence[EventFilter]) -> list[Plane]:
         """The planes with at least the selected events; planes that are already decoded are returned whole."""
         missing = [selection for selection in filters if not selection.plane.decoded]
-        arguments = [(selection.plane.index, selection.line_names(), self._ids(selection)) for selection in missing]
+        arguments: list[_Filter] = [
+            (selection.plane.index, selection.line_names(), self._ids(selection), None) for selection in missing
+        ]
         decoded = self._decode([selection.plane.index for selection in missing], arguments) if missing else []
         if missing:
             self._hooks.on_decoded()
@@ -116,15 +143,20 @@ class LazyDecoder:
         events = [i for i, name in zip(table.id.tolist(), table.names, strict=True) if selection.event(name)]
         return events, [i for i, name in zip(stats.id.tolist(), stats.names, strict=True) if name in selection.stats]
 
-    def _decode(
-        self,
-        indices: Sequence[int],
-        filters: list[tuple[int, list[str] | None, tuple[list[int], list[int]] | None]] | None = None,
-    ) -> list[PlaneTables]:
+    def _decode(self, indices: Sequence[int], filters: Sequence[_Filter] = ()) -> list[PlaneTables]:
         """The tables of the planes at `indices`, in that order."""
         selected = set(indices)
         keep = [index in selected for index in range(len(self._names))]
         with decoding(self._hooks.file):
-            raw = _native.decode_space(self._data, self._threads, keep, True, filters or [])
-        tables = {plane.index: self._make(self._data, plane) for plane in raw.planes}
+            raw = _native.decode_space(self._data, self._threads, keep, True, list(filters))
+        lines = {index: frozenset(stats[0]) for index, _, _, stats in filters if stats is not None}
+        tables = {plane.index: self._tables(plane, lines.get(plane.index)) for plane in raw.planes}
         return [tables[index] for index in indices]
+
+    def _tables(self, plane: _native.PlaneArrays, lines: frozenset[str] | None) -> PlaneTables:
+        """The tables of a plane, which may lack the stats of all lines but those with the given names."""
+        tables = self._make(self._data, plane)
+        if not plane.partial or lines is None:
+            return tables
+        others = OtherStats(lines, partial(self._all_stats, plane.index))
+        return replace(tables, events=replace(tables.events, others=others))

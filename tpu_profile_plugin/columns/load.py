@@ -234,7 +234,7 @@ def _events(raw: _native.EventArrays) -> Events:
         begin_ps=_read_only(raw.begin_ps),
         duration_ps=_read_only(raw.duration_ps),
         occurrences=None if occurrences is None else _read_only(occurrences),
-        stats=_stats(raw.stats),
+        decoded_stats=_stats(raw.stats),
     )
 
 

@@ -28,6 +28,9 @@ class PlaneDecoder(Protocol):
     def decode(self, planes: Iterable[Plane]) -> None:
         """Decodes those of the planes that are not decoded yet."""
 
+    def decode_with_some_stats(self, planes: Iterable[Plane], lines: Sequence[str], unless: Sequence[str]) -> None:
+        """Decodes those of the planes that are not in memory yet, most of them without most stats."""
+
     def declared(self, plane: Plane) -> Plane:
         """The plane without lines and events."""
 
@@ -52,7 +55,13 @@ class Plane:
 
     @property
     def decoded(self) -> bool:
-        """Whether the tables are in memory."""
+        """Whether the tables are in memory, with all stats."""
+        tables = self._tables
+        return tables is not None and tables.events.others is None
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the tables are in memory; they may lack stats, which are decoded on first access."""
         return self._tables is not None
 
     @property
@@ -78,7 +87,7 @@ class Plane:
 
         The copy's metadata tables lack the rows of ids that only events use; those rows have no name.
         """
-        return self if self.decoded or self._decoder is None else self._decoder.declared(self)
+        return self if self.in_memory or self._decoder is None else self._decoder.declared(self)
 
     @property
     def lines(self) -> Lines:
@@ -153,6 +162,19 @@ class XSpace:
         if self.decoder is not None:
             self.decoder.decode(self.planes if planes is None else planes)
 
+    def decode_with_some_stats(self, planes: Iterable[Plane], lines: Sequence[str], unless: Sequence[str]) -> None:
+        """Decodes planes in one pass, their events with stats only on some lines, which takes less time and memory.
+
+        Reading other stats decodes the planes in full; `Events.stats_on` does not as long as the lines suffice.
+
+        Args:
+          planes: which ones.
+          lines: names of the lines of which stats are decoded.
+          unless: if a plane has events on a line with one of these names, all of its stats are decoded.
+        """
+        if self.decoder is not None:
+            self.decoder.decode_with_some_stats(planes, lines, unless)
+
     def filtered(self, *filters: EventFilter) -> list[Plane]:
         """The plane of each filter with at least the selected events, in the order of the filters; not cached."""
         return [one.plane for one in filters] if self.decoder is None else self.decoder.filtered(filters)
@@ -166,7 +188,7 @@ class XSpace:
         """The arrays that `nbytes` counts."""
         arrays: list[NDArray[Any]] = []
         for plane in self.planes:
-            if plane.decoded:
+            if plane.in_memory:
                 collect_arrays(plane.tables, arrays)
         return arrays
 

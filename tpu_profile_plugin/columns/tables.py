@@ -6,6 +6,7 @@ text is absent or empty. `XSpace.texts` reads them; names of metadata are read o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import IntEnum
 from typing import Any
@@ -120,6 +121,19 @@ class Lines:
         return slice(int(self.event_start[line]), int(self.event_start[line + 1]))
 
 
+@dataclass(frozen=True, slots=True)
+class OtherStats:
+    """Stats that were left out of a plane's tables.
+
+    Attributes:
+      lines: names of the lines whose events have their stats.
+      decode: decodes the stats of all events.
+    """
+
+    lines: frozenset[str]
+    decode: Callable[[], Stats]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Events:
     """The events of a plane, line by line, in file order.
@@ -129,17 +143,28 @@ class Events:
       begin_ps: int64[n], line.timestamp_ns * 1000 + offset_ps, counted from the space's `origin_ns` where that applies.
       duration_ps: int64[n].
       occurrences: int64[n], 0 for ordinary events; None if the plane has no aggregated event.
-      stats: owner = event.
+      decoded_stats: owner = event; those of some lines only if there are `others`.
+      others: for events that were decoded without the stats of most lines, the rest.
     """
 
     metadata: U32
     begin_ps: I64
     duration_ps: I64
     occurrences: I64 | None
-    stats: Stats
+    decoded_stats: Stats
+    others: OtherStats | None = None
 
     def __len__(self) -> int:
         return len(self.metadata)
+
+    @property
+    def stats(self) -> Stats:
+        """The stats of all events (owner = event); if they were left out, the plane is decoded in full."""
+        return self.decoded_stats if self.others is None else self.others.decode()
+
+    def stats_on(self, *lines: str) -> Stats:
+        """At least the stats of events on lines with these names (owner = event)."""
+        return self.stats if self.others is None or not self.others.lines.issuperset(lines) else self.decoded_stats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from werkzeug.wrappers import Request
 
@@ -24,10 +24,14 @@ from tpu_profile_plugin.server.catalog import Catalog
 from tpu_profile_plugin.server.guard import Guard
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
+from tpu_profile_plugin.server.progress import hung_up
 from tpu_profile_plugin.server.query import Query
 from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.server.routes import Routes
 from tpu_profile_plugin.server.warming import Warmer
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.fleet.summaries import Summaries
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -42,9 +46,13 @@ class Server:
         remote = any(is_remote(path) for path in (options.logdir, *options.allowed_roots))
         copies = ContentCache(self._private("content") if remote else None, options.remote_bytes)
         self.logdir = logdir or Logdir(options.logdir, limit_s=options.scan_limit_s, cache=copies)
-        self._catalog = Catalog(self.logdir, AllowedRoots(options.allowed_roots, copies), copies.location)
+        self._catalog = Catalog(
+            self.logdir, AllowedRoots(options.allowed_roots, copies), copies.location, self.summaries
+        )
         self._results_lock = threading.Lock()
         self._results: Results | None = None
+        self._summaries_lock = threading.Lock()
+        self._summaries: Summaries | None = None
         self._routes = Routes(options, self._catalog, self.results, assets or Assets())
         self._capture = CaptureRoutes(options)
         self._guard = Guard(options.server_names, closed=options.server_names_only)
@@ -63,8 +71,21 @@ class Server:
 
                 cache = ProfileCache(self._options.columns_bytes)
                 executor = Executor(self._options.executor, workers=self._options.workers)
-                self._results = Results(cache, MemoryStore(self._options.results_bytes), self._disk(), executor)
+                memory = MemoryStore(self._options.results_bytes)
+                self._results = Results(cache, memory, self._disk(), executor, self.summaries())
             return self._results
+
+    def summaries(self) -> Summaries | None:
+        """Summaries of hosts on disk; None when the disk cache is off. Created on first use, as the results."""
+        directory = self._private("summaries")
+        if directory is None or self._options.disk_bytes == 0:
+            return None
+        with self._summaries_lock:
+            if self._summaries is None:
+                from tpu_profile_plugin.fleet.summaries import Summaries
+
+                self._summaries = Summaries(directory, self._options.disk_bytes)
+            return self._summaries
 
     def close(self) -> None:
         """Ends worker processes; they also end with the server, and when idle."""
@@ -204,7 +225,8 @@ def _preload_tools() -> None:
 
 
 def _query(request: Request) -> Query:
-    return Query(request.args.to_dict(), request.if_none_match.contains_weak)
+    connection = request.environ.get("werkzeug.socket")
+    return Query(request.args.to_dict(), request.if_none_match.contains_weak, lambda: hung_up(connection))
 
 
 def _wrong_method(request: Request, methods: tuple[str, ...]) -> WrongMethod:

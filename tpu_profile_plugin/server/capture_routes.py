@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError, WrongMethod
@@ -206,7 +207,11 @@ def _body(request: Request) -> dict[str, Any]:
     """The JSON object in the body; empty without a body."""
     if (request.content_length or 0) > _MAX_BODY_BYTES:
         raise BadRequest("The body is too large.")
-    data = request.get_data()
+    request.max_content_length = _MAX_BODY_BYTES  # also of bodies in chunks, which do not announce their length
+    try:
+        data = request.get_data()
+    except (HTTPException, OSError):
+        raise BadRequest("The body is too large or incomplete.") from None
     if not data:
         return {}
     if request.mimetype != "application/json":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
@@ -17,6 +18,7 @@ from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.query import Query
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.fleet.summaries import Summaries
     from tpu_profile_plugin.toolkit.run_facts import RunFacts
     from tpu_profile_plugin.toolkit.tool import HostChoice
 
@@ -61,8 +63,16 @@ class InspectedRun:
 class Catalog:
     """The runs of the logdir and, where allowed, outside of it."""
 
-    def __init__(self, logdir: Logdir, allowed: AllowedRoots, copies: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        logdir: Logdir,
+        allowed: AllowedRoots,
+        copies: tuple[str, int] | None = None,
+        summaries: Callable[[], Summaries | None] = lambda: None,
+    ) -> None:
+        """`summaries` keeps the facts of runs with several hosts beyond this process; None: nothing does."""
         self.logdir = logdir
+        self._summaries = summaries
         self._copies = copies
         self._allowed = allowed
         self._lock = threading.Lock()
@@ -143,13 +153,23 @@ class Catalog:
             if file.identity in self._facts:
                 self._facts.move_to_end(file.identity)
                 return self._facts[file.identity]
+        kept = self._kept(located)
+        if kept is not None:
+            with contextlib.suppress(KeyError):
+                facts: Any = kept.facts(file.identity)
+                with self._lock:
+                    self._facts[file.identity] = facts
+                return facts
         from tpu_profile_plugin.tools.common.host_facts import host_facts
 
         try:
-            facts: Any = host_facts(file.host, located.read(file))
+            facts = host_facts(file.host, located.read(file))
         except ProfileError as error:
             facts = Problem(error.code, error.message, file.name, error.details.get("offset"))
         return facts
+
+    def _kept(self, located: LocatedRun) -> Summaries | None:
+        return self._summaries() if len(located.run.hosts) > 1 else None
 
     def _remember(
         self, located: LocatedRun, files: Sequence[HostFile], results: Sequence[Any], before: int
@@ -164,6 +184,7 @@ class Catalog:
         except (ProfileError, OSError):
             now = set()
         checked = []
+        kept = self._kept(located)
         with self._lock:
             for file, facts in zip(files, results, strict=True):
                 broken = isinstance(facts, Problem) and facts.code == CorruptProfile.code
@@ -172,6 +193,8 @@ class Catalog:
                 elif file.identity in now:
                     self._facts[file.identity] = facts
                     checked.append(facts)
+                    if kept is not None and not broken:
+                        kept.put_facts(file.identity, facts)
                 else:
                     error = file_changed(file.name)
                     checked.append(Problem(error.code, error.message, file.name) if broken else facts)

@@ -27,7 +27,7 @@ class Options:
       results_bytes: memory for answers.
       warm_bytes: the newest session is opened in advance, in the background, if its first file is at most this large;
         0: never.
-      disk_bytes: disk space for answers.
+      disk_bytes: disk space for answers, and as much for summaries of the hosts of large runs.
       remote_bytes: disk space for copies of remote files.
       scan_limit_s: time limit of one scan of the logdir.
       hide_capture_button, tab_name_label, src_prefix: passed through to the page by `/config`.
@@ -170,7 +170,8 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
             "metavar": "N",
             "type": int,
             "default": None,
-            "help": "Disk space for answers, in MiB (default: 1024; environment: TPU_PROFILE_DISK_MB).",
+            "help": "Disk space for answers, and as much for summaries of hosts, in MiB "
+            "(default: 1024; environment: TPU_PROFILE_DISK_MB).",
         },
     ),
     (

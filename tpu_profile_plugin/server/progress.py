@@ -1,10 +1,24 @@
-"""The progress of answers that are being computed, for the waiting page."""
+"""The progress of answers that are being computed, for the waiting page, and whether a client still waits for them."""
 
 from __future__ import annotations
 
+import select
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from tpu_profile_plugin.errors import ProfileError
+
+
+class Abandoned(ProfileError):
+    """All clients that waited for the answer have closed their connections."""
+
+    code = "abandoned"
+
+    def __init__(self) -> None:
+        super().__init__("The answer was given up because its clients closed their connections.")
 
 
 class Progress:
@@ -13,14 +27,38 @@ class Progress:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: dict[str, tuple[int, int]] = {}
+        self._clients: dict[str, list[Callable[[], bool]]] = {}
+
+    @contextmanager
+    def waiting(self, key: str, gone: Callable[[], bool]) -> Iterator[None]:
+        """A client waits for the answer until the context ends; `gone` tells whether it has hung up."""
+        with self._lock:
+            self._clients.setdefault(key, []).append(gone)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._clients[key].remove(gone)
+                if not self._clients[key]:
+                    del self._clients[key]
+
+    def _abandoned(self, key: str) -> bool:
+        with self._lock:
+            clients = list(self._clients.get(key, ()))
+        return bool(clients) and all(gone() for gone in clients)
 
     @contextmanager
     def watching(self, key: str) -> Iterator[Callable[[int, int], None]]:
-        """Yields a function that records the numbers of finished and of all hosts, until the context ends."""
+        """Yields a function that records the numbers of finished and of all hosts, until the context ends.
+
+        It raises Abandoned when all clients have hung up.
+        """
 
         def record(done: int, total: int) -> None:
             with self._lock:
                 self._counts[key] = (done, total)
+            if done < total and self._abandoned(key):
+                raise Abandoned
 
         try:
             yield record
@@ -32,3 +70,16 @@ class Progress:
         """The numbers of finished and of all hosts; None if the answer is not being computed or no host was started."""
         with self._lock:
             return self._counts.get(key)
+
+
+def hung_up(connection: Any) -> bool:
+    """Whether the other side has closed its connection; False where that cannot be told, as without a socket."""
+    if not isinstance(connection, socket.socket):
+        return False
+    try:
+        readable, _, _ = select.select([connection], [], [], 0)
+        return bool(readable) and not connection.recv(1, socket.MSG_PEEK)
+    except ConnectionError:
+        return True
+    except (OSError, ValueError):  # closed by this side, too many files for `select`, or encrypted
+        return False

@@ -17,11 +17,12 @@ from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, Profil
 from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.logdir.files import file_changed, mapping_faults, may_be_mapped
 from tpu_profile_plugin.server.catalog import LocatedRun
-from tpu_profile_plugin.server.progress import Progress
+from tpu_profile_plugin.server.progress import Abandoned, Progress
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.fleet.executor import Executor
+    from tpu_profile_plugin.fleet.summaries import Summaries
     from tpu_profile_plugin.toolkit.host import HostProfile
     from tpu_profile_plugin.toolkit.inputs import Inputs
     from tpu_profile_plugin.toolkit.tool import Tool
@@ -92,13 +93,19 @@ class Results:
     """Computes answers, or returns them from the caches."""
 
     def __init__(
-        self, cache: ProfileCache, memory: MemoryStore, disk: DiskStore | None, executor: Executor | None = None
+        self,
+        cache: ProfileCache,
+        memory: MemoryStore,
+        disk: DiskStore | None,
+        executor: Executor | None = None,
+        summaries: Summaries | None = None,
     ) -> None:
         self.progress = Progress()
         self._cache = cache
         self._executor = executor
         self._memory = memory
         self._disk = disk
+        self._summaries = summaries
         self._flights: SingleFlight[Body] = SingleFlight()
 
     def close(self) -> None:
@@ -106,15 +113,24 @@ class Results:
         if self._executor is not None:
             self._executor.close()
 
-    def get(self, request: ToolRequest, *, fresh: bool = False) -> Body:
-        """The answer to a request; `fresh` computes it without looking in the caches."""
+    def get(self, request: ToolRequest, *, fresh: bool = False, gone: Callable[[], bool] = lambda: False) -> Body:
+        """The answer to a request; `fresh` computes it without looking in the caches.
+
+        Raises Abandoned if the clients of all requests for it are `gone` before all hosts have been read.
+        """
         if not fresh:
             body = self._memory.get(request.key)
             if body is not None:
                 return body
-        return self._flights.do((request.key, fresh), lambda: self._load_or_compute(request, fresh))
+        with self.progress.waiting(request.key, gone):
+            while True:
+                try:
+                    return self._flights.do((request.key, fresh), lambda: self._load_or_compute(request, fresh, gone))
+                except Abandoned:
+                    if gone():
+                        raise  # otherwise this client came when the last of the others had just left
 
-    def _load_or_compute(self, request: ToolRequest, fresh: bool) -> Body:
+    def _load_or_compute(self, request: ToolRequest, fresh: bool, gone: Callable[[], bool]) -> Body:
         if not fresh:
             body = self._memory.get(request.key)  # another call may have just finished
             if body is None and self._disk is not None:
@@ -125,7 +141,7 @@ class Results:
                 return body
         before = mapping_faults()
         try:
-            body, durable = self._csv(request, fresh) if request.csv else self._build(request)
+            body, durable = self._csv(request, fresh, gone) if request.csv else self._build(request)
         except Exception as error:
             about_content = not isinstance(error, ProfileError) or isinstance(error, (CorruptProfile, NoData))
             if about_content and not self._check_unchanged(request, before):
@@ -148,6 +164,8 @@ class Results:
         for side in request.sides:
             for file in side.hosts:
                 self._cache.discard(file.identity)
+                if self._summaries is not None:
+                    self._summaries.withdraw(file.identity)
         return False
 
     def _build(self, request: ToolRequest) -> tuple[Body, bool]:
@@ -189,6 +207,7 @@ class Results:
         from tpu_profile_plugin.toolkit.host import HostProfile
 
         located = side.located
+        kept = self._summaries if len(side.hosts) > 1 else None
 
         def profile(index: int, file: HostFile) -> HostProfile:
             origin = None if located.address is None else Origin(located.address, file, located.copies)
@@ -197,15 +216,16 @@ class Results:
                 origin=origin,
                 size=file.size,
                 empty=file.size == 0,
+                kept=kept,
             )
 
         return tuple(profile(index, file) for index, file in enumerate(side.hosts))
 
-    def _csv(self, request: ToolRequest, fresh: bool) -> tuple[Body, bool]:
+    def _csv(self, request: ToolRequest, fresh: bool, gone: Callable[[], bool]) -> tuple[Body, bool]:
         from tpu_profile_plugin.toolkit.left_out import HEADER
         from tpu_profile_plugin.toolkit.table import csv_of
 
-        source = self.get(replace(request, csv=False), fresh=fresh)
+        source = self.get(replace(request, csv=False), fresh=fresh, gone=gone)
         table = _first_table(source)
         missing = tuple(pair for pair in source.headers if pair[0] == HEADER)
         body = Body(csv_of(table).encode("utf-8", "replace"), "text/csv; charset=utf-8", missing)

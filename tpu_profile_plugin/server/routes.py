@@ -187,7 +187,7 @@ class Routes:
         headers = (("Content-Disposition", f'attachment; filename="{_csv_name(query)}"'),) if request.csv else ()
         if not fresh and query.client_has(request.key):
             return Answer(Body(b"", JSON), etag=request.key)  # becomes a 304 without computing the answer
-        body = self._results().get(request, fresh=fresh)
+        body = self._results().get(request, fresh=fresh, gone=query.gone)
         if not body.stable or not body.complete:
             return Answer(body, etag="", cache=NEVER, headers=headers)
         return Answer(body, etag=request.key, headers=headers)

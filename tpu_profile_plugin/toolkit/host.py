@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -27,6 +28,7 @@ class HostProfile:
       origin: locates the file for other processes; None if only this process can read it.
       size: of the file, in bytes; 0 when it is not known.
       empty: whether the file is known to have no bytes.
+      kept: results of per-host steps outside this process; None if there are none.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class HostProfile:
         origin: Any = None,
         size: int = 0,
         empty: bool = False,
+        kept: KeptResults | None = None,
     ) -> None:
         self.name = name
         self.index = index
@@ -51,6 +54,7 @@ class HostProfile:
         self.origin = origin
         self.size = size
         self.empty = empty
+        self.kept = kept
 
     @property
     def space(self) -> XSpace:
@@ -88,6 +92,10 @@ class HostProfile:
         """Drops the values derived under these keys, and under tuples that begin with one of them."""
         self._cache.forget(self._identity, *names)
 
+    def forget_metadata(self) -> None:
+        """Drops the columns of `metadata` and the values derived from them."""
+        self._cache.forget(self._identity, "metadata")
+
     def derive_lazily(self, key: Hashable, fn: Callable[[XSpace], T], *, alone: bool = False) -> T:
         """As `derive`, from the columns of `lazy`; `alone`: the result does not refer to these columns."""
         value: T = self._cache.derived(self._identity, key, lambda: fn(self.lazy), alone=alone)
@@ -101,22 +109,34 @@ class HostProfile:
     def compute(self, step: PerHost[T], executor: HostExecutor | None = None) -> T:
         """The result of a per-host step, computed once per process and kept even when the columns are dropped.
 
-        `executor` runs it; by default it runs on the calling thread.
+        `executor` runs it; by default it runs on the calling thread. Neither happens if `kept` has the result.
         """
 
         def make() -> T:
-            return step.of(self) if executor is None else executor.compute(self, step)
+            if self.kept is not None:
+                with suppress(KeyError):
+                    value: T = self.kept.get(self._identity, step)
+                    return value
+            return (executor or _INLINE).compute(self, step)
 
         value: T = self._cache.derived(("per_host", self._identity), step, make, alone=True)
         return value
 
     def has(self, step: PerHost[Any]) -> bool:
-        """Whether the result of a step is in the cache."""
-        return self._cache.has(("per_host", self._identity), step)
+        """Whether the result of a step is in the cache, or kept."""
+        return self._cache.has(("per_host", self._identity), step) or (
+            self.kept is not None and self.kept.has(self._identity, step)
+        )
 
     def store(self, step: PerHost[T], value: T, size: int) -> None:
         """Puts a result that another process computed into the cache; `size` is in bytes, approximate."""
         self._cache.derived(("per_host", self._identity), step, lambda: value, size)
+        self.keep(step, value)
+
+    def keep(self, step: PerHost[T], value: T) -> None:
+        """Passes a result on to `kept`."""
+        if self.kept is not None:
+            self.kept.put(self._identity, step, value)
 
     def derive_over(
         self, hosts: tuple[HostProfile, ...], key: Hashable, fn: Callable[[tuple[HostProfile, ...]], T]
@@ -148,6 +168,19 @@ class PerHost(Generic[T_co]):
         return self.make(host, *self.args)
 
 
+class KeptResults(Protocol):
+    """Results of per-host steps that outlive the process, by the identity of the file."""
+
+    def has(self, identity: Hashable, step: PerHost[Any]) -> bool:
+        """Whether there is a result, which may turn out to be unreadable."""
+
+    def get(self, identity: Hashable, step: PerHost[Any]) -> Any:
+        """The result; raises KeyError."""
+
+    def put(self, identity: Hashable, step: PerHost[Any], value: Any) -> None:
+        """Keeps a result if possible; called from several threads."""
+
+
 class HostExecutor(Protocol):
     """Computes per-host steps: on threads of this process, in worker processes or on a cluster."""
 
@@ -170,4 +203,9 @@ class LocalThreads:
 
     def compute(self, host: HostProfile, step: PerHost[T]) -> T:
         """Computes it from the cached columns."""
-        return step.of(host)
+        value = step.of(host)
+        host.keep(step, value)
+        return value
+
+
+_INLINE = LocalThreads(1)

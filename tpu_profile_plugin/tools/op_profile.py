@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware
@@ -25,8 +26,9 @@ from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.toolkit.params import Param
 from tpu_profile_plugin.toolkit.payload import Json
 from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
-from tpu_profile_plugin.tools.common.op_summaries import OP_PARAMS, fused_in, layout_in, notes_of, op_summary, peaks_of
+from tpu_profile_plugin.tools.common.op_summaries import OP_PARAMS, OpKey, notes_of, op_details_in, op_summary, peaks_of
 
+_NO_DETAILS: tuple[tuple[Dimension, ...], tuple[Fused, ...]] = ((), ())
 _KEYS = {PROGRAM: "byProgram", CATEGORY: "byCategory", PROVENANCE: "byProvenance"}
 
 
@@ -35,7 +37,13 @@ def build(inputs: Inputs) -> Json:
     summary = op_summary(inputs)
     group_by = inputs.text("group_by")
     key = _KEYS[group_by]
-    whole, busy = (_tree(inputs, summary, group_by, with_idle=with_idle) for with_idle in (True, False))
+    roots = [op_tree(summary.records, group_by, with_idle=with_idle) for with_idle in (True, False)]
+    tpu, on_cpu = (summary.hardware is kind for kind in (Hardware.TPU, Hardware.CPU_ONLY))
+    wanted = [key for root in roots for key in _single_ops(root)]
+    details = op_details_in(inputs, wanted, with_cost=not tpu, on_cpu=on_cpu)
+    # By scope, where the depth of an op varies, nothing is left out.
+    most_fused = None if group_by == PROVENANCE else MAX_CHILDREN
+    whole, busy = (_Writer(summary, details, root.metrics.time_ps, most_fused).node(root) for root in roots)
     return Json(
         {
             key: whole,
@@ -48,18 +56,25 @@ def build(inputs: Inputs) -> Json:
     )
 
 
-def _tree(inputs: Inputs, summary: OpSummary, group_by: str, *, with_idle: bool) -> dict[str, Any]:
-    root = op_tree(summary.records, group_by, with_idle=with_idle)
-    # By scope, where the depth of an op varies, nothing is left out.
-    most_fused = None if group_by == PROVENANCE else MAX_CHILDREN
-    return _Writer(inputs, summary, root.metrics.time_ps, most_fused).node(root)
+def _single_ops(node: Node) -> Iterator[OpKey]:
+    """The ops below a node that stand for one op of a program, not for duplicates of it."""
+    if node.row is not None and node.records is not None and not node.has_duplicates:
+        yield node.records.table.module[node.row], node.records.table.name[node.row]
+    for child in (*node.children, *node.around):
+        yield from _single_ops(child)
 
 
 class _Writer:
     """Writes the nodes of one tree as JSON."""
 
-    def __init__(self, inputs: Inputs, summary: OpSummary, total_ps: int, most_fused: int | None) -> None:
-        self._inputs, self._summary, self._total, self._most_fused = inputs, summary, total_ps, most_fused
+    def __init__(
+        self,
+        summary: OpSummary,
+        details: Mapping[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]],
+        total_ps: int,
+        most_fused: int | None,
+    ) -> None:
+        self._summary, self._details, self._total, self._most_fused = summary, details, total_ps, most_fused
 
     def node(self, node: Node) -> dict[str, Any]:
         entry: dict[str, Any] = {
@@ -99,7 +114,7 @@ class _Writer:
             return entry if fusion else {**entry, "layout": {"dimensions": []}}
         entry = _xla(records.text[row], category, table.provenance[row], module)
         if "convolution" in category or is_fusion(category):
-            dimensions = layout_in(self._inputs, module, table.name[row])
+            dimensions, _ = self._details.get((module, table.name[row]), _NO_DETAILS)
             if dimensions and self._summary.hardware is Hardware.TPU:
                 entry["layout"] = _layout(dimensions)
         return entry
@@ -109,9 +124,8 @@ class _Writer:
 
         What is a fusion is decided by the program, whatever the op's category.
         """
-        tpu, on_cpu = (self._summary.hardware is kind for kind in (Hardware.TPU, Hardware.CPU_ONLY))
-        key = table.module[row], table.name[row]
-        instructions = fused_in(self._inputs, *key, with_cost=not tpu, on_cpu=on_cpu)
+        tpu = self._summary.hardware is Hardware.TPU
+        _, instructions = self._details.get((table.module[row], table.name[row]), _NO_DETAILS)
         if instructions:
             entry["children" if tpu else "fused"] = self._fused(instructions)
             if tpu:

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TimeScale } from "../base/time_scale";
 import { boxAt, boxesIn, neighbour, trackPointAt } from "./layout/hit_test";
-import { decodeSearchHits, firstHitFrom, stepHit } from "./data/search_hits";
+import { decodeSearchHits, firstHitFrom, hitNear, stepHit } from "./data/search_hits";
 import { initialArrangement, layOut, placeLanes } from "./layout/layout";
 import { drawOverview, overviewOf } from "./dom/minimap";
 import { busyBins, deviceWork, firstView, windowAround, workBins } from "./data/work";
@@ -117,6 +117,11 @@ describe("hits", () => {
     expect(stepHit(hits, -1, -1, 6)).toBe(0);
     expect(stepHit(hits, -1, -1, 0)).toBe(2);
     expect(stepHit(hits, 2, 1, 0)).toBe(0);
+  });
+
+  it("are found by the middle of a window, if they are in it", () => {
+    const near = (begin: number, end: number) => hitNear(hits, { begin, end });
+    expect([near(0, 20), near(0, 12), near(12, 40), near(12, 19)]).toEqual([1, 0, 2, -1]);
   });
 });
 

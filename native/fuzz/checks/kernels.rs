@@ -3,10 +3,14 @@
 use _native::decode::stats;
 use _native::grouping::contexts::Side;
 use _native::grouping::forest::Forest;
+use _native::grouping::links;
 use _native::grouping::nodes::{Lines, Regions};
+use _native::grouping::tf_data::{self, IteratorCalls, Sparse};
+use _native::kernels::contents::contents;
 use _native::kernels::core_ops::{ClockStats, OpLine, core_ops};
 use _native::kernels::cover::{Spans, enclosing, overlapping};
 use _native::kernels::expand::{Events, Source, expand};
+use _native::kernels::step_work::{Runs, Sums};
 use _native::kernels::{gather, offload, records, reference_order, self_time, sets, sweep, threads};
 
 /// Mostly small numbers, sometimes extremes.
@@ -23,6 +27,68 @@ fn number(pair: &[u8]) -> i64 {
 /// Small numbers, some of them negative.
 fn rows_of(small: &[u32]) -> Vec<i64> {
     small.iter().map(|&row| i64::from(row) - 1).collect()
+}
+
+/// What lines contain, the work of steps by op, and columns as JSON.
+fn lines_and_steps(begin: &[i64], duration: &[i64], (since, until): (&[i64], &[i64]), small: &[u32], kinds: &[u8]) {
+    let n = begin.len();
+    let found = contents(&[0, (n / 3) as i64, n as i64], begin, duration, small);
+    assert!(found.names.iter().all(|&names| names >= 0 && names <= n as i64));
+    assert!(found.busy.iter().all(|&busy| busy >= 0));
+
+    let end: Vec<i64> = begin.iter().zip(duration).map(|(b, d)| b.saturating_add(*d)).collect();
+    let op: Vec<i32> = small.iter().map(|&op| op as i32).collect();
+    let mut sums = Sums::new(3, n / 2);
+    for steps in [(since, until), (&[0, 50][..], &[50, i64::MAX][..])] {
+        let key_of_op = &[0, 1, 2, 1, 0];
+        sums.add(&Runs { begin, end: &end, op: &op, work: kinds, kind: 1, key_of_op, steps });
+    }
+    assert!(sums.runs.iter().sum::<i64>() <= 2 * n as i64);
+
+    let texts: Vec<String> =
+        kinds.iter().zip(small).map(|(&a, &b)| String::from_utf8_lossy(&[a, b as u8, 0xff]).into()).collect();
+    let numbers: Vec<f64> = duration.iter().map(|&value| f64::from_bits(value as u64)).collect();
+    let columns = [
+        ("a\"".to_string(), records::Column::Integers(begin)),
+        ("\u{1}".to_string(), records::Column::Numbers(&numbers)),
+        (String::new(), records::Column::Texts(&texts)),
+        ("list".to_string(), records::Column::Lists(&begin[..n / 2 * 2], 2)),
+    ];
+    records::records(&columns[..3], n);
+    records::records(&columns[3..], n / 2);
+}
+
+/// Contexts in stats, regions between events, and the calls of tf.data iterators.
+fn links_and_calls(begin: &[i64], duration: &[i64], small: &[u32], kinds: &[u8], bits: &[u64]) {
+    let n = begin.len();
+    let mut start: Vec<u32> = small.iter().map(|&count| count * n as u32 / 4).collect();
+    start.push(n as u32);
+    start.sort_unstable();
+    let stats = gather::Stats { start: &start, key: small, kind: kinds, value: bits };
+    for side in links::contexts(stats, &[0, 1, 2, 3, 9]) {
+        assert!(side.event.iter().all(|&event| (event as usize) < n) && side.event.is_sorted_by(|a, b| a < b));
+        assert_eq!((side.kind.len(), side.id.len()), (side.event.len(), side.event.len()));
+    }
+    let line_start = [0, (n / 2) as i64, n as i64];
+    let found =
+        links::regions(&line_start, small, begin, &[0, links::START, links::STOP, links::START], stats, &[3, 3, 9, 3]);
+    assert!(found.line.is_sorted() && found.begin.len() == found.line.len());
+
+    let role: Vec<u8> = kinds.iter().take(5).copied().collect();
+    let event: Vec<i64> = (0..n as i64).filter(|&event| small[event as usize] > 1).collect();
+    let value: Vec<i64> = event.iter().map(|&event| i64::from(small[event as usize] % 3)).collect();
+    let (id, odd) =
+        (Sparse { event: &event, value: &value }, Sparse { event: &event[event.len() / 2..], value: begin });
+    let skip: Vec<bool> = kinds.iter().map(|&kind| kind == 7).collect();
+    let events = tf_data::Events { line_start: &line_start, begin, duration, metadata: small, role: &role };
+    let calls = IteratorCalls::new(events, id, odd, id, Some(&skip));
+    let roots: Vec<u32> = calls.roots.iter().copied().filter(|&root| calls.id_of_call(root).is_some()).collect();
+    let runs = calls.sum(&roots, 2, 100, 5);
+    assert!(runs.start.is_sorted() && runs.start.last() == Some(&(runs.iterator.len() as i64)));
+    for &root in roots.iter().take(3) {
+        let found = calls.calls(root);
+        assert!(found.call.iter().all(|&call| (call as usize) < calls.event.len()));
+    }
 }
 
 pub fn check(data: &[u8]) {
@@ -71,6 +137,8 @@ pub fn check(data: &[u8]) {
     assert!(opened.iter().zip(&closed).all(|(from, to)| from < to));
     let mut text = Vec::new();
     records::integers(&numbers[..n / 2 * 2], &[n / 2, 2], &mut text);
+    lines_and_steps(begin, duration, (other, length), &small, &kinds);
+    links_and_calls(begin, duration, &small, &kinds, &bits);
 
     let pairs = offload::pair(begin, duration, &small, &flags, 7);
     assert!(pairs.iter().all(|pair| pair.row < 7 && (pair.done as usize) < n));

@@ -2,16 +2,14 @@
 
 use std::cmp::Reverse;
 
+use crate::decode::chunks::{ChunkMissing, Job, decode_chunk};
 use crate::decode::filter::PlaneFilter;
-use crate::decode::ids::{IdTable, NO_ROW};
 use crate::decode::metadata::{self, EventMetadata, PlaneMetadata, StatMetadata};
-use crate::decode::stats::{self, Missing, StatColumns};
-use crate::decode::xspace::{LARGEST_NS, LineOutline, Place, outline, scan_line, total};
-use crate::error::{Error, Problem, Result};
+use crate::decode::stats::{self, StatColumns};
+use crate::decode::xspace::{LARGEST_NS, LineOutline, outline, scan_line, total};
+use crate::error::Result;
 use crate::system::memory::zeros;
 use crate::system::parallel;
-use crate::system::trail::Trail;
-use crate::wire::tags::xplane::{XEvent, XLine};
 use crate::wire::text;
 use crate::wire::{Reader, Span};
 
@@ -23,7 +21,7 @@ pub struct Options<'a> {
     pub keep: Option<&'a [bool]>,
     /// False: metadata and plane stats only; planes then have no lines.
     pub events: bool,
-    /// Planes of which only some events are decoded.
+    /// Planes of which only some events or stats are decoded.
     pub filters: &'a [PlaneFilter],
 }
 
@@ -48,6 +46,8 @@ pub struct PlaneColumns {
     pub event_metadata: EventMetadata,
     pub stat_metadata: StatMetadata,
     pub stats: StatColumns,
+    /// Whether stats of some events were left out.
+    pub partial: bool,
 }
 
 /// Lines in file order; the events of line `i` are `event_start[i]..event_start[i + 1]`.
@@ -90,7 +90,14 @@ pub fn decode(data: &[u8], base: u64, options: Options) -> Result<Columns> {
     let mut planes: Vec<Plane> = kept
         .iter()
         .zip(tables)
-        .map(|(plane, tables)| Plane { index: plane.index, id: plane.id, name: plane.name, tables, lines: Vec::new() })
+        .map(|(plane, tables)| Plane {
+            index: plane.index,
+            id: plane.id,
+            name: plane.name,
+            tables,
+            lines: Vec::new(),
+            partial: false,
+        })
         .collect();
     if options.events {
         scan_lines(whole, options, kept.iter().map(|plane| plane.lines.as_slice()), &mut planes)?;
@@ -108,6 +115,8 @@ struct Plane {
     name: u64,
     tables: PlaneMetadata,
     lines: Vec<LineOutline>,
+    /// Whether stats of some events are left out.
+    partial: bool,
 }
 
 /// First pass over all lines, the longest first so that no thread is left alone with it.
@@ -135,6 +144,10 @@ fn scan_lines<'a>(
     for (plane, _, outline) in scanned {
         planes[plane].lines.push(outline);
     }
+    for (plane, filter) in planes.iter_mut().zip(filters) {
+        plane.partial =
+            filter.and_then(|filter| filter.stats.as_ref()).is_some_and(|some| some.apply(&mut plane.lines, text));
+    }
     Ok(())
 }
 
@@ -142,34 +155,6 @@ fn scan_lines<'a>(
 fn origin(planes: &[Plane]) -> i64 {
     let lines = planes.iter().flat_map(|plane| &plane.lines);
     lines.map(|line| line.timestamp_ns).filter(|ns| ns.unsigned_abs() > LARGEST_NS).min().unwrap_or(0)
-}
-
-/// One chunk of events and the parts of the plane's columns that are its own.
-struct Job<'a> {
-    plane: usize,
-    line: usize,
-    place: &'a Place,
-    begin_ps: i64,
-    event_ids: &'a IdTable,
-    stat_ids: &'a IdTable,
-    /// Where the chunk's events and stats begin in the plane's columns.
-    first_event: usize,
-    first_stat: usize,
-    metadata: &'a mut [u32],
-    begin: &'a mut [i64],
-    duration: &'a mut [i64],
-    occurrences: &'a mut [i64],
-    stat_start: &'a mut [u32],
-    key: &'a mut [u32],
-    kind: &'a mut [u8],
-    value: &'a mut [u64],
-}
-
-/// Ids of a chunk that have no metadata, at places of the plane's columns.
-#[derive(Default)]
-struct ChunkMissing {
-    events: Vec<(usize, i64)>,
-    stats: Missing,
 }
 
 fn decode_events(whole: Reader, threads: usize, mut planes: Vec<Plane>, origin_ns: i64) -> Result<Vec<PlaneColumns>> {
@@ -231,6 +216,7 @@ fn share<'a>(plane: &'a Plane, columns: &'a mut EventColumns, origin_ns: i64, jo
                 plane: plane.index,
                 line: line_index,
                 place: &chunk.place,
+                bare: chunk.bare,
                 begin_ps: since.wrapping_mul(1000),
                 event_ids: &plane.tables.event_ids,
                 stat_ids: &plane.tables.stat_ids,
@@ -259,108 +245,9 @@ fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
     head
 }
 
-fn decode_chunk(whole: Reader, mut job: Job) -> Result<ChunkMissing> {
-    let mut missing = ChunkMissing::default();
-    let (mut event, mut stat) = (0, 0);
-    let mut reader = whole;
-    match job.place {
-        Place::Body(span) => {
-            reader = whole.within(*span, "XLine");
-            let trail = Trail::new(whole.whole(), span.start);
-            while let Some(tag) = reader.tag()? {
-                if tag != XLine::EVENTS {
-                    reader.skip(tag)?;
-                    continue;
-                }
-                let fields = reader.message("XEvent")?;
-                decode_event(fields, &mut job, event, &mut stat, &mut missing)?;
-                event += 1;
-            }
-            trail.end(span.end);
-        }
-        Place::Events(spans) => {
-            let (first, last) = (spans.first().map_or(0, |span| span.start), spans.last().map_or(0, |span| span.end));
-            let mut trail = Trail::new(whole.whole(), first);
-            for &span in spans {
-                trail.reach(span.start);
-                decode_event(whole.within(span, "XEvent"), &mut job, event, &mut stat, &mut missing)?;
-                event += 1;
-            }
-            trail.end(last);
-        }
-    }
-    if event == job.metadata.len() && stat == job.key.len() { Ok(missing) } else { Err(changed(reader)) }
-}
-
-/// The second pass found other counts than the first: the mapped file is being written.
-#[cold]
-fn changed(reader: Reader) -> Error {
-    Error::new(Problem::Changed, "XLine", reader.offset())
-}
-
-#[inline(always)]
-fn decode_event(
-    mut fields: Reader,
-    job: &mut Job,
-    event: usize,
-    stat: &mut usize,
-    missing: &mut ChunkMissing,
-) -> Result<()> {
-    if event == job.metadata.len() {
-        return Err(changed(fields));
-    }
-    let (mut id, mut offset_ps, mut duration_ps, mut occurrences) = (0, 0, 0, 0);
-    job.stat_start[event] = (job.first_stat + *stat) as u32;
-    let mut tag = fields.tag_or_zero()?;
-    // Every order is read; this one, which all writers use, without a wrongly predicted jump.
-    while tag != 0 {
-        if tag == XEvent::METADATA_ID {
-            id = fields.int64()?;
-            tag = fields.tag_or_zero()?;
-        }
-        // Offset and occurrences are one oneof: the last of them wins.
-        if tag == XEvent::OFFSET_PS {
-            (offset_ps, occurrences) = (fields.int64()?, 0);
-            tag = fields.tag_or_zero()?;
-        }
-        if tag == XEvent::DURATION_PS {
-            duration_ps = fields.int64()?;
-            tag = fields.tag_or_zero()?;
-        }
-        while tag == XEvent::STATS {
-            let at = *stat;
-            if at == job.key.len() {
-                return Err(changed(fields));
-            }
-            let found = stats::read(fields.message("XStat")?, job.stat_ids, job.first_stat + at, &mut missing.stats)?;
-            (job.key[at], job.kind[at], job.value[at]) = (found.key, found.kind, found.value);
-            *stat += 1;
-            tag = fields.tag_or_zero()?;
-        }
-        if tag == XEvent::NUM_OCCURRENCES {
-            (offset_ps, occurrences) = (0, fields.int64()?);
-            tag = fields.tag_or_zero()?;
-        } else if !matches!(tag, 0 | XEvent::METADATA_ID | XEvent::OFFSET_PS | XEvent::DURATION_PS) {
-            fields.skip(tag)?;
-            tag = fields.tag_or_zero()?;
-        }
-    }
-    let row = job.event_ids.row(id);
-    if row == NO_ROW {
-        missing.events.push((job.first_event + event, id));
-    }
-    job.metadata[event] = row;
-    job.begin[event] = job.begin_ps.wrapping_add(offset_ps);
-    job.duration[event] = duration_ps;
-    if let Some(slot) = job.occurrences.get_mut(event) {
-        *slot = occurrences;
-    }
-    Ok(())
-}
-
 /// Appends rows for ids without metadata and puts the plane together.
 fn finish(plane: Plane, mut events: EventColumns, missing: ChunkMissing) -> PlaneColumns {
-    let Plane { index, id, name, tables, lines } = plane;
+    let Plane { index, id, name, tables, lines, partial } = plane;
     let PlaneMetadata { events: mut event_metadata, stats: mut stat_metadata, plane_stats: mut stats, .. } = tables;
     let appended = stats::distinct(missing.events.iter());
     let first = event_metadata.id.len();
@@ -376,7 +263,7 @@ fn finish(plane: Plane, mut events: EventColumns, missing: ChunkMissing) -> Plan
     events.stats.patch(&missing.stats, row);
     event_metadata.stats.patch(&tables.event_stats_missing, row);
     stats.patch(&tables.plane_stats_missing, row);
-    PlaneColumns { index, id, name, lines: line_columns(lines), events, event_metadata, stat_metadata, stats }
+    PlaneColumns { index, id, name, lines: line_columns(lines), events, event_metadata, stat_metadata, stats, partial }
 }
 
 fn line_columns(lines: Vec<LineOutline>) -> LineColumns {

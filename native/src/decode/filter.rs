@@ -3,13 +3,13 @@
 
 use std::mem::take;
 
-use crate::decode::xspace::{CHUNK_EVENTS, Chunk, LARGEST_NS, LineOutline, Place, count_stats, outline};
+use crate::decode::xspace::{CHUNK_EVENTS, Chunk, LARGEST_NS, LineOutline, Place, count_stats, outline, scan_line};
 use crate::error::Result;
 use crate::system::trail::{Trail, WINDOW};
 use crate::wire::tags::xplane::{XEvent, XLine, XStat};
 use crate::wire::{NO_TEXT, Reader, Span};
 
-/// Which lines and events of one plane are decoded.
+/// Which lines, events and stats of one plane are decoded.
 #[derive(Default)]
 pub struct PlaneFilter {
     /// Position among the planes of the file.
@@ -18,6 +18,33 @@ pub struct PlaneFilter {
     pub lines: Option<Vec<Vec<u8>>>,
     /// Which of their events; None: all.
     pub events: Option<EventFilter>,
+    /// Which stats of the decoded events; None: all.
+    pub stats: Option<StatFilter>,
+}
+
+/// Stats of events on some lines only, unless other lines show that all of them are needed.
+pub struct StatFilter {
+    /// Names of the lines whose events keep their stats.
+    pub lines: Vec<Vec<u8>>,
+    /// Names of lines: if one of the plane's has events, all events of the plane keep their stats.
+    pub unless: Vec<Vec<u8>>,
+}
+
+impl StatFilter {
+    /// Leaves the stats out of lines that do not keep them; whether there were any. `text` gives the bytes of a text value.
+    pub fn apply<'a>(&self, lines: &mut [LineOutline], text: impl Fn(u64) -> &'a [u8]) -> bool {
+        let named = |line: &LineOutline, names: &[Vec<u8>]| names.iter().any(|name| name == text(line.name));
+        if lines.iter().any(|line| line.filled && named(line, &self.unless)) {
+            return false;
+        }
+        let mut left_out = false;
+        for line in lines.iter_mut().filter(|line| !named(line, &self.lines)) {
+            for chunk in line.chunks.iter_mut().filter(|chunk| chunk.stats > 0) {
+                (chunk.stats, chunk.bare, left_out) = (0, true, true);
+            }
+        }
+        left_out
+    }
 }
 
 /// Events with one of the metadata ids, and events with a stat of one of the stat metadata ids.
@@ -68,7 +95,11 @@ impl PlaneFilter {
     /// As `xspace::scan_line`, for the matching events alone; a line that does not match has none.
     ///
     /// `text` gives the bytes of a text value.
-    pub fn scan_line<'a>(&self, mut line: Reader, text: impl Fn(u64) -> &'a [u8]) -> Result<LineOutline> {
+    pub fn scan_line<'a>(&self, line: Reader, text: impl Fn(u64) -> &'a [u8]) -> Result<LineOutline> {
+        if self.lines.is_none() && self.events.is_none() { scan_line(line) } else { self.scan_some(line, text) }
+    }
+
+    fn scan_some<'a>(&self, mut line: Reader, text: impl Fn(u64) -> &'a [u8]) -> Result<LineOutline> {
         let mut found = LineOutline::default();
         let mut chunk: Vec<Span> = Vec::new();
         let mut stats = 0;
@@ -100,13 +131,18 @@ impl PlaneFilter {
             stats += count_stats(event, &mut found.aggregated)?;
             chunk.push(body);
             if chunk.len() == CHUNK_EVENTS {
-                found.chunks.push(Chunk { events: CHUNK_EVENTS, stats, place: Place::Events(take(&mut chunk)) });
+                found.chunks.push(Chunk {
+                    events: CHUNK_EVENTS,
+                    stats,
+                    bare: false,
+                    place: Place::Events(take(&mut chunk)),
+                });
                 stats = 0;
             }
         }
         trail.end(line.position());
         if !chunk.is_empty() {
-            found.chunks.push(Chunk { events: chunk.len(), stats, place: Place::Events(chunk) });
+            found.chunks.push(Chunk { events: chunk.len(), stats, bare: false, place: Place::Events(chunk) });
         }
         if !self.has_line(text(found.name)) {
             found.chunks.clear();

@@ -1,5 +1,6 @@
 //! XSpace bytes into columns, in two passes: where things are (`xspace`, `filter`), then exact arrays (`columns`).
 
+mod chunks;
 pub mod columns;
 pub mod filter;
 mod ids;

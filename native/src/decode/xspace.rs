@@ -73,6 +73,8 @@ pub struct Chunk {
     pub place: Place,
     pub events: usize,
     pub stats: usize,
+    /// Whether the stats of its events are left out.
+    pub bare: bool,
 }
 
 #[derive(Debug)]
@@ -175,13 +177,14 @@ pub fn scan_line(mut line: Reader) -> Result<LineOutline> {
         events += 1;
         if events == CHUNK_EVENTS {
             let place = Place::Body(Span { start, end: line.position() });
-            found.chunks.push(Chunk { place, events, stats });
+            found.chunks.push(Chunk { place, events, stats, bare: false });
             (start, events, stats) = (line.position(), 0, 0);
         }
     }
     found.filled = events > 0 || !found.chunks.is_empty();
     if events > 0 {
-        found.chunks.push(Chunk { place: Place::Body(Span { start, end: line.position() }), events, stats });
+        let place = Place::Body(Span { start, end: line.position() });
+        found.chunks.push(Chunk { place, events, stats, bare: false });
     }
     Ok(found)
 }

@@ -36,7 +36,7 @@ impl Forest {
 
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
-        self.nodes.len()
+        self.nodes.count()
     }
 
     /// Links pairs of nodes, the parent first. Replaces earlier links.

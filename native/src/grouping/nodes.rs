@@ -33,7 +33,7 @@ pub struct Nodes {
 
 impl Nodes {
     /// How many nodes there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.parent.len()
     }
 
@@ -53,7 +53,7 @@ impl Nodes {
 
     /// Adds nodes that nothing encloses; returns the number of the first.
     pub fn add_points(&mut self, count: usize) -> usize {
-        let base = self.len();
+        let base = self.count();
         for column in [&mut self.parent, &mut self.first_child, &mut self.next_sibling] {
             column.resize(base + count, NONE);
         }
@@ -153,9 +153,10 @@ mod tests {
         nodes.add_points(1);
         let lines = Lines { line_start, begin: &begin, duration: &duration, skip };
         assert_eq!(nodes.add_lines(lines, Regions { line: &line, begin: &from, duration: &long }), 1);
-        let mut of_parents = vec![NONE; nodes.len()];
-        (0..nodes.len() as u32).for_each(|node| nodes.for_each_child(node, |child| of_parents[child as usize] = node));
-        let found: Vec<u32> = (0..nodes.len() as u32).map(|node| nodes.parent(node)).collect();
+        let mut of_parents = vec![NONE; nodes.count()];
+        (0..nodes.count() as u32)
+            .for_each(|node| nodes.for_each_child(node, |child| of_parents[child as usize] = node));
+        let found: Vec<u32> = (0..nodes.count() as u32).map(|node| nodes.parent(node)).collect();
         assert_eq!(of_parents, found);
         found[1..].to_vec()
     }

@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::without_gil;
 use crate::decode::columns::{Columns, EventColumns, LineColumns, Options, PlaneColumns, decode};
-use crate::decode::filter::{self, EventFilter, PlaneFilter};
+use crate::decode::filter::{self, EventFilter, PlaneFilter, StatFilter};
 use crate::decode::metadata::{EventMetadata, StatMetadata};
 use crate::decode::stats::{self, StatColumns};
 use crate::decode::trace_events;
@@ -49,6 +49,7 @@ pub struct PlaneArrays {
     event_metadata: Py<EventMetadataArrays>,
     stat_metadata: Py<StatMetadataArrays>,
     stats: Py<StatArrays>,
+    partial: bool,
 }
 
 #[pyclass(frozen, get_all, module = "tpu_profile_plugin._native")]
@@ -158,12 +159,14 @@ fn plane_arrays(py: Python<'_>, plane: PlaneColumns) -> PyResult<Py<PlaneArrays>
         event_metadata: event_metadata_arrays(py, plane.event_metadata)?,
         stat_metadata: stat_metadata_arrays(py, plane.stat_metadata)?,
         stats: stat_arrays(py, plane.stats)?,
+        partial: plane.partial,
     };
     Py::new(py, arrays)
 }
 
-/// A plane by position; names of its lines; ids of the metadata and stats of its events. None: all.
-type FilterArguments = (usize, Option<Vec<String>>, Option<(Vec<i64>, Vec<i64>)>);
+/// A plane by position; names of its lines; ids of the metadata and stats of its events; names of the lines that keep
+/// their stats, and of those that make all lines keep theirs. None: all.
+type FilterArguments = (usize, Option<Vec<String>>, Option<(Vec<i64>, Vec<i64>)>, Option<(Vec<String>, Vec<String>)>);
 
 /// Decodes a profile. `keep[i]` says whether plane i is decoded (None: all); without `events` planes have no lines.
 #[pyfunction]
@@ -177,12 +180,14 @@ fn decode_space(
     filters: Vec<FilterArguments>,
 ) -> PyResult<SpaceColumns> {
     let bytes = data.as_slice()?;
+    let names = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect();
     let filters: Vec<PlaneFilter> = filters
         .into_iter()
-        .map(|(plane, lines, events)| PlaneFilter {
+        .map(|(plane, lines, events, stats)| PlaneFilter {
             plane,
-            lines: lines.map(|names| names.into_iter().map(String::into_bytes).collect()),
+            lines: lines.map(names),
             events: events.map(|(ids, stats)| EventFilter::new(&ids, &stats)),
+            stats: stats.map(|(lines, unless)| StatFilter { lines: names(lines), unless: names(unless) }),
         })
         .collect();
     let options = Options { threads, keep: keep.as_deref(), events, filters: &filters };

@@ -29,11 +29,16 @@ REFUSALS = {
     (404, "module_not_found"),
     (404, "node_not_found"),
     (404, "event_not_found"),
+    (404, "host_not_found"),
+    (404, "run_not_found"),
+    (404, "no_custom_call"),
     (400, "bad_request"),
     (422, "corrupt_profile"),
     (422, "out_of_range"),
 }
-_MODES: dict[str, list[dict[str, str]]] = {
+RUN = "run"
+_FORMS = ("graph", "short_txt", "long_txt", "pbtxt", "pb", "json", "custom_call", "adj_nodes", "me_graph")
+MODES: dict[str, list[dict[str, str]]] = {
     "overview_page": [{}, {"extended": "true"}],
     "trace_viewer@": [
         {},
@@ -43,11 +48,13 @@ _MODES: dict[str, list[dict[str, str]]] = {
         {"format": "search", "query": "a", "args": "1"},
         {"format": "search", "query": ".*", "regex": "1"},
         {"format": "event", "pid": "1", "tid": "1", "event": "0"},
+        {"format": "pb"},
+        {"format": "sums", "areas": "1.1.0.9,501.1.0.9"},
         {"search_prefix": "f", "search_metadata": "true"},
     ],
     "graph_viewer": [
         {},
-        *({"type": kind} for kind in ("graph", "short_txt", "long_txt", "pbtxt", "json", "custom_call", "adj_nodes")),
+        *({"type": kind} for kind in _FORMS),
         {"type": "graph", "node_name": "fusion.1", "format": "dot", "merge_fusion": "true", "show_metadata": "true"},
         {"type": "graph", "node_name": "n1", "graph_width": "10", "format": "dot"},
         {"type": "graph", "node_name": "c1", "graph_width": "10", "format": "dot"},
@@ -58,8 +65,15 @@ _MODES: dict[str, list[dict[str, str]]] = {
     "framework_op_stats": [{}, {"backend": "auto"}],
     "hlo_stats": [{}, {"backend": "auto", "unattributed": "true"}],
     "smart_suggestion": [{}, {"all_rules": "true"}],
+    "input_pipeline_analyzer": [{}, {"extended": "true"}],
+    "memory_profile": [{}, {"extended": "true"}],
+    "megascale_stats": [{}, {"timeline": "true"}, {"perfetto": "true", "recv_done": "true"}],
+    "pod_viewer": [{}, {"compact": "true"}],
+    "tf_data_bottleneck_analysis": [{}, {"part": "run", "resolution": "50"}],
+    "events": [{}, {"by": "name,line,plane"}, {"order": "self", "stats": "true"}],
+    "compare": [{}, {"base": RUN}],
 }
-RUN = "run"
+"""The forms in which every tool is asked; a comparison is with the run itself."""
 
 
 @dataclass
@@ -84,7 +98,7 @@ def questions() -> Iterator[tuple[str, dict[str, str]]]:
     yield "hosts", {"tag": "overview_page"}
     yield "module_list", {}
     for tool in TOOLS:
-        for mode in _MODES.get(tool.id, [{}]):
+        for mode in MODES.get(tool.id, [{}]):
             yield "data", {"tag": tool.id, **mode}
     for tag in ("profile_contents", "overview_page", "framework_op_stats", "hlo_stats", "kernel_stats"):
         yield "data_csv", {"tag": tag}
@@ -108,8 +122,7 @@ class Asker:
         report = Report(case.name, len(case.data) + sum(map(len, case.others)))
         _forget_peak()
         before = _memory("VmRSS")
-        asked = (("data", {"tag": tool, **query}) for tool, query in case.queries)
-        for route, query in chain(questions(), asked):
+        for route, query in chain(questions(), case.requests):
             if only is None or query.get("tag") == only:
                 self._one(route, query, f"h{case.suffix}", report)
         report.peak_bytes = max(0, _memory("VmHWM") - before)
@@ -151,7 +164,7 @@ def _trouble(answer: Any, file: str, route: str) -> str:
     if answer.json is None or "error" not in answer.json:
         return f"{answer.status_code} without a JSON error"
     error = answer.json["error"]
-    if route != "data" and route != "data_csv":
+    if route not in ("data", "data_csv", "progress"):
         return f"{answer.status_code} {error['code']}"
     if (answer.status_code, error["code"]) not in REFUSALS:
         return f"{answer.status_code} {error['code']} {error['message'][:200]}"

@@ -39,13 +39,13 @@ def packed(field: int, values: Iterable[int]) -> bytes:
 
 @dataclass(frozen=True)
 class Case:
-    """One file of the corpus; `others` are those of further hosts, `queries` requests in addition: tool, parameters."""
+    """One file of the corpus; `others` are those of further hosts, `requests` some in addition: route and query."""
 
     name: str
     data: bytes
     suffix: Suffix = ".xplane.pb"
     others: tuple[bytes, ...] = ()
-    queries: tuple[tuple[str, dict[str, str]], ...] = ()
+    requests: tuple[tuple[str, dict[str, str]], ...] = ()
 
 
 varint_of = lru_cache(1 << 16)(varint)

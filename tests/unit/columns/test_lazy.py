@@ -93,6 +93,74 @@ def test_selecting_events_counts_as_decoding():
     assert passes == ["decoded"], "without a pass over the file there is nothing to give back"
 
 
+PARTS = """
+plane 1 "/device:TPU:0"
+  line 1 "XLA Ops" @10ns
+    1us +2us fusion.1 {flops=3, kind=&"loop", flops=4}
+    4us +1us copy
+  line 2 "XLA Modules" @20ns
+    0us +9us jit_f {run_id=7, kind=&"a", run_id=8}
+plane 2 "/device:TPU:1"
+  line 1 "XLA Ops" @10ns
+    1us +2us fusion.1 {flops=5}
+  line 2 Steps @10ns
+    0us +9us "1" {group_id=1}
+plane 3 "/host:CPU"
+  line 7 "main" @5ns
+    1us +1us other {addr=5}
+"""
+
+
+def some_stats(space, **names):
+    space.decode_with_some_stats(space.planes[:2], **({"lines": ("XLA Modules",), "unless": ("Steps",)} | names))
+
+
+def test_stats_of_some_lines_and_the_others_on_access(monkeypatch):
+    data, passes = build(PARTS), []
+    lazy = importlib.import_module("tpu_profile_plugin.columns.lazy")
+    original = lazy.LazyDecoder._decode
+    monkeypatch.setattr(lazy.LazyDecoder, "_decode", lambda *args: (passes.append(args[1]), original(*args))[1])
+    space, whole = load_lazily(data), load(data)
+    some_stats(space)
+    one, stepped, host = space.planes
+    assert [plane.decoded for plane in space.planes] == [False, True, False], "a plane with steps has all of its stats"
+    assert [plane.in_memory for plane in space.planes] == [True, True, False]
+    assert 0 < space.nbytes < whole.nbytes - whole.planes[2].nbytes
+    assert len(space.arrays()) == 2 * len(whole.arrays()) // 3
+    assert one.declared is one
+    events = one.events
+    assert events.begin_ps.tolist() == whole.planes[0].events.begin_ps.tolist() == [1_010_000, 4_010_000, 20_000]
+    few = events.stats_on("XLA Modules")
+    assert (few.start.tolist(), few.value[[0, 2]].tolist()) == ([0, 0, 0, 3], [7, 8])
+    names = one.stat_metadata.names
+    assert [names[key] for key in few.key] == ["run_id", "kind", "run_id"]
+    assert names[few.value[1]] == "a"
+    assert stepped.events.stats_on("XLA Ops") is stepped.events.stats
+    some_stats(space, lines=())
+    assert passes == [[0, 1]], "what is in memory is decoded no further"
+    full = events.stats
+    assert passes == [[0, 1], [0]]
+    assert (full.start.tolist(), full.value[[0, 2, 3, 5]].tolist()) == ([0, 3, 3, 6], [3, 4, 7, 8])
+    assert (one.decoded, host.decoded) == (True, False)
+    assert one.events.stats is full
+    assert events.stats_on("XLA Modules", "XLA Ops") is full
+    assert np.array_equal(full.key, whole.planes[0].events.stats.key)
+
+
+def test_planes_that_lack_stats_are_completed_in_one_pass():
+    space = load_lazily(build(PARTS))
+    some_stats(space, unless=())
+    assert [plane.decoded for plane in space.planes] == [False, False, False]
+    assert space.planes[1].events.stats.value.tolist() == [5, 1]
+    assert [plane.decoded for plane in space.planes] == [True, True, False]
+    space.unload()
+    some_stats(space, unless=())
+    events, reference = space.planes[0].events, weakref.ref(space.planes[0])
+    del space
+    assert reference() is None, "tables do not keep their plane"
+    assert events.stats.start.tolist() == [0, 3, 3, 6]
+
+
 def test_damage_is_reported_on_access():
     data = bytearray(build(TEXT))
     at = data.index(b"\x22", data.index(b"main"))

@@ -6,9 +6,11 @@ import numpy as np
 from builders.xspace_text import build
 
 from tpu_profile_plugin.cache.profiles import ProfileCache
+from tpu_profile_plugin.columns import lazy
 from tpu_profile_plugin.toolkit.host import HostProfile
 from tpu_profile_plugin.tools.common import devices as module
 from tpu_profile_plugin.tools.common.time_budgets import BUDGET
+from tpu_profile_plugin.tools.common.works import SIDE
 from tpu_profile_plugin.tools.communication.tool import COMMUNICATION
 
 TEXT = """
@@ -41,3 +43,25 @@ def test_a_host_without_devices_has_no_steps_and_its_events_are_not_read():
     one = host('plane 7 "/host:CPU"\nline 1 python\n0us +10us train {step_num=1}')
     assert (module.host_devices(one), module.device_steps(one)) == ((), None)
     assert not any(plane.decoded for plane in one.lazy.planes)
+
+
+def test_ops_of_tpus_without_steps_are_read_without_their_stats():
+    one = host(TEXT.replace("fusion.1", "fusion.1 {flops=3}").replace("jit_f", "jit_f {run_id=5}"))
+    assert one.compute(BUDGET).devices == one.compute(COMMUNICATION).devices == (("TPU 0", "tpu"),)
+    (plane,) = one.lazy.planes
+    one.compute(SIDE)
+    assert (plane.decoded, plane.in_memory) == (False, True)
+    assert [device.launch_key.tolist() for device in module.host_devices(one)] == [[5]]
+    assert plane.events.stats.value.tolist() == [3, 5]
+    assert plane.decoded
+
+
+def test_planes_with_steps_are_decoded_once(monkeypatch):
+    passes = []
+    decode = lazy.LazyDecoder._decode
+    monkeypatch.setattr(lazy.LazyDecoder, "_decode", lambda *args: (passes.append(args[1]), decode(*args))[1])
+    steps = 'line 4 Steps\n0us +10us "1" {group_id=1}\n'
+    one = host(TEXT.replace("fusion.1", "fusion.1 {flops=3}") + steps)
+    assert one.compute(BUDGET).steps is not None
+    assert one.lazy.planes[0].decoded
+    assert passes == [[0]]

@@ -145,8 +145,10 @@ def test_custom_call_configuration() -> None:
     def config(**call: str) -> bytes:
         return json.dumps({"custom_call_config": call, "flag": True}).encode()
 
+    deep = config(body=base64.b64encode(b"ML\xefR\x0d").decode()).replace(b"true", b"[" * 3000 + b"]" * 3000)
     bodies = {
         "plain": b'{"a":1}',
+        "deep": deep,
         "text": config(body=base64.b64encode(b"module {}").decode()),
         "bytecode": config(body=base64.b64encode(b"ML\xefR\x0d").decode()),
     }
@@ -158,6 +160,7 @@ def test_custom_call_configuration() -> None:
     found = json.loads(ask(data, type="custom_call", node_name="bytecode").body)
     assert found["flag"]
     assert found["custom_call_config"]["body"].startswith("5 bytes of MLIR bytecode")
+    assert ask(data, type="custom_call", node_name="deep").body == deep
     with pytest.raises(NotFound, match="d has no backend configuration"):
         ask(data, type="custom_call", node_name="d")
 

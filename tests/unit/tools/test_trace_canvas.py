@@ -325,6 +325,9 @@ def test_search_keeps_the_earliest_hits():
 def test_bad_searches_say_why():
     with pytest.raises(BadRequest, match="not valid") as caught:
         canvas(SEARCHED, format="search", query="a(", regex=1)
+    for query in ("a{99999999999}", "(" * 1000 + ")" * 1000, "(?:" * 5000 + ")" * 5000):
+        with pytest.raises(BadRequest, match="regular expression is not valid"):
+            canvas(SEARCHED, format="search", query=query, regex=1)
     assert caught.value.details["position"] == 1
     with pytest.raises(BadRequest, match="query"):
         canvas(SEARCHED, format="search")

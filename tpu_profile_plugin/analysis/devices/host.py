@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane, is_tpu
+from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_STEPS, STEPS, device_planes, host_plane, is_tpu
 from tpu_profile_plugin.analysis.devices.cpu import cpu_devices
 from tpu_profile_plugin.analysis.devices.cpu_tf import tensorflow_devices
 from tpu_profile_plugin.analysis.devices.gpu import gpu_devices
@@ -24,9 +24,13 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
       programs: its HLO programs, which tell what the CPU backend's ops are.
     """
     planes = device_planes(space)
+    if planes and is_tpu(planes[0]):
+        # Of stats only run ids are read, but groups of events, which steps are made of, need all.
+        space.decode_with_some_stats(planes, lines=(MODULES,), unless=(STEPS, SPARSE_STEPS))
+        return tuple(tpu_devices(space, planes))
     space.decode(planes)
     if planes:
-        return tuple(tpu_devices(space, planes) if is_tpu(planes[0]) else gpu_devices(space, planes))
+        return tuple(gpu_devices(space, planes))
     host = host_plane(space)
     if host is None:
         return ()

@@ -67,7 +67,7 @@ def _run_ids(space: XSpace, plane: Plane) -> I64:
     parts = [np.zeros(0, np.int64)]
     for line in lines_named(plane, MODULES):
         owners = plane.lines.events_of(line)
-        found = StatColumns(space, plane, plane.events.stats, ("run_id",), owners).ints("run_id")
+        found = StatColumns(space, plane, plane.events.stats_on(MODULES), ("run_id",), owners).ints("run_id")
         ids = np.full(owners.stop - owners.start, NO_LAUNCH)
         ids[found.event - owners.start] = found.value
         parts.append(ids)
@@ -92,7 +92,7 @@ def _ops(space: XSpace, plane: Plane) -> tuple[Op, ...]:
 def _spans(plane: Plane, lines: list[int], ops: tuple[Op, ...]) -> OpSpans:
     events = events_of_lines(plane, lines)
     at = rows_of_lines(plane, lines)
-    op = plane.events.metadata[at].astype(np.int32)
+    op = plane.events.metadata[at].view(np.int32)  # rows are few
     begin = plane.events.begin_ps[at]
     work = np.array([one.work for one in ops], np.uint8)
     return OpSpans(begin, begin + plane.events.duration_ps[at], op, work[op], events)
@@ -110,5 +110,6 @@ def paired_windows(spans: OpSpans, ops: tuple[Op, ...]) -> OpSpans:
     if not bool((key >= 0).any()):
         return OpSpans()
     start, done = pair_in_order(key[spans.op], starts[spans.op])
-    first = spans.where(start)
-    return ordered(OpSpans(first.begin_ps, spans.end_ps[done], first.op, first.work, first.event))
+    order = np.argsort(spans.begin_ps[start], kind="stable")  # before the other columns are copied
+    start, done = start[order], done[order]
+    return OpSpans(spans.begin_ps[start], spans.end_ps[done], spans.op[start], spans.work[start], spans.event[start])

@@ -333,7 +333,7 @@ def may_have_groups(space: XSpace) -> bool:
     """
     planes = device_planes(space)
     if planes and is_tpu(planes[0]):
-        space.decode(planes)
+        space.decode(plane for plane in planes if not plane.in_memory)
         return any(
             name in (STEPS, SPARSE_STEPS) and plane.lines.event_start[i + 1] > plane.lines.event_start[i]
             for plane in planes

@@ -18,8 +18,14 @@ from tpu_profile_plugin.tools.common.host_summaries import groups_if_any
 from tpu_profile_plugin.units import GIB
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tpu_profile_plugin.toolkit.host import HostProfile
     from tpu_profile_plugin.toolkit.inputs import Inputs
+
+
+OpKey = tuple[int, str]
+"""Program id and name of an op."""
 
 
 def hlo_ops_of(host: HostProfile) -> HloOps:
@@ -120,19 +126,32 @@ def peak_properties(peaks: Peaks) -> dict[str, str]:
     return {name: property_text(rate) for name, rate in rates.items() if rate > 0}
 
 
-def layout_in(inputs: Inputs, program: int, name: str) -> tuple[Dimension, ...]:
-    """Layout of a convolution's result, from the first host that has the program."""
-    for host in inputs.readable:
-        if found := programs_of(host).layout(program, name):
-            return found
-    return ()
+def make_op_details(
+    host: HostProfile, wanted: tuple[OpKey, ...], with_cost: bool, on_cpu: bool
+) -> dict[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]]:
+    """Of the wanted ops that a program of the host has: the layout of a convolution, the instructions in a fusion."""
+    programs = programs_of(host)
+    return {
+        key: (programs.layout(*key), programs.fused(*key, with_cost=with_cost, on_cpu=on_cpu))
+        for key in wanted
+        if programs.find(*key) is not None
+    }
 
 
-def fused_in(
-    inputs: Inputs, program: int, name: str, *, with_cost: bool = False, on_cpu: bool = False
-) -> tuple[Fused, ...]:
-    """Instructions in a fusion, from the first host that has the program."""
-    for host in inputs.readable:
-        if found := programs_of(host).fused(program, name, with_cost=with_cost, on_cpu=on_cpu):
-            return found
-    return ()
+def op_details_in(
+    inputs: Inputs, wanted: Iterable[OpKey], *, with_cost: bool, on_cpu: bool
+) -> dict[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]]:
+    """The details of each op from the first host that has it; hosts are read until all are found.
+
+    Programs stay in memory for the first host only: most hosts run the same ones.
+    """
+    found: dict[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]] = {}
+    wanted = tuple(dict.fromkeys(wanted))
+    for at, host in enumerate(inputs.readable):
+        missing = tuple(key for key in wanted if key not in found)
+        if not missing:
+            break
+        found |= host.compute(PerHost(make_op_details, (missing, with_cost, on_cpu)))
+        if at:
+            host.forget_metadata()
+    return found

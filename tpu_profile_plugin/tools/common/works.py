@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from tpu_profile_plugin.analysis.compare.work import HostWork, host_work
 from tpu_profile_plugin.analysis.environment.environment import Environment, combine_environments, environment
 from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
 from tpu_profile_plugin.analysis.summary.framework import frameworks
+from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.toolkit.host import PerHost
 from tpu_profile_plugin.tools.common.devices import host_devices
 from tpu_profile_plugin.tools.common.op_summaries import hlo_ops_of
@@ -77,12 +79,13 @@ def make_side(host: HostProfile) -> HostSide:
 
 
 def _memory(host: HostProfile, programs: set[int]) -> dict[str, int]:
-    """The peak of each program that has a buffer assignment."""
+    """The peak of each program that has a buffer assignment, and one that decodes."""
     found = {}
     for number in sorted(programs):
         program = hlo_ops_of(host).programs.program(number)
-        if program is not None and (peak := MemoryLayout(program, DEFAULT_SPACE).peak_bytes):
-            found[program.module.name] = peak
+        with contextlib.suppress(CorruptProfile):
+            if program is not None and (peak := MemoryLayout(program, DEFAULT_SPACE).peak_bytes):
+                found[program.module.name] = peak
     return found
 
 

@@ -164,7 +164,9 @@ def _config(program: Program, name: str) -> Raw:
         call["body"] = f"{len(body)} bytes of MLIR bytecode, which mlir-opt can print; not read here: {error}"
     with contextlib.suppress(Unreadable):
         call["holds"] = summary(body).splitlines()
-    return Raw(json.dumps(facts, indent=2).encode("utf-8", "replace"), _TEXT)
+    with contextlib.suppress(RecursionError):  # lists in lists that newer Pythons read but do not write
+        config = json.dumps(facts, indent=2)
+    return Raw(config.encode("utf-8", "replace"), _TEXT)
 
 
 def _picture(inputs: Inputs, program: Program, name: str, *, keep_center: bool, most: int | None) -> Picture:

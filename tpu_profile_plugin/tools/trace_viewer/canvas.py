@@ -266,3 +266,5 @@ def matcher(query: str, *, regex: bool, case: bool) -> Callable[[str], object]:
         return re.compile(query, 0 if case else re.IGNORECASE).search
     except re.error as error:
         raise BadRequest(f"The regular expression is not valid: {error.msg}.", position=error.pos) from None
+    except (OverflowError, RecursionError) as error:
+        raise BadRequest(f"The regular expression is not valid: {error}.") from None

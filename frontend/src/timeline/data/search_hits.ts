@@ -1,6 +1,6 @@
 // Search results: the matching events of the whole trace as columns, and stepping through them.
 import { count, decodeContainer, list, needColumn } from "./payload";
-import type { Ps } from "./units";
+import type { Ps, Span } from "./units";
 
 /** Matching events by begin time; `track` indexes the trace's tracks. */
 export interface SearchHits {
@@ -52,4 +52,17 @@ export function stepHit(hits: SearchHits, current: number, step: 1 | -1, time: P
   if (current >= 0) return (current + step + hits.length) % hits.length;
   const next = firstHitFrom(hits, time);
   return (step > 0 ? next : next - 1 + hits.length) % hits.length;
+}
+
+/** The hit within a window that is nearest to its middle; -1 without one. */
+export function hitNear(hits: SearchHits, { begin, end }: Span): number {
+  const middle = (begin + end) / 2;
+  let best = -1;
+  let least = (end - begin) / 2;
+  for (let i = 0; i < hits.length; i++) {
+    const since = hits.begin[i]!;
+    const away = Math.max(since - middle, middle - since - hits.duration[i]!, 0);
+    if (away < least) [best, least] = [i, away];
+  }
+  return best;
 }

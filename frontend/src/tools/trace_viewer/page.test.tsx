@@ -105,6 +105,20 @@ describe("trace viewer page", () => {
     expect(root.querySelector('.tv-tools [aria-pressed="true"]')?.getAttribute("aria-label")).toBe("Timing (4)");
   });
 
+  it("selects what a link to a place is about: the match in its window, which stays", async () => {
+    await open({ window: "100000,500000", find: "fusion" });
+    await eventually(() => expect(window.__timeline?.selection).toMatchObject([{ event: 2, name: "fusion.1" }]));
+    expect(window.__timeline?.window).toEqual([100_000, 500_000]);
+    await shown("1 of 1");
+  });
+
+  it.each([{ window: "600000,900000", find: "fusion" }, { find: "fusion" }])("selects no match without a place that has one: %o", async (query) => {
+    await open(query);
+    await shown("1 match");
+    await eventually(() => expect(window.__timeline?.boxesDrawn).toBeGreaterThan(0));
+    expect(window.__timeline?.selection).toEqual([]);
+  });
+
   it("opens a link to a moment around it, with a line at it, and keeps it in the address", async () => {
     await open({ marker: "850000,peak: 2 GiB" });
     expect(asked[0]).not.toHaveProperty("start_time_ms");

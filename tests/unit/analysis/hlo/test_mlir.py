@@ -6,9 +6,12 @@ import base64
 import contextlib
 import json
 import struct
+import time
 from pathlib import Path
 
 import pytest
+from builders import mlir
+from builders.mlir import block, dense, dense_array, integer, module, number, numbers, op, region, tensor, text
 from hypothesis import example, given, settings, strategies
 
 from tpu_profile_plugin.analysis.hlo.mlir.floats import float_text
@@ -99,3 +102,83 @@ def test_other_bytes_are_refused(data: bytes) -> None:
     for read in (generic_text, summary):
         with pytest.raises(Unreadable):
             read(MAGIC + data)
+
+
+USED_OFTEN = region(1, block(op(results=[0]), op(operands=[0] * 20_000)))
+ABSURD = {
+    "a long type of many operands": (
+        module(block(op(regions=[USED_OFTEN])), types=[text(b"x" * 100_000)]),
+        "2000300019 letters of names and types",
+    ),
+    "many ops with a long name": (
+        module(block(*[op()] * 20_000), texts=(b"builtin", b"d", b"o" * 100_000)),
+        "2000040000 letters of names and types",
+    ),
+    "many names in a long dialect": (
+        module(block(), texts=(b"builtin", b"d" * 100_000, b"o"), ops=[2] * 20_000),
+        "more than 33554432 letters of names",
+    ),
+    "a long dialect many times": (
+        module(block(), texts=(b"builtin", b"d" * 100_000, b"o"), dialects=[0] + [1] * 20_000),
+        "more than 33554432 letters of names",
+    ),
+    "many dimensions": (
+        module(block(op(attributes=0)), attributes=[dense(1, b"\0")], types=[integer(8), tensor([63] * 100_000, 0)]),
+        "100000 dimensions",
+    ),
+    "many words of an integer": (
+        module(
+            block(op(attributes=0)),
+            attributes=[(mlir.BUILTIN, True, number(8) + number(0) + numbers([5] * 100_000))],
+            types=[integer(128)],
+        ),
+        "100000 words for 128 bits",
+    ),
+    "many floats": (
+        module(
+            block(op(attributes=0)),
+            attributes=[dense_array(0, 200_000, bytes(range(200)) * 2000)],
+            types=[(mlir.BUILTIN, True, number(4))],
+        ),
+        "more than 100000 numbers in constants",
+    ),
+}
+"""Small files that would become gigabytes of text, or take minutes; and why they are refused."""
+
+
+@pytest.mark.parametrize("name", ABSURD)
+def test_absurd_files_are_refused_at_once(name: str) -> None:
+    data, reason = ABSURD[name]
+    begun = time.process_time()
+    with pytest.raises(Unreadable, match=reason):
+        generic_text(data)
+    with contextlib.suppress(Unreadable):
+        assert len(summary(data)) < 1 << 20
+    assert time.process_time() - begun < 5
+
+
+def test_a_constant_reads_no_more_bytes_than_it_has_elements() -> None:
+    constant = dense(1, b"\x55" * 1_000_000)
+    named = (mlir.BUILTIN, True, number(1) + number(1) + number(1) + number(2))
+    types = [integer(1), tensor([4], 0)]
+    data = module(block(op(attributes=0)), attributes=[named, text(b"a"), constant], types=types)
+    assert generic_text(data) == '"d.o"() {a = dense<[true, false, true, false]> : tensor<4xi1>} : () -> ()'
+
+
+def test_the_deepest_nesting_is_read_far_down_the_stack_of_a_server() -> None:
+    """Regions in regions with attributes in attributes at their core, from a function 300 calls deep."""
+
+    def nested(attributes: int, regions: int) -> bytes:
+        core = block(op(attributes=attributes - 1))
+        for _ in range(regions):
+            core = block(op(regions=[region(0, core)]))
+        arrays = [(mlir.BUILTIN, True, number(0) + numbers([at])) for at in range(attributes - 1)]
+        return module(core, attributes=[text(b"x"), *arrays])
+
+    def below(depth: int, data: bytes) -> str:
+        return generic_text(data) if depth == 0 else below(depth - 1, data)
+
+    assert below(300, nested(32, 64)).count("({") == 64
+    for attributes, regions in ((33, 1), (1, 65)):
+        with pytest.raises(Unreadable, match="within each other"):
+            generic_text(nested(attributes, regions))

@@ -8,6 +8,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 MAGIC = b"ML\xefR"
+MOST_TEXT = 1 << 25
+"""Letters of names, and of attributes and types, that are put together for one kernel."""
 _ALIGNED = 0x80
 _NEWEST = 6
 
@@ -158,8 +160,10 @@ def _read_strings(reader: Reader) -> list[bytes]:
 
 def _read_dialects(reader: Reader, strings: list[bytes], version: int) -> tuple[list[str], list[tuple[str, bool]]]:
     dialects = []
+    written = 0
     for _ in range(reader.count()):
         name, versioned = reader.flagged() if version >= _VERSIONED_DIALECTS else (reader.number(), False)
+        written = _within_limit(written, len(entry(strings, name)))
         dialects.append(entry(strings, name).decode("utf-8", "replace"))
         if versioned:
             reader.section()
@@ -170,8 +174,16 @@ def _read_dialects(reader: Reader, strings: list[bytes], version: int) -> tuple[
         dialect = entry(dialects, reader.number())
         for _ in range(reader.count()):
             name, known = reader.flagged() if version >= _KNOWN_OPS else (reader.number(), False)
+            written = _within_limit(written, len(dialect) + len(entry(strings, name)))
             ops.append((f"{dialect}.{entry(strings, name).decode('utf-8', 'replace')}", known))
     return dialects, ops
+
+
+def _within_limit(written: int, more: int) -> int:
+    """The sum; raises Unreadable beyond the limit: a long name may be used very often."""
+    if written + more > MOST_TEXT:
+        raise Unreadable(f"more than {MOST_TEXT} letters of names")
+    return written + more
 
 
 _Entries = list[tuple[str, bool, Reader]]

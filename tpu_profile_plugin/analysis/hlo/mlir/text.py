@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tpu_profile_plugin.analysis.hlo.mlir.reader import Module, Reader, Unreadable, entry, read_module
+from tpu_profile_plugin.analysis.hlo.mlir.reader import MOST_TEXT, Module, Reader, Unreadable, entry, read_module
 from tpu_profile_plugin.analysis.hlo.mlir.values import MAP, Attribute, Type, Values, dictionary, function_type, symbol
 
 _ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USES, _PROPERTIES = (
@@ -15,6 +15,8 @@ _LAZY, _USE_LISTS, _OPTIONAL_LOCATIONS = 2, 3, 4
 _DEEPEST = 64
 _MOST = 200_000
 """Ops, and values, that are read of one kernel."""
+_NAME = 10
+"""Letters of the name of a value, and of what stands around it."""
 _MODULE = "builtin.module"
 
 
@@ -203,9 +205,21 @@ def generic_text(data: bytes) -> str:
     """The text of MLIR bytecode; raises Unreadable."""
     module = read_module(data)
     ops = _Body(module, Values(module)).read()
+    if (letters := _letters(ops)) > MOST_TEXT:
+        raise Unreadable(f"{letters} letters of names and types")
     for op in ops:
         _name(op.regions, 0, 0)
     return _with_maps("\n".join(line for op in ops for line in _lines(op, "")))
+
+
+def _letters(ops: Iterable[_Op]) -> int:
+    """How many letters the names and types of ops have in the text, where each may stand any number of times."""
+    found = 0
+    for op in ops:
+        found += len(op.name) + sum(_NAME + len(one.type.text) for one in (*op.operands, *op.results))
+        for block in (block for blocks in op.regions for block in blocks):
+            found += sum(_NAME + len(one.type.text) for one in block.arguments) + _letters(block.ops)
+    return found
 
 
 def _with_maps(text: str) -> str:

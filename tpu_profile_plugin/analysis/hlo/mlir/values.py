@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tpu_profile_plugin.analysis.hlo.mlir.floats import float_text
-from tpu_profile_plugin.analysis.hlo.mlir.reader import Module, Reader, Unreadable, entry
+from tpu_profile_plugin.analysis.hlo.mlir.reader import MOST_TEXT, Module, Reader, Unreadable, entry
 
 T = TypeVar("T")
 _BUILTIN = "builtin"
 MAP = "\x01"
 """Stands before and behind affine maps, which the finished text has at its top."""
-_DEEPEST = 64
-_MOST_TEXT = 1 << 25
+_DEEPEST = 32
 _DYNAMIC = -(2**63)
 _INDEX_BITS = 64
 _MOST_BITS = 4096
+_MOST_DIMENSIONS = 256
+_MOST_NUMBERS = 100_000
+"""Elements of constants that are written as numbers."""
 _MOST_ELEMENTS = 100
 """Longer constants are written as bytes, as MLIR does."""
 _FLOATS = {
@@ -61,6 +63,7 @@ class Values:
         self._attributes: dict[int, Attribute] = {}
         self._depth = 0
         self._length = 0
+        self._numbers = 0
 
     def type(self, at: int) -> Type:
         """The type of a number."""
@@ -91,8 +94,8 @@ class Values:
     def _written(self, text: str) -> None:
         """Guards against texts that grow, before they are put together."""
         self._length += len(text)
-        if self._length > _MOST_TEXT:
-            raise Unreadable(f"more than {_MOST_TEXT} letters of attributes and types")
+        if self._length > MOST_TEXT:
+            raise Unreadable(f"more than {MOST_TEXT} letters of attributes and types")
 
     def _string(self, reader: Reader) -> str:
         return entry(self._module.strings, reader.number()).decode("utf-8", "replace")
@@ -144,6 +147,8 @@ class Values:
         more = [self._next(reader).text] if kind in (11, 14) else []
         scalable = self._listed(reader, lambda: bool(reader.byte())) if kind == 20 else []
         shape = tuple(self._listed(reader, reader.signed))
+        if len(shape) > _MOST_DIMENSIONS:
+            raise Unreadable(f"{len(shape)} dimensions")
         element = self._next_type(reader)
         if kind in (10, 11):
             layout = self._next(reader)
@@ -211,7 +216,7 @@ class Values:
         of = self._next_type(reader)
         size = reader.number()
         data = reader.bytes(reader.number())
-        items = _elements(data, of, packed=False)
+        items = self._elements(data, of)
         if len(items) != size:
             raise Unreadable(f"an array of {len(items)} elements, not {size}")
         return Attribute(f"array<{of.text}: {', '.join(items)}>" if items else f"array<{of.text}>")
@@ -224,15 +229,29 @@ class Values:
         width = (of.element.bits + 7) // 8
         total = math.prod(of.shape)
         if len(data) == width and (data in (b"\0", b"\xff") if of.element.bits == 1 else total != 1):
-            shown = _elements(data, of.element, packed=False)[0]
+            shown = self._elements(data, of.element)[0]
         elif total > _MOST_ELEMENTS:
             shown = f'"0x{data.hex().upper()}"'
         else:
-            items = _elements(data, of.element, packed=of.element.bits == 1)[:total]
+            packed, total = of.element.bits == 1, max(total, 0)
+            items = self._elements(data[: (total + 7) // 8] if packed else data, of.element, packed=packed)[:total]
             if len(items) < total:
                 raise Unreadable(f"a constant of {len(items)} elements, not {total}")
             shown = _nested(items, of.shape)
         return Attribute(f"dense<{shown}> : {of.text}")
+
+    def _elements(self, data: bytes, of: Type, *, packed: bool = False) -> list[str]:
+        """The numbers of a constant."""
+        if packed:
+            return ["true" if data[at // 8] >> (at % 8) & 1 else "false" for at in range(8 * len(data))]
+        width = (of.bits + 7) // 8
+        if not of.bits or len(data) % width:
+            raise Unreadable(f"{len(data)} bytes of {of.text}")
+        self._numbers += len(data) // width
+        if self._numbers > _MOST_NUMBERS:
+            raise Unreadable(f"more than {_MOST_NUMBERS} numbers in constants")
+        numbers = [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)]
+        return [float_text(one, of.text) if of.is_float else _integer_text(one, of) for one in numbers]
 
 
 def _is_identity(layout: str, rank: int) -> bool:
@@ -248,7 +267,10 @@ def _bits(reader: Reader, width: int) -> int:
         return reader.byte()
     if width <= 64:
         return reader.signed() & ((1 << width) - 1)
-    words = [reader.signed() & ((1 << 64) - 1) for _ in range(reader.count())]
+    count = reader.count()
+    if count > (width + 63) // 64:
+        raise Unreadable(f"{count} words for {width} bits")
+    words = [reader.signed() & ((1 << 64) - 1) for _ in range(count)]
     return sum(word << (64 * at) for at, word in enumerate(words)) & ((1 << width) - 1)
 
 
@@ -257,16 +279,6 @@ def _integer_text(bits: int, of: Type) -> str:
         return "true" if bits & 1 else "false"
     bits &= (1 << of.bits) - 1
     return str(bits if of.unsigned or not bits >> (of.bits - 1) else bits - (1 << of.bits))
-
-
-def _elements(data: bytes, of: Type, *, packed: bool) -> list[str]:
-    if packed:
-        return ["true" if data[at // 8] >> (at % 8) & 1 else "false" for at in range(8 * len(data))]
-    width = (of.bits + 7) // 8
-    if not of.bits or len(data) % width:
-        raise Unreadable(f"{len(data)} bytes of {of.text}")
-    numbers = [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)]
-    return [float_text(one, of.text) if of.is_float else _integer_text(one, of) for one in numbers]
 
 
 def _nested(items: list[str], shape: tuple[int, ...]) -> str:

@@ -3,7 +3,7 @@ import type { UrlState } from "../../../page/page";
 import { Loader, rangeFor } from "../../../timeline/data/fetch_policy";
 import type { Loaded, RangeRequest } from "../../../timeline/data/fetch_policy";
 import { exposeHook } from "../../../timeline/test_hook";
-import { stepHit } from "../../../timeline/data/search_hits";
+import { hitNear, stepHit } from "../../../timeline/data/search_hits";
 import type { SearchHits } from "../../../timeline/data/search_hits";
 import type { Command } from "../../../timeline/input/input";
 import { initialArrangement } from "../../../timeline/layout/layout";
@@ -63,6 +63,8 @@ export class Session {
   private detailsAbort = new AbortController();
   /** A step to the next or previous hit, requested while the search is running. */
   private awaited: 1 | -1 | 0 = 0;
+  /** The window of a link with a search but no selection, until the hit in it is selected. */
+  private linked: Span | null = null;
   private searchAbort = new AbortController();
   private readonly life = new AbortController();
   private urlTimer = 0;
@@ -91,6 +93,7 @@ export class Session {
     this.timeline.machine.choose(view.mode);
     this.timeline.apply(markInterval(view.mark), setMarker(view.marker));
     if (view.query) this.search({ ...this.query, text: view.query });
+    if (view.query && view.selected.length === 0) this.linked = view.window;
     this.loader.start(null);
   }
 
@@ -141,6 +144,7 @@ export class Session {
     if (!view.window && !view.marker) this.home = this.timeline.window;
     this.timeline.takeFocus();
     for (const ref of view.selected) void this.selectByRef(ref, view.window === null);
+    this.selectLinked();
     if (trace.window.begin > trace.full.begin || trace.window.end < trace.full.end) {
       const whole = { range: trace.full, resolution: MINIMAP_RESOLUTION };
       this.source.boxes(whole, this.life.signal).then(
@@ -259,6 +263,7 @@ export class Session {
         this.searching = false;
         this.setHits(hits);
         if (this.awaited !== 0) this.nextHit(this.awaited);
+        else this.selectLinked();
       },
       (error: unknown) => {
         if (abort.signal.aborted) return;
@@ -276,14 +281,21 @@ export class Session {
     this.changed();
   }
 
+  /** Selects what a link to a place is about, once both the trace and the hits are there. */
+  private selectLinked(): void {
+    if (!this.linked || !this.hits || this.timeline.state.trace === null) return;
+    if (this.timeline.state.selection.length === 0) this.goToHit(hitNear(this.hits, this.linked), false);
+    this.linked = null;
+  }
+
   /** Goes to the next (or previous) hit; while a search is running, once it has hits. */
   nextHit(step: 1 | -1): void {
     this.awaited = this.searching ? step : 0;
     if (this.hits && !this.searching) this.goToHit(stepHit(this.hits, this.currentHit, step, this.timeline.window.begin));
   }
 
-  /** Selects a hit and brings it into view. */
-  goToHit(index: number): void {
+  /** Selects a hit and brings it into view; `zoomIn`: so that it is wide enough to see. */
+  goToHit(index: number, zoomIn = true): void {
     const { hits } = this;
     const { trace } = this.timeline.state;
     const track = trace?.tracks[hits?.track[index] ?? -1];
@@ -300,12 +312,12 @@ export class Session {
       count: 1,
       row: hits.row[index] ?? 0,
     };
-    this.goTo(event);
+    this.goTo(event, zoomIn);
   }
 
   /** Selects an event and brings it into view. */
-  goTo(event: SelectedEvent): void {
-    this.timeline.apply(select([event]), reveal(event, true));
+  goTo(event: SelectedEvent, zoomIn = true): void {
+    this.timeline.apply(select([event]), reveal(event, zoomIn));
   }
 
   /** Name of a track with its section, for tables. */

@@ -1,0 +1,76 @@
+"""The demo: a program that waits for its input, its repaired twin, and what the pages say of both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tpu_profile_plugin
+from tpu_profile_plugin.cli import main
+from tpu_profile_plugin.reading import OpenLogdir
+
+DEMO = Path(__file__).parents[2] / "demo"
+MOST_BYTES = 400_000
+"""Of one of these two files: a clone has them all."""
+PROGRAM = DEMO.parent / "scripts" / "demo_profiles" / "train_images.py"
+
+
+def name_of(run: str) -> str:
+    """The run with its session."""
+    (session,) = (DEMO / run / "plugins" / "profile").iterdir()
+    return f"{run}/{session.name}"
+
+
+SLOW, REPAIRED = name_of("train_slow_input"), name_of("train_prefetched")
+
+
+def explain(run: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    assert main(["explain", str(DEMO), run, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_newest_run_has_the_problem() -> None:
+    """The page opens the newest session first, and so do commands that are given no run."""
+    sessions = [folder.name for folder in DEMO.glob("*/plugins/profile/*")]
+    assert max(sessions) == SLOW.split("/")[1]
+    logdir = tpu_profile_plugin.open(str(DEMO))
+    assert isinstance(logdir, OpenLogdir)
+    assert logdir.run().name == SLOW
+
+
+def test_the_first_finding_names_the_loader_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explain(SLOW, capsys)
+    first = answer["findings"][0]
+    assert first["id"] == "input_bound"
+    assert first["title"] == "Devices wait 44.8% of the step for input, most of it in train_images.py:54 __next__"
+    assert first["share"] == pytest.approx(0.4476, abs=5e-5)
+    assert first["confidence"] == "high"
+    assert PROGRAM.read_text().splitlines()[54 - 1].strip() == "def __next__(self) -> Batch:"
+    (timeline,) = (one for one in first["evidence"] if one["tool"] == "trace_viewer@")
+    assert timeline["query"]["find"] == "$train_images.py:54 __next__"
+
+
+def test_the_repaired_run_has_no_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(REPAIRED, capsys)["findings"] == []
+
+
+def test_compare_says_faster_beyond_noise_because_of_input(capsys: pytest.CaptureFixture[str]) -> None:
+    sides = ["--base-run", SLOW, "--run", REPAIRED]
+    assert main(["compare", str(DEMO), str(DEMO), *sides, "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    text = "23.76 ms against 36.35 ms per step (-12.59 ms, -34.6%): Idle: input, -15.92 ms."
+    assert answer["headline"] == {"text": text, "tone": "faster"}
+    assert answer["summary"]["step_time_ps"]["high"] < -answer["noise"]["floor_ps"]
+
+
+@pytest.mark.parametrize("run", [SLOW, REPAIRED])
+def test_the_files_are_small_and_tell_nothing_of_the_machine(run: str) -> None:
+    folder, session = run.split("/")
+    (file,) = (DEMO / folder / "plugins" / "profile" / session).iterdir()
+    data = file.read_bytes()
+    assert file.name == "demo-host.xplane.pb"
+    assert len(data) < MOST_BYTES
+    assert not [path for path in (b"/root/", b"/home/", b"/tmp/", b"/work/", b"site-packages") if path in data]
