@@ -37,6 +37,16 @@ def torn_mappings() -> int:
 def give_back_memory() -> None:
     """Gives freed memory back to the system."""
 
+# ---- patterns.rs
+
+@final
+class Pattern:
+    """A regular expression; ValueError says why it is none."""
+
+    def __new__(cls, pattern: str, ignore_case: bool) -> Pattern: ...
+    def search(self, text: str) -> bool:
+        """Whether the text contains a match."""
+
 # ---- protos.rs
 
 STAT_KINDS: dict[str, int]

@@ -110,6 +110,7 @@ fn filtered(data: &[u8], all: &Columns) {
             plane: plane.index,
             lines: lines.clone(),
             events: Some(EventFilter::new(&ids, &stats)),
+            stats: None,
         });
     }
     if filters.is_empty() {

@@ -5,6 +5,7 @@ mod decode;
 mod forest;
 mod groups;
 mod hlo;
+mod patterns;
 mod protos;
 mod step_work;
 mod steps;
@@ -57,6 +58,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments::register(module)?;
     forest::register(module)?;
     groups::register(module)?;
+    patterns::register(module)?;
     protos::register(module)?;
     system::register(module)?;
     step_work::register(module)?;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.patterns import searcher
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.columns.stats import items
@@ -126,13 +126,13 @@ def grouped(space: XSpace, wanted: Wanted, by: Sequence[str]) -> tuple[Group, ..
 def check(pattern: str) -> None:
     """Raises ValueError, which says why, if a pattern is no regular expression."""
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
+        searcher(pattern)
+    except ValueError as error:
         raise ValueError(f"The regular expression is not valid: {error}.") from None
 
 
 def _parts(space: XSpace, wanted: Wanted) -> Iterator[_Part]:
-    is_plane, is_line, is_name = (_finder(pattern) for pattern in (wanted.plane, wanted.line, wanted.name))
+    is_plane, is_line, is_name = (searcher(pattern) for pattern in (wanted.plane, wanted.line, wanted.name))
     for plane in space.planes:
         if not is_plane(plane.name):
             continue
@@ -143,10 +143,6 @@ def _parts(space: XSpace, wanted: Wanted) -> Iterator[_Part]:
                 chosen = np.flatnonzero(fits[plane.events.metadata[events]] & _in_time(plane, events, wanted))
                 if len(chosen):
                     yield _Part(plane, display or name, chosen + events.start, _self_times(plane, events)[chosen])
-
-
-def _finder(pattern: str) -> Callable[[str], Any]:
-    return re.compile(pattern).search
 
 
 def _name_flags(plane: Plane, is_name: Callable[[str], Any]) -> Bools:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tpu_profile_plugin.analysis.common.patterns import searcher
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, Track
 from tpu_profile_plugin.analysis.timeline.sections import HOST_STRIDE
@@ -263,8 +263,6 @@ def matcher(query: str, *, regex: bool, case: bool) -> Callable[[str], object]:
         text = query if case else query.casefold()
         return lambda name: text in (name if case else name.casefold())
     try:
-        return re.compile(query, 0 if case else re.IGNORECASE).search
-    except re.error as error:
-        raise BadRequest(f"The regular expression is not valid: {error.msg}.", position=error.pos) from None
-    except (OverflowError, RecursionError) as error:
+        return searcher(query, ignore_case=not case)
+    except ValueError as error:
         raise BadRequest(f"The regular expression is not valid: {error}.") from None
