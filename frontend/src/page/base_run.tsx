@@ -6,6 +6,7 @@ import { ALL_HOSTS } from "../api/types";
 import type { RunInfo, ToolInfo } from "../api/types";
 import { plural } from "../base/format";
 import { useLoad } from "../widgets/status/use_load";
+import type { Loaded } from "../widgets/status/use_load";
 import { explain } from "./explain";
 import type { PageProps } from "./page";
 import { PerStepSwitch, perStepText } from "./per_step";
@@ -59,11 +60,21 @@ export function useBase<T>(page: PageProps, { read, params, also = "" }: Asked<T
   return { run: name, data: null, host: null, why: null, ...loaded.data };
 }
 
+function useLoadedComparison({ run, base, client }: Pick<PageProps, "run" | "base" | "client">): Loaded<Comparison> {
+  const params = { tag: COMPARE, run, base: base.run };
+  return useLoad(base.run === null ? null : JSON.stringify(params), async (signal) => readComparison(await client.json<unknown>("data", params, { signal })));
+}
+
 /** What changed between base and run; null without a base, while it is read, and if they cannot be compared. */
 export function useComparison(page: Pick<PageProps, "run" | "base" | "client">): Comparison | null {
-  const { run, base, client } = page;
-  const params = { tag: COMPARE, run, base: base.run };
-  return useLoad(base.run === null ? null : JSON.stringify(params), async (signal) => readComparison(await client.json<unknown>("data", params, { signal }))).data;
+  return useLoadedComparison(page).data;
+}
+
+/** The answer for the base once the comparison is there as well: before, rows would be paired by their names alone. */
+export function useComparedBase<T>(page: PageProps, asked: Asked<T>): { base: BaseAnswer<T>; found: Comparison | null } {
+  const answer = useBase(page, asked);
+  const { data: found, loading } = useLoadedComparison(page);
+  return { base: loading ? { ...answer, data: null } : answer, found };
 }
 
 interface LineProps {

@@ -1,7 +1,7 @@
 // Framework op stats: self time of TensorFlow and JAX ops on devices and hosts as pies, rates and tables.
 import { useMemo, useState } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { BaseLine, useBase, useComparison } from "../../page/base_run";
+import { BaseLine, useComparedBase } from "../../page/base_run";
 import { Pending } from "../../page/pending";
 import { usePerStep } from "../../page/per_step";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
@@ -41,8 +41,8 @@ function OpsPage(page: PageProps) {
 function Content({ page, data, state, file }: { page: PageProps; data: FrameworkOps; state: PageProps["state"]; file: string }) {
   const idle = useKey(state, "idle") === "yes";
   const shown = idle ? data.withIdle : data.withoutIdle;
-  const base = useBase(page, { read: readFrameworkOps, params: { run: page.run, tag: page.tool.id, host: page.host ?? undefined } });
-  const per = usePerStep(page, useComparison(page));
+  const { base, found } = useComparedBase(page, { read: readFrameworkOps, params: { run: page.run, tag: page.tool.id, host: page.host ?? undefined } });
+  const per = usePerStep(page, found);
   const other = base.data === null ? null : idle ? base.data.withIdle : base.data.withoutIdle;
   const table = useMemo(() => (other === null ? shown.table : withBaseOps(shown.table, other.table, per.steps)), [shown, other, per.steps]);
   const pies = useMemo(() => piesOf(shown.ops, idle), [shown, idle]);

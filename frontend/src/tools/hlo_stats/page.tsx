@@ -1,6 +1,6 @@
 // HLO stats: every XLA op with its time, rates and bottleneck, as charts and a filterable table.
 import { useMemo } from "preact/hooks";
-import { BaseLine, useBase, useComparison } from "../../page/base_run";
+import { BaseLine, useComparedBase } from "../../page/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
@@ -61,8 +61,7 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
   const charts = useMemo(() => chartsOf(ops), [ops]);
   const id = charts.find((one) => one === wanted) ?? "category";
   const summary = useMemo(() => summaryOf(shown), [shown]);
-  const base = useBase(page, { read: readOps, params: opRequest(page) });
-  const found = useComparison(page);
+  const { base, found } = useComparedBase(page, { read: readOps, params: opRequest(page) });
   const per = usePerStep(page, found);
   const data = useMemo(() => (base.data === null ? firstColumns(shown.table, SHOWN) : firstColumns(withBaseOps(ops, base.data, choice, found, per.steps), SHOWN_WITH_BASE)), [shown, base.data, found, per.steps]);
   const hide = useMemo(() => data.columns.map((column) => column.id).filter((one) => !(base.data === null ? SHOWN : SHOWN_WITH_BASE).includes(one)), [data]);

@@ -1,6 +1,6 @@
 // Kernel stats: GPU kernel time by launch, by kernel or by op.
 import { useMemo } from "preact/hooks";
-import { BaseLine, useBase, useComparison } from "../../page/base_run";
+import { BaseLine, useComparedBase } from "../../page/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
@@ -48,8 +48,8 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
   const by = useKey(state, "by");
   const group = GROUPS.find((one) => one === by) ?? "launch";
   const shown = useMemo(() => filterKernels(kernels, kernel, op), [kernels, kernel, op]);
-  const base = useBase(page, { read: readKernels, params: opRequest(page) });
-  const per = usePerStep(page, useComparison(page));
+  const { base, found } = useComparedBase(page, { read: readKernels, params: opRequest(page) });
+  const per = usePerStep(page, found);
   const alone = useMemo(() => groupKernels(shown, group), [shown, group]);
   const table = useMemo(() => (base.data === null ? alone : firstColumns(withBaseKernels(alone, groupKernels(filterKernels(base.data, kernel, op), group), group, per.steps), FIRST_WITH_BASE)), [alone, base.data, per.steps]);
   // Of all kernels, so that a filter does not change the columns.

@@ -1,6 +1,6 @@
 // Op profile: device time as a tree of ops, with their utilisation of the hardware.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { BaseLine, useBase, useComparison } from "../../page/base_run";
+import { BaseLine, useComparedBase } from "../../page/base_run";
 import { opRequest, overCores } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { Pending } from "../../page/pending";
@@ -74,8 +74,7 @@ interface ProfileProps {
 }
 
 function Profile({ page, profile, view: chosen, change, fileName, onGraph }: ProfileProps) {
-  const base = useBase(page, { read: (answer) => readOpProfile(answer, chosen.groupBy), params: opRequest(page, { group_by: chosen.groupBy }) });
-  const found = useComparison(page);
+  const { base, found } = useComparedBase(page, { read: (answer) => readOpProfile(answer, chosen.groupBy), params: opRequest(page, { group_by: chosen.groupBy }) });
   const per = usePerStep(page, found);
   const own = chosen.idle ? profile.whole : profile.busy;
   const other = base.data === null ? null : chosen.idle ? base.data.whole : base.data.busy;
