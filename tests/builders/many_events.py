@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builders.messages import XSpace
+from tpu_profile_plugin.protos import tag
 
 LINES = 8
 NAMES = 100
@@ -37,19 +38,18 @@ def many_events(count: int) -> bytes:
         plane.event_metadata[number].id = number
         plane.event_metadata[number].name = f"fusion.{number}"
     message = bytes(plane.SerializeToString())
-    for line in range(LINES):
-        head = _field(2, f"line {line}".encode())
-        body = b"\x08" + _varint(1 + line) + head + events
-        message += _field(3, body)
-    return _field(1, message)
+    for number in range(LINES):
+        line = plane.lines.add(id=1 + number, name=f"line {number}")
+        message += _field(_tag("XPlane", "lines"), line.SerializeToString() + events)
+    return _field(_tag("XSpace", "planes"), message)
 
 
 def _events(begin: NDArray[np.int64], duration: NDArray[np.int64], name: NDArray[np.int64]) -> bytes:
     """Events as fields of a line, all with the same number of bytes: padded varints of fixed width."""
     out = np.zeros((len(begin), _EVENT_BYTES), np.uint8)
-    out[:, 0], out[:, 1] = 0x22, _EVENT_BYTES - 2
-    out[:, 2], out[:, 3] = 0x08, name
-    out[:, 4], out[:, 12] = 0x10, 0x18
+    out[:, 0], out[:, 1] = _tag("XLine", "events"), _EVENT_BYTES - 2
+    out[:, 2], out[:, 3] = _tag("XEvent", "metadata_id"), name
+    out[:, 4], out[:, 12] = _tag("XEvent", "offset_ps"), _tag("XEvent", "duration_ps")
     for first, width, values in ((5, 7, begin), (13, 6, duration)):
         for i in range(width):
             more = 0x80 if i < width - 1 else 0
@@ -65,8 +65,12 @@ def _varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-def _field(number: int, data: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(data)) + data
+def _tag(message: str, field: str) -> int:
+    return tag(f"tensorflow.profiler.{message}", field)
+
+
+def _field(one: int, data: bytes) -> bytes:
+    return _varint(one) + _varint(len(data)) + data
 
 
 if __name__ == "__main__":

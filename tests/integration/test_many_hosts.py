@@ -1,5 +1,6 @@
 """Runs of several hosts over HTTP: the same bytes with every executor, left-out hosts, progress."""
 
+import contextlib
 import json
 import os
 import signal
@@ -308,24 +309,23 @@ def test_hosts_that_no_client_waits_for_are_not_read(many, tmp_path, monkeypatch
 
 
 def test_an_answer_that_another_client_waits_for_goes_on(many, tmp_path, monkeypatch):
-    statuses = []
+    left, stayed = [], []
     with (
         board_on(many, tmp_path, "--profile_executor", "threads") as board,
         reading_one_by_one(monkeypatch) as (gate, names),
+        contextlib.ExitStack() as opened,
     ):
-        pairs = [socket.socketpair() for _ in range(2)]
-        threads = [asked_by(board, ours, QUERY, statuses) for ours, _ in pairs]
+        pairs = [[opened.enter_context(one) for one in socket.socketpair()] for _ in range(2)]
+        threads = [asked_by(board, pair[0], QUERY, got) for pair, got in zip(pairs, (left, stayed), strict=True)]
         waiting = board.plugin.server.results().progress._clients
         _until(lambda: [len(clients) for clients in waiting.values()], [2])
         pairs[0][1].close()
         gate.release(10)
         for thread in threads:
             thread.join(10)
-        assert statuses == [(200, ""), (200, "")]
-        assert len(names) == 5
-        for ours, theirs in pairs:
-            ours.close()
-            theirs.close()
+        # The one that left may ask on its own after the answer, and is then given up.
+        assert stayed == [(200, "")]
+        assert len(set(names)) == 5
 
 
 def test_a_client_that_comes_when_the_last_one_leaves_gets_its_answer(many, tmp_path, monkeypatch):

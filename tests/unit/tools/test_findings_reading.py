@@ -53,7 +53,7 @@ def decodes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     counts: list[list[int]] = []
     original = LazyDecoder._decode
 
-    def counted(self: LazyDecoder, indices: Any, filters: Any = None) -> Any:
+    def counted(self: LazyDecoder, indices: Any, filters: Any = ()) -> Any:
         tables = original(self, indices, filters)
         if filters:
             counts.append([len(one.events) for one in tables])

@@ -73,6 +73,14 @@ def test_a_queue_that_is_empty_is_input():
     assert found["saving_ps_per_step"] == pytest.approx(400 * 10**6, rel=0.01)
 
 
+def test_a_thread_that_prefetches_is_not_what_the_step_waits_in():
+    """It fetches all the time; the main thread waits for 400 us of 1000."""
+    main = "0 400 $queue.py:154 get\n400 20 PjitFunction(f)"
+    found = finding("input_bound", cpu(main, "420 570 dot.1", other="0 990 $loader.py:7 __next__"))
+    assert "queue.py:154 get" in found["title"]
+    assert evidence(found)["Time in it per step"] == pytest.approx(0.4)
+
+
 def test_steps_that_are_short_against_the_time_between_them_are_not_bound_by_input():
     text = cpu("0 40 $queue.py:154 get\n40 2 PjitFunction(f)", "42 58 dot.1", length=2000, lasting=100)
     assert "most time is between the steps" in reason("input_bound", text)

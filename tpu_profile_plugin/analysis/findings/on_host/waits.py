@@ -75,17 +75,19 @@ def _longest(host: HostView, steps: StepWindows) -> tuple[str, int]:
     if most[0] and host.devices[0].kind != "cpu":
         return most
     plane = host.plane
-    return most if plane is None else max(most, _event(plane, steps), key=lambda one: one[1])
+    return most if plane is None else max(most, _event(plane, steps, host.reader.time.main), key=lambda one: one[1])
 
 
-def _event(plane: Plane, steps: StepWindows) -> tuple[str, int]:
-    """Waits on threads of the program, and uploads."""
+def _event(plane: Plane, steps: StepWindows, main: tuple[int, str] | None) -> tuple[str, int]:
+    """Waits on the main thread and uploads on any, as in the time budget: a thread that prefetches holds nothing up."""
     names = plane.event_metadata.names
-    wanted = np.flatnonzero([activity(name) in (Activity.INPUT, Activity.UPLOAD) for name in names])
-    pipeline = np.array([name.startswith(_PIPELINE_THREADS) for name in plane.lines.name], np.bool_)
-    rows = np.flatnonzero(np.isin(plane.events.metadata, wanted))
+    kind = np.array([activity(name) for name in names], np.uint8)[plane.events.metadata]
+    lines = list(zip(plane.lines.id.tolist(), plane.lines.name, strict=True))
+    on_main = np.array([line == main for line in lines], np.bool_)
+    pipeline = np.array([name.startswith(_PIPELINE_THREADS) for _, name in lines], np.bool_)
+    rows = np.flatnonzero((kind == Activity.INPUT) | (kind == Activity.UPLOAD))
     line = np.searchsorted(plane.lines.event_start, rows, side="right") - 1
-    rows = rows[(recorded_lines(plane) & ~pipeline)[line]]
+    rows = rows[(recorded_lines(plane) & ~pipeline)[line] & (on_main[line] | (kind[rows] == Activity.UPLOAD))]
     most: tuple[str, int] = ("", 0)
     for name in np.unique(plane.events.metadata[rows]).tolist():
         own = rows[plane.events.metadata[rows] == name]
