@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builders.messages import XSpace
+from tpu_profile_plugin.columns.messages import varint
 from tpu_profile_plugin.protos import tag
 
 LINES = 8
@@ -57,20 +58,12 @@ def _events(begin: NDArray[np.int64], duration: NDArray[np.int64], name: NDArray
     return out.tobytes()
 
 
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
-
-
 def _tag(message: str, field: str) -> int:
     return tag(f"tensorflow.profiler.{message}", field)
 
 
 def _field(one: int, data: bytes) -> bytes:
-    return _varint(one) + _varint(len(data)) + data
+    return varint(one) + varint(len(data)) + data
 
 
 if __name__ == "__main__":
