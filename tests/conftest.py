@@ -1,5 +1,18 @@
-"""For all tests: skips are judged in CI."""
+"""For all tests: skips are judged in CI, and a thread that never ends fails the run with its stack."""
 
+import faulthandler
+from collections.abc import Generator
+
+import pytest
 from builders.skips import pytest_make_collect_report, pytest_runtest_makereport
 
-__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]
+__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport", "pytest_unconfigure"]
+
+_END_S = 60
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_unconfigure() -> Generator[None, None, None]:
+    """Python waits for all threads before it exits: after this time their stacks are printed and the status is 1."""
+    yield
+    faulthandler.dump_traceback_later(_END_S, exit=True)

@@ -23,7 +23,7 @@ from tpu_profile_plugin.cache.profiles import _SPACE, ProfileCache
 from tpu_profile_plugin.fleet.executor import Executor
 from tpu_profile_plugin.fleet.task import Origin
 from tpu_profile_plugin.logdir import Logdir
-from tpu_profile_plugin.server.progress import Abandoned
+from tpu_profile_plugin.server.progress import Abandoned, Progress
 from tpu_profile_plugin.toolkit.host import HostProfile, PerHost
 from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.tools.registry import TOOLS
@@ -265,8 +265,10 @@ def reading_one_by_one(monkeypatch):
         return real(self, file)
 
     monkeypatch.setattr(Logdir, "read", read)
-    yield gate, names
-    gate.release(100)
+    try:
+        yield gate, names
+    finally:
+        gate.release(100)
 
 
 def asked_by(board, connection, query, statuses):
@@ -288,7 +290,8 @@ QUERY = {"run": "train/s", "tag": "pod_viewer", "host": "ALL_HOSTS"}
 
 def test_hosts_that_no_client_waits_for_are_not_read(many, tmp_path, monkeypatch):
     monkeypatch.setattr("tpu_profile_plugin.fleet.executor.available_cores", lambda: 1)
-    statuses = []
+    statuses, looks, real = [], [], Progress._abandoned
+    monkeypatch.setattr(Progress, "_abandoned", lambda *of: looks.append(real(*of)) or looks[-1])
     with (
         board_on(many, tmp_path, "--profile_executor", "threads") as board,
         reading_one_by_one(monkeypatch) as (gate, names),
@@ -296,13 +299,14 @@ def test_hosts_that_no_client_waits_for_are_not_read(many, tmp_path, monkeypatch
         ours, theirs = socket.socketpair()
         asking = asked_by(board, ours, QUERY, statuses)
         gate.release()
-        _until(lambda: board.json("progress", **QUERY), {"done": 1, "total": 5})
+        _until(lambda: looks, [False, False])  # before the first host and after it
         theirs.close()
         gate.release()
+        _until(lambda: looks, [False, False, True])
         gate.release()
-        asking.join(10)
+        asking.join(30)
         assert statuses == [(500, "abandoned")]
-        assert len(names) in (2, 3), "the host in progress, and the one that may have begun before the check"
+        assert len(names) in (2, 3), "the one that may have begun before the look"
         gate.release(10)
         assert board.get("data", **QUERY).status_code == 200, "nothing of it is cached"
         ours.close()
@@ -322,7 +326,7 @@ def test_an_answer_that_another_client_waits_for_goes_on(many, tmp_path, monkeyp
         pairs[0][1].close()
         gate.release(10)
         for thread in threads:
-            thread.join(10)
+            thread.join(30)
         # The one that left may ask on its own after the answer, and is then given up.
         assert stayed == [(200, "")]
         assert len(set(names)) == 5
@@ -342,7 +346,7 @@ def test_a_client_that_comes_when_the_last_one_leaves_gets_its_answer(many, tmp_
         assert board.get("data", **QUERY).status_code == 200
 
 
-def _until(look, wanted, seconds=10.0):
+def _until(look, wanted, seconds=30.0):
     deadline = time.monotonic() + seconds
     while (found := look()) != wanted and time.monotonic() < deadline:
         time.sleep(0.01)
