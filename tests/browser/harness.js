@@ -124,7 +124,7 @@ export async function until(what, probe, timeout = 30_000) {
 }
 
 /** Starts a headless browser that makes no requests except to our servers. */
-export function launch({ name, executable }) {
+export function launch({ name, executable }, graphics = ["--disable-gpu"]) {
   if (name === "firefox") {
     return puppeteer.launch({
       browser: "firefox",
@@ -135,7 +135,7 @@ export function launch({ name, executable }) {
   const flags = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
   return puppeteer.launch({
     executablePath: executable,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...flags],
+    args: ["--no-sandbox", "--disable-quic", ...graphics, ...flags],
   });
 }
 

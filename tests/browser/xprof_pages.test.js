@@ -4,8 +4,10 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, it } from "node:test";
 import vm from "node:vm";
+import { act } from "../../scripts/soak/frontend_drive/actions.mjs";
 import { differences } from "../../scripts/soak/frontend_drive/compare.mjs";
 import { EXCEPTIONS, excused } from "../../scripts/soak/frontend_drive/exceptions.mjs";
+import { mended } from "../../scripts/soak/frontend_drive/servers.mjs";
 import { Side } from "../../scripts/soak/frontend_drive/side.mjs";
 import { ROOT } from "./harness.js";
 
@@ -53,6 +55,28 @@ describe("the stand-in for Google Charts", () => {
     const table = new DataTable({ cols: [{ id: "n", label: "", type: "number" }], rows: [{ c: [{ v: "1" }] }] });
     assert.deepEqual(plain(refused), ['Type mismatch: "1" in column n of number']);
     assert.throws(() => table.getValue(0, 1), /Invalid column index 1/);
+  });
+});
+
+describe("XProf's pages", () => {
+  it("have the run that pod_viewer asks for from the query of the address", () => {
+    const others = "n([e.params,e.queryParams]).pipe(j(this.destroyed)).subscribe(([o,r])=>{this.update()})";
+    const bundle = (places) => `${others};${"e.params.pipe(j(this.destroyed)).subscribe(o=>{this.update(o)});".repeat(places)}`;
+    assert.equal(mended(bundle(1)), `${others};e.queryParams.pipe(j(this.destroyed)).subscribe(o=>{this.update(o)});`);
+    for (const places of [0, 2]) assert.throws(() => mended(bundle(places)), new RegExp(`^Error: ${places} places`));
+  });
+
+  it("have their sliders moved to the end", async () => {
+    const [heard, noted] = [[], []];
+    const slider = { min: "0", max: "7", value: "0", checkVisibility: () => true, dispatchEvent: ({ type }) => heard.push([type, slider.value]) };
+    const page = {
+      frames: () => [],
+      evaluate: (run, ...given) => vm.runInNewContext(`(${run})`, { document: { querySelectorAll: () => [slider] }, Event })(...given),
+    };
+    const side = { page, quiet: async () => true, collect: async () => "moved" };
+    for (const at of [0, 1]) await act(side, { kind: "slider", at }, (...note) => void noted.push(note));
+    assert.deepEqual(heard, [["input", "7"], ["change", "7"]]);
+    assert.deepEqual(noted, [["slider 0", "moved"], ["slider 1", "absent"]]);
   });
 });
 
@@ -108,5 +132,9 @@ describe("differences", () => {
     assert.ok(excused({ run: "r", tool: "run_tools" }, listed));
     assert.equal(excused({ run: "r", tool: "run_tools" }, { ...listed, side: "XProf" }), undefined);
     assert.equal(excused({ run: "r", tool: "overview_page" }, { what: "texts", side: "ours", line: "Tools (11)" }), undefined);
+    const cell = { what: "chart 0 (Table) row 0 column request_id", side: "ours", line: "4" };
+    const chosen = (label, tool = "inference_profile") => Boolean(excused({ run: "r", tool }, { label, ...cell }));
+    assert.deepEqual([chosen("selector 1: Request size"), chosen("selector 0: m:1"), chosen("")], [true, false, false]);
+    assert.equal(chosen("selector 1: Request size", "hlo_stats"), false);
   });
 });

@@ -19,6 +19,7 @@ function inventory() {
     rows: count("op-table-entry .row"),
     points: count("buffer-allocation-timeline rect, topology-graph .node, .node"),
     chips: count("mat-chip-option"),
+    sliders: count("mat-slider input"),
     charts,
   };
 }
@@ -32,6 +33,8 @@ const PLACES = {
   point: "buffer-allocation-timeline rect, topology-graph .node, .node",
   chip: "mat-chip-option button",
 };
+const SLIDER = "mat-slider input";
+
 /**
  * Selects an event of a trace viewer's frame, the `at`-th of `of` spread over all that begin alone on their line and
  * are no instants (XProf has no details of those); 0 where there is none.
@@ -63,6 +66,12 @@ const TRACE_ACTIONS = [
   ...Array.from({ length: EVENTS_TRIED }, (_, at) => ({ kind: "event", at, of: EVENTS_TRIED })),
   { kind: "search", at: 0, text: "f" },
 ];
+/** Clicks on events of the new trace viewer, on its first lines: the share of the canvas's width, pixels from its top. */
+const CANVAS_ACTIONS = [
+  ...[[0.3, 76], [0.5, 99], [0.45, 121], [0.4, 143]].map(([x, y], at) => ({ kind: "canvas", at, x, y })),
+  { kind: "find", at: 0, text: "f" },
+];
+const FIND = "input[aria-label='Search trace events']";
 const SELECT = "mat-sidenav-content mat-select, as-split mat-select";
 const OPTIONS_TRIED = 2;
 
@@ -75,10 +84,12 @@ export async function plan(side) {
   );
   return [
     ...(side.page.frames().some((frame) => frame.url().includes("trace_viewer_index")) ? TRACE_ACTIONS : []),
+    ...(side.drawing && (await side.page.$("canvas")) ? CANVAS_ACTIONS : []),
     ...several("panel", found.panels, 4),
     ...several("row", found.rows, 6),
     ...several("point", found.points, 3),
     ...several("chip", found.chips, 2),
+    ...several("slider", found.sliders, 2),
     ...charts.slice(0, 8),
     ...several("select", found.selects, 8),
     ...several("toggle", found.toggles, 8),
@@ -105,6 +116,29 @@ function onElement([selector, at]) {
   for (const name of ["mouseenter", "mouseover", "mousemove"]) element.dispatchEvent(new MouseEvent(name, { bubbles: name !== "mouseenter" }));
   if (element.click) element.click();
   else element.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  return true;
+}
+
+/** Moves the visible slider `at` to its end, as pulling and letting go do; true if it is there. */
+function onSlider([selector, at]) {
+  const element = [...document.querySelectorAll(selector)].filter((candidate) => candidate.checkVisibility())[at];
+  if (!element) return false;
+  element.value = element.max;
+  for (const name of ["input", "change"]) element.dispatchEvent(new Event(name, { bubbles: true }));
+  return true;
+}
+
+/** Clicks on the canvas or looks for a text in the new trace viewer; true if it is there. */
+async function inCanvas({ page }, { kind, x, y, text }) {
+  const element = await page.$(kind === "find" ? FIND : "canvas");
+  if (!element) return false;
+  if (kind === "find") {
+    await element.click();
+    await page.keyboard.type(`${text}\n`);
+    return true;
+  }
+  const box = await element.boundingBox();
+  await page.mouse.click(box.x + x * box.width, box.y + y);
   return true;
 }
 
@@ -148,7 +182,13 @@ export async function act(side, action, note) {
   const label = `${action.kind} ${action.at}${action.name ? ` ${action.name} row ${action.row}` : ""}`;
   const frame = side.page.frames().find((one) => one.url().includes("trace_viewer_index"));
   const inTrace = { event: onEvent, search: onSearch }[action.kind];
-  const done = inTrace ? await frame?.evaluate(inTrace, action) : await (action.kind === "chart" ? side.page.evaluate(onChart, action) : side.page.evaluate(onElement, [PLACES[action.kind], action.at]));
+  const onPage = () => {
+    if (action.kind === "chart") return side.page.evaluate(onChart, action);
+    if (action.kind === "canvas" || action.kind === "find") return inCanvas(side, action);
+    if (action.kind === "slider") return side.page.evaluate(onSlider, [SLIDER, action.at]);
+    return side.page.evaluate(onElement, [PLACES[action.kind], action.at]);
+  };
+  const done = await (inTrace ? frame?.evaluate(inTrace, action) : onPage());
   if (done) await side.quiet();
   return note(label, done ? await side.collect() : "absent");
 }

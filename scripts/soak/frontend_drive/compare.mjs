@@ -5,6 +5,7 @@ export const MASKS = [
   [/127\.0\.0\.1:\d+/g, "SERVER", "each side has a port of its own"],
   [/^v\d+\.\d+(\.\d+)*\S*$/, "VERSION", "the page shows the version of the plugin behind it"],
   [/^304 /, "200 ", "a server that names versions of its answers lets the browser keep them"],
+  [/^I0000 \S+ +\d+ /, "", "when the new trace viewer logged it, and by which thread"],
   [/:\d+:\d+\)?/g, "", "places in the bundle"],
   [/(?<=^slice .*)"uid":\d+,?/, "", "numbers events that begin together, in the order in which an unstable sort leaves them"],
 ];
@@ -77,7 +78,7 @@ const ABORTED = /ERR_ABORTED/;
  * text. A 5xx of ours is no answer to a request that is wrong: it always differs.
  */
 const FAILING = { theirs: /^[45]\d\d /, ours: /^4\d\d / };
-const PARTS = { texts: true, selectors: true, inputs: true, drawings: true, tracks: false, refused: true };
+const PARTS = { texts: true, selectors: true, inputs: true, drawings: true, tracks: false, refused: true, pictures: true };
 
 /** All differences between two collected states (`Side.collect`). */
 export function differences(a, b) {

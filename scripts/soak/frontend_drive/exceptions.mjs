@@ -1,6 +1,6 @@
 // Differences that are meant, each with its reason; everything else fails the run. `what` and `line` are regular
-// expressions on the kind of the difference and on its text, `run`, `tool` and `side` on where it was seen; `asked` is a
-// parameter that the address must have.
+// expressions on the kind of the difference and on its text, `run`, `tool` and `side` on where it was seen, `label` on what
+// was done before; `asked` is a parameter that the address must have.
 export const EXCEPTIONS = [
   {
     tool: /^run_tools$/,
@@ -20,6 +20,12 @@ export const EXCEPTIONS = [
     what: /^drawings$/,
     line: /^div\. height: \d+px$/,
     reason: "the two columns make the head of the table higher",
+  },
+  {
+    tool: /^inference_profile$/,
+    label: /^selector \d+: (Request|Host|Data|Device|Idle|Padding|Batch)/,
+    what: /^chart \d+ \(Table\) row \d+ column /,
+    reason: "the column that orders requests or batches: XProf's server drops it, ours orders by it as XProf's converter does",
   },
   {
     tool: /^graph_viewer$/,
@@ -44,7 +50,7 @@ export const EXCEPTIONS = [
   },
   {
     what: /^texts$/,
-    line: /^(Http failure response for .*: \d+ [\w ]+|[45]\d\d|No xplane file found for .*|There is no host '.*' in run '.*'\.|Parameter 'run' is missing\.)$/,
+    line: /^(Http failure response for .*: \d+ [\w ]+|[45]\d\d|No xplane file found for .*|HLO proto file .* not found in .*|There is no (host '.*' in run '.*'|HLO module '.*' in this profile)\.|Parameter 'run' is missing\.)$/,
     reason: "the page shows the words of a failed request: ours name what is wrong",
   },
   {
@@ -73,11 +79,10 @@ export const EXCEPTIONS = [
 ];
 
 /** The exception that covers a difference, or undefined. */
-export function excused(query, { what, line, side }) {
+export function excused(query, { what, line, side, label = "" }) {
   const { run, tool } = query;
   const matches = (pattern, text) => !pattern || pattern.test(text);
-  return EXCEPTIONS.find(
-    (rule) =>
-      (!rule.asked || rule.asked in query) && matches(rule.run, run) && matches(rule.tool, tool) && matches(rule.what, what) && matches(rule.line, line) && (!rule.side || rule.side === side),
-  );
+  const seen = ({ side: only, asked }) => (!only || only === side) && (!asked || asked in query);
+  const where = (rule) => matches(rule.run, run) && matches(rule.tool, tool) && matches(rule.label, label);
+  return EXCEPTIONS.find((rule) => seen(rule) && where(rule) && matches(rule.what, what) && matches(rule.line, line));
 }

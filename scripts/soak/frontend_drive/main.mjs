@@ -25,6 +25,9 @@ const { values: options } = parseArgs({
 const RESULT = path.resolve(options.result);
 const HLO_TOOLS = /^(memory_viewer|graph_viewer)$/;
 const COMPARED = /^(overview_page|op_profile|framework_op_stats|hlo_stats|memory_profile|input_pipeline_analyzer)$/;
+/** The new trace viewer draws with WebGPU, here without a graphics card. */
+const WEBGPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan", "--use-vulkan=swiftshader"];
+const SOFTWARE = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"];
 const MULTI_HOST = /^trace_viewer/;
 
 /** The first `most` of a list, spread over it. */
@@ -77,7 +80,8 @@ async function compareAt(sides, query) {
   await both((side) => side.show(address, second_viewer ? { use_trace_viewer_v2: second_viewer } : {}));
   const [first, second] = await both((side) => side.collect());
   add("", first, second);
-  if (options.pictures) await both((side, at) => side.page.screenshot({ path: path.join(RESULT, `${nameOf(query)}.${at ? "ours" : "xprof"}.png`) }));
+  const picture = (side) => side.page.screenshot({ path: path.join(RESULT, `${nameOf(query)}.${side === sides[0] ? "xprof" : "ours"}.png`) });
+  if (options.pictures) await both(picture);
   if (options["no-actions"]) return found;
   for (const action of await plan(sides[0])) {
     const notes = await both(async (side) => {
@@ -140,25 +144,29 @@ async function start() {
   const keep = (one) => (started.push(one), one);
   const reference = keep(await startReference(options.python, options.logdir, path.join(RESULT, "xprof.log")));
   const ours = keep(await startOurs(options.logdir));
-  const sides = [];
-  for (const [data, fresh] of [[reference, true], [ours, false]]) {
-    const front = keep(await startFront({ pages: reference, lists: ours, data, fresh }));
-    // A browser each: a page behind another one is slowed down.
-    sides.push(await Side.open(keep(await launch(BROWSERS[0])), front.origin));
-  }
-  return { reference, ours, sides, stop };
+  const fronts = [];
+  for (const [data, fresh] of [[reference, true], [ours, false]]) fronts.push(keep(await startFront({ pages: reference, lists: ours, data, fresh })));
+  // A browser each: a page behind another one is slowed down.
+  const open = (graphics, drawing) => Promise.all(fronts.map(async ({ origin }) => Side.open(keep(await launch(BROWSERS[0], graphics)), origin, drawing)));
+  const plain = await open();
+  let drawing = null;
+  const sidesFor = async (query) => (query.use_trace_viewer_v2 ? (drawing ??= await open([...WEBGPU, ...SOFTWARE], true)) : plain);
+  return { reference, ours, sidesFor, stop };
 }
 
 /** Compares the pages of one run. */
-async function compareRun({ reference, ours, sides }, run, runs, totals) {
+async function compareRun({ reference, ours, sidesFor }, run, runs, totals) {
   const [listed, offered] = await Promise.all([reference, ours].map((server) => ask(server, "/run_tools", { run })));
   count(totals, { run, tool: "run_tools" }, lines("tools", listed, offered, true).map((one) => ({ label: "", ...one })), 0);
   const base = await baseOf(reference, run, runs);
   for (const tool of offered.filter((name) => new RegExp(options.tools).test(name))) {
     for (const query of [...(await places(reference, run, tool)), ...variants(run, tool, base)]) {
       const begin = Date.now();
+      const sides = await sidesFor(query);
       const found = await compareAt(sides, query).catch((error) => [{ label: "", what: "driver", side: "XProf", line: String(error.stack) }]);
       count(totals, query, found, (Date.now() - begin) / 1000);
+      // A page that draws keeps drawing, which slows down all others.
+      for (const { drawing, page } of sides) if (drawing) await page.goto("about:blank");
     }
   }
 }

@@ -11,6 +11,19 @@ const PAGES = new RegExp(
   `^(${ROUTES})?/?((index|trace_viewer_index)\\.html|(index|bundle|runtime|zone|trace_viewer_index|trace_viewer_v2)\\.js` +
     "|trace_viewer_v2\\.wasm|styles\\.css|\\w+\\.woff2|local)?$",
 );
+const BUNDLE = /(^|\/)bundle\.js$/;
+/**
+ * The page of pod_viewer takes the run from the path of its route, where 2.24.2 no longer puts it, and asks for no run;
+ * here it takes it from the query, as all other pages do.
+ */
+const POD_VIEWER = /(\w+)\.params(?=\.pipe\(\w+\(this\.destroyed\)\)\.subscribe\((\w+)=>\{this\.update\(\2\)\}\))/g;
+
+/** The bundle of XProf's pages with the page of pod_viewer mended; throws unless it has exactly one place to mend. */
+export function mended(bundle) {
+  const places = bundle.match(POD_VIEWER)?.length ?? 0;
+  if (places !== 1) throw new Error(`${places} places in XProf's bundle read the run as the page of pod_viewer does`);
+  return bundle.replace(POD_VIEWER, "$1.queryParams");
+}
 
 /**
  * XProf's server on a copy of `logdir` (it writes into it), started anew when it dies.
@@ -62,8 +75,13 @@ export function startOurs(logdir) {
  */
 export async function startFront({ pages, lists, data, fresh }) {
   const port = await freePort();
+  const script = mended(await (await fetch(`${pages.origin}/bundle.js`)).text());
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://127.0.0.1");
+    if (BUNDLE.test(pathname)) {
+      response.writeHead(200, { "content-type": "text/javascript; charset=utf-8" }).end(script);
+      return;
+    }
     const from = PAGES.test(pathname) ? pages : pathname === `${ROUTES}/run_tools` ? lists : data;
     const behind = new URL(from.origin);
     const { connection: _, ...headers } = request.headers;

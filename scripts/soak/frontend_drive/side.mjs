@@ -1,4 +1,5 @@
 // One side of the comparison: a browser page that shows XProf's frontend, and what it asked, logged and shows.
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { pause } from "../../../tests/browser/harness.js";
@@ -10,6 +11,8 @@ const COLLECT = read("collect.js");
 /** How long a page may load or compute before it is compared as it is, in ms. */
 const PATIENCE = 60_000;
 const QUIET = 200;
+/** How often in turn a picture has to be the same to be the one that stays. */
+const STEADY = 4;
 /** The browser asks for an icon once, whenever it likes, and does not always say when it has the answer. */
 const ICON = /\/favicon\.ico$/;
 
@@ -23,10 +26,13 @@ function busy() {
 }
 
 export class Side {
-  /** A page of `browser` on `origin`; answers the request for Google Charts itself and refuses other hosts. */
-  static async open(browser, origin) {
+  /**
+   * A page of `browser` on `origin`; answers the request for Google Charts itself and refuses other hosts. `drawing`: what
+   * the page draws in a canvas is collected too.
+   */
+  static async open(browser, origin, drawing = false) {
     const side = new Side();
-    Object.assign(side, { origin, waiting: new Set(), kinds: new Map(), asked: [], errors: [], foreign: [] });
+    Object.assign(side, { origin, drawing, waiting: new Set(), kinds: new Map(), asked: [], errors: [], foreign: [] });
     side.page = await browser.newPage();
     await side.page.setViewport({ width: 1440, height: 900 });
     await side.page.evaluateOnNewDocument(COLLECT);
@@ -107,13 +113,30 @@ export class Side {
     return false;
   }
 
+  /** A digest of what the page's canvas shows, once it no longer changes; nothing where there is no canvas. */
+  async picture() {
+    const canvas = await this.page.$("canvas");
+    if (!canvas) return [];
+    let [last, times] = ["", 0];
+    for (const deadline = Date.now() + PATIENCE; Date.now() < deadline; await pause(400)) {
+      const now = createHash("sha256").update(await canvas.screenshot()).digest("hex");
+      [last, times] = [now, now === last ? times + 1 : 1];
+      if (times === STEADY) return [`canvas ${now}`];
+    }
+    return ["a canvas that keeps changing"];
+  }
+
   /** What every frame shows, and what was asked and logged since the last call. */
   async collect() {
+    const pictures = this.drawing ? await this.picture() : [];
+    // What was clicked on is looked up when the next picture is drawn.
+    if (pictures.length) await this.quiet();
     const shown = [];
     for (const frame of this.page.frames()) {
       const found = await frame.evaluate(() => window.__collect()).catch((error) => ({ texts: [`not collected: ${error.message}`] }));
       shown.push(found);
     }
+    shown[0].pictures = pictures;
     const { asked, errors, foreign } = this;
     this.forget();
     return { shown, asked, errors, foreign };

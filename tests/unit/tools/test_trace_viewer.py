@@ -270,6 +270,8 @@ def test_details_of_one_event():
             "other": "ref",
         },
     }
+    # The order in which XProf's new viewer lists them.
+    assert list(found) == ["pid", "tid", "name", "ts", "dur", "ph", "args"]
 
 
 @pytest.mark.parametrize(

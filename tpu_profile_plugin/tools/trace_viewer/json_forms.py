@@ -24,6 +24,7 @@ LEGACY_CAP = 5_000_000
 """The older form holds at most this many events, the earliest."""
 
 MOST_SAMPLES = 10_000_000
+LISTED_FIRST = ("pid", "tid", "name", "ts", "dur", "ph", "args")
 _TOO_MANY_SAMPLES = "There are too many counter samples to show."
 
 Host = tuple[str, HostTrace]
@@ -70,7 +71,8 @@ def details(
 ) -> bytes:
     """The streaming form of single events; `args` has the stack frames of each one's host.
 
-    Only their stack frames are in it, numbered from 1: XProf's page shows frame 1 whatever the event refers to.
+    Only their stack frames are in it, numbered from 1: XProf's page shows frame 1 whatever the event refers to. Its new
+    viewer lists the keys of an event in the order of the answer.
     """
     frames: list[str] = []
     parts = []
@@ -81,7 +83,8 @@ def details(
                 if frame not in frames:
                     frames.append(frame)
                 event["sf"] = frames.index(frame) + 1
-            parts.append(f",{_dump(event)}".encode())
+            in_order = {key: event[key] for key in LISTED_FIRST if key in event}
+            parts.append(f",{_dump(in_order | event)}".encode())
     return streaming_with(hosts, found, parts, _head(hosts, [frames]), window)
 
 
