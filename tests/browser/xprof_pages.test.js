@@ -105,6 +105,20 @@ describe("differences", () => {
     assert.equal(differences(state([], [], asked("200 text/plain")), state([], [], asked("404 text/plain"))).length, 2);
   });
 
+  it("are not the numbers of flows, which XProf draws by lot, and not when a viewer logged a line", () => {
+    const event = (flow, group) => state(["bind_id", ":", flow, "group_id", ":", group]);
+    assert.deepEqual(differences(event("64223438040918184", "1"), event('"29984070249792595"', "1")), []);
+    assert.equal(differences(event("1", "1"), event("1", "2")).length, 2);
+    const logged = (time) => ({ ...state([]), errors: [`I0000 00:00:${time}.233999  723836 imgui.cc:906] Succeeded`] });
+    assert.deepEqual(differences(logged(1795385100), logged(1795384838)), []);
+  });
+
+  it("are pictures that a page draws", () => {
+    const drawn = (digest) => ({ ...state([]), shown: [{ pictures: [`canvas ${digest}`] }] });
+    assert.deepEqual(differences(drawn("0a"), drawn("0a")), []);
+    assert.equal(differences(drawn("0a"), drawn("0b")).length, 2);
+  });
+
   it("are not the content types of answers that say only that nothing has changed", () => {
     const side = Object.assign(new Side(), { origin: "http://127.0.0.1:1", waiting: new Set(), kinds: new Map(), asked: [] });
     for (const [status, type] of [[200, "text/plain; charset=utf-8"], [304, "application/json"], [200, "text/html"]]) {

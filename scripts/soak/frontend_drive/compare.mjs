@@ -71,6 +71,9 @@ function chart(at, a, b) {
   return found;
 }
 
+/** The texts of a state, without the number of a flow, which XProf's server draws by lot when it starts. */
+const settled = (texts = []) => texts.map((text, at) => (texts[at - 2] === "bind_id" ? "FLOW" : text));
+
 /** Requests that the page gives up because it is left; which ones is a matter of time. */
 const ABORTED = /ERR_ABORTED/;
 /**
@@ -85,7 +88,7 @@ export function differences(a, b) {
   if (!a?.shown || !b?.shown) return masked(a ?? null) === masked(b ?? null) ? [] : lines("state", [a ?? null].flat(), [b ?? null].flat(), true);
   const found = [];
   for (let frame = 0; frame < Math.max(a.shown.length, b.shown.length); frame += 1) {
-    const [x, y] = [a.shown[frame] ?? {}, b.shown[frame] ?? {}];
+    const [x, y] = [a, b].map(({ shown }) => ({ ...shown[frame], texts: settled(shown[frame]?.texts) }));
     const where = frame ? `frame ${frame} ` : "";
     for (const [part, ordered] of Object.entries(PARTS)) found.push(...lines(where + part, x[part] ?? [], y[part] ?? [], ordered));
     const charts = Math.max(x.charts?.length ?? 0, y.charts?.length ?? 0);

@@ -178,6 +178,11 @@ plane 0 "/host:CPU"
 """
 
 
+def test_details_of_an_event_with_a_flow_are_in_the_order_in_which_they_are_listed():
+    (found,) = events(FLOWS, event_name="in", start_time_ms=0.002, duration_ms=0.001, unique_id=0)
+    assert list(found) == ["pid", "tid", "name", "ts", "dur", "bind_id", "cat", "flow_in", "ph", "args"]
+
+
 def test_flows_carry_id_category_and_direction():
     found = {e["name"]: e for e in events(FLOWS)}
     assert found["out"]["bind_id"] == found["in"]["bind_id"] != found["generic"]["bind_id"]

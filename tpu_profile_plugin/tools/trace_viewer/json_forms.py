@@ -24,7 +24,7 @@ LEGACY_CAP = 5_000_000
 """The older form holds at most this many events, the earliest."""
 
 MOST_SAMPLES = 10_000_000
-LISTED_FIRST = ("pid", "tid", "name", "ts", "dur", "ph", "args")
+LISTED_FIRST = ("pid", "tid", "name", "ts", "dur", "bind_id", "id", "cat", "flow_in", "flow_out", "ph", "args")
 _TOO_MANY_SAMPLES = "There are too many counter samples to show."
 
 Host = tuple[str, HostTrace]
