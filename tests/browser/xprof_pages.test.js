@@ -1,13 +1,14 @@
 // The comparison of XProf's pages (scripts/soak/frontend) itself: the stand-in for Google Charts, differences, exceptions.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import http from "node:http";
 import path from "node:path";
 import { describe, it } from "node:test";
 import vm from "node:vm";
 import { act } from "../../scripts/soak/frontend_drive/actions.mjs";
 import { differences } from "../../scripts/soak/frontend_drive/compare.mjs";
 import { EXCEPTIONS, excused } from "../../scripts/soak/frontend_drive/exceptions.mjs";
-import { mended } from "../../scripts/soak/frontend_drive/servers.mjs";
+import { mended, startFront } from "../../scripts/soak/frontend_drive/servers.mjs";
 import { Side } from "../../scripts/soak/frontend_drive/side.mjs";
 import { ROOT } from "./harness.js";
 
@@ -64,6 +65,41 @@ describe("XProf's pages", () => {
     const bundle = (places) => `${others};${"e.params.pipe(j(this.destroyed)).subscribe(o=>{this.update(o)});".repeat(places)}`;
     assert.equal(mended(bundle(1)), `${others};e.queryParams.pipe(j(this.destroyed)).subscribe(o=>{this.update(o)});`);
     for (const places of [0, 2]) assert.throws(() => mended(bundle(places)), new RegExp(`^Error: ${places} places`));
+  });
+
+  it("are clicked on where they draw, once the picture stays", async () => {
+    const [drawn, clicked] = [["a", "b", "b", "c", "c", "c", "c", "d"], []];
+    const canvas = { screenshot: async () => drawn.shift(), boundingBox: async () => ({ x: 10, y: 20, width: 100, height: 50 }) };
+    const page = { frames: () => [], $: async (selector) => (selector === "canvas" ? canvas : null), mouse: { click: async (...at) => void clicked.push(at) } };
+    const side = Object.assign(new Side(), { page, drawing: true, asked: [], errors: [], foreign: [], quiet: async () => true });
+    assert.match((await side.picture())[0], /^canvas [0-9a-f]{64}$/);
+    assert.deepEqual(drawn, ["d"]);
+    side.collect = async () => "seen";
+    const noted = [];
+    await act(side, { kind: "canvas", at: 2, x: 0.5, y: 7 }, (...note) => void noted.push(note));
+    await act(side, { kind: "find", at: 0, text: "f" }, (...note) => void noted.push(note));
+    assert.deepEqual([clicked, noted], [[[60, 27]], [["canvas 2", "seen"], ["find 0", "absent"]]]);
+  });
+
+  it("have data made anew for one request at a time", async () => {
+    const [seen, bundle] = [[], "e.params.pipe(j(this.destroyed)).subscribe(o=>{this.update(o)})"];
+    let [now, most] = [0, 0];
+    const server = http.createServer((request, response) => {
+      if (request.url === "/bundle.js") return response.end(bundle);
+      seen.push(request.url);
+      most = Math.max(most, (now += 1));
+      return setTimeout(() => ((now -= 1), response.end(request.url)), 50);
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const data = { origin: `http://127.0.0.1:${server.address().port}` };
+    const front = await startFront({ pages: data, lists: data, data, fresh: true });
+    const asked = [1, 2, 3].map(async (at) => (await fetch(`${front.origin}/data/plugin/profile/data?at=${at}`)).text());
+    assert.deepEqual(await Promise.all(asked), [1, 2, 3].map((at) => `/data/plugin/profile/data?at=${at}&use_saved_result=false`));
+    assert.deepEqual([seen.length, most], [3, 1]);
+    assert.equal(await (await fetch(`${front.origin}/bundle.js`)).text(), mended(bundle));
+    await front.stop();
+    server.closeAllConnections();
+    server.close();
   });
 
   it("have their sliders moved to the end", async () => {

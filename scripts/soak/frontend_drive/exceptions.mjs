@@ -72,6 +72,13 @@ export const EXCEPTIONS = [
   },
   {
     tool: /^trace_viewer/,
+    run: /^tpu_v6e_training_2hosts\//,
+    asked: "use_trace_viewer_v2",
+    what: /^pictures$/,
+    reason: "instants of a line that begin together are stacked in the order in which an unstable sort of XProf's leaves them",
+  },
+  {
+    tool: /^trace_viewer/,
     run: /^constructed\/gpu2?\//,
     what: /^frame \d+ (texts|drawings)/,
     reason: "correlation ids that are written as int64: XProf reads each as 0 and connects all launches with all kernels",

@@ -68,6 +68,19 @@ export function startOurs(logdir) {
   return startTensorBoard(logdir, { environment: { PYTHONDONTWRITEBYTECODE: "1" } });
 }
 
+/** Sends a request on to `where` and the answer back; resolves when that is done or the browser is gone. */
+function forward(request, response, where) {
+  if (response.destroyed) return Promise.resolve();
+  const onward = http.request(where, (answer) => {
+    const { connection: _, ...back } = answer.headers;
+    response.writeHead(answer.statusCode, back);
+    answer.pipe(response);
+  });
+  onward.on("error", (error) => response.headersSent ? response.destroy() : response.writeHead(502).end(String(error)));
+  request.pipe(onward);
+  return new Promise((resolve) => response.on("close", resolve));
+}
+
 /**
  * A server that hands out XProf's pages from `pages`, has the list of tools from `lists`, so that both pages have the
  * same, and asks `data` for everything else; `fresh`: without what `data` has kept. XProf keeps the sum over all hosts
@@ -75,6 +88,8 @@ export function startOurs(logdir) {
  */
 export async function startFront({ pages, lists, data, fresh }) {
   const port = await freePort();
+  // One at a time: XProf answers 404 for what it is just making anew for another request.
+  let free = Promise.resolve();
   const script = mended(await (await fetch(`${pages.origin}/bundle.js`)).text());
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://127.0.0.1");
@@ -86,15 +101,11 @@ export async function startFront({ pages, lists, data, fresh }) {
     const behind = new URL(from.origin);
     const { connection: _, ...headers } = request.headers;
     headers.host = behind.host;
-    const extra = fresh && /\/data(_csv)?$/.test(pathname) ? "&use_saved_result=false" : "";
-    const where = { host: behind.hostname, port: behind.port, method: request.method, path: request.url + extra, headers };
-    const onward = http.request(where, (answer) => {
-      const { connection: __, ...back } = answer.headers;
-      response.writeHead(answer.statusCode, back);
-      answer.pipe(response);
-    });
-    onward.on("error", (error) => response.headersSent ? response.destroy() : response.writeHead(502).end(String(error)));
-    request.pipe(onward);
+    const anew = fresh && /\/data(_csv)?$/.test(pathname);
+    const where = { host: behind.hostname, port: behind.port, method: request.method, path: request.url + (anew ? "&use_saved_result=false" : ""), headers };
+    const send = () => forward(request, response, where);
+    if (anew) free = free.then(send);
+    else send();
   });
   await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
   const stop = () => {
