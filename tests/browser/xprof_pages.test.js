@@ -186,5 +186,8 @@ describe("differences", () => {
     const chosen = (label, tool = "inference_profile") => Boolean(excused({ run: "r", tool }, { label, ...cell }));
     assert.deepEqual([chosen("selector 1: Request size"), chosen("selector 0: m:1"), chosen("")], [true, false, false]);
     assert.equal(chosen("selector 1: Request size", "hlo_stats"), false);
+    const drawn = (label, run = "r") => Boolean(excused({ run, tool: "trace_viewer@", use_trace_viewer_v2: "true" }, { label, what: "pictures", line: "canvas 0a" }));
+    assert.deepEqual([drawn("canvas 1"), drawn(""), drawn("", "tpu_v6e4_inference/1")], [true, false, true]);
+    assert.equal(excused({ run: "r", tool: "trace_viewer@" }, { label: "canvas 1", what: "pictures", line: "canvas 0a" }), undefined);
   });
 });

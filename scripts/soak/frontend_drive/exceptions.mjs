@@ -72,10 +72,25 @@ export const EXCEPTIONS = [
   },
   {
     tool: /^trace_viewer/,
-    run: /^tpu_v6e_training_2hosts\//,
+    asked: "use_trace_viewer_v2",
+    label: /^(canvas|find) /,
+    what: /^pictures$/,
+    reason: "after a click, lines between events come to rest a fraction of a pixel apart, on either side, from time to time",
+  },
+  {
+    tool: /^trace_viewer/,
+    asked: "use_trace_viewer_v2",
+    label: /^find /,
+    what: /^texts$/,
+    line: /^1 of \d+$/,
+    reason: "the page counts what it finds itself or what the server finds, whichever comes last",
+  },
+  {
+    tool: /^trace_viewer/,
+    run: /^tpu_v6e/,
     asked: "use_trace_viewer_v2",
     what: /^pictures$/,
-    reason: "instants of a line that begin together are stacked in the order in which an unstable sort of XProf's leaves them",
+    reason: "instants of a line that begin together are stacked, and drawn over each other, in the order of XProf's unstable sort",
   },
   {
     tool: /^trace_viewer/,
