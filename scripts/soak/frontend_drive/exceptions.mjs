@@ -87,6 +87,15 @@ export const EXCEPTIONS = [
   },
   {
     tool: /^trace_viewer/,
+    run: /^constructed\/hostc\//,
+    asked: "use_trace_viewer_v2",
+    label: /^find /,
+    what: /^(texts|requests)$/,
+    line: /^\d$|&unique_id=\d$/,
+    reason: "events of a line that begin together are numbered in the order of XProf's unstable sort",
+  },
+  {
+    tool: /^trace_viewer/,
     run: /^tpu_v6e/,
     asked: "use_trace_viewer_v2",
     what: /^pictures$/,
