@@ -179,7 +179,8 @@ class ProfileCache:
             entry = self._entries.get(identity)
             if entry is None or _SPACE not in entry.values:
                 return
-            self._resize(identity, entry, sizes_of(entry.values))
+            # The columns are the first value: what the others share with them is theirs.
+            self._resize(identity, entry, {_SPACE: size_of(entry.values[_SPACE])})
             evicted = self._evict(keep=identity)
         self._release_memory(evicted)
 
