@@ -589,6 +589,9 @@ def union_times(parts: Sequence[tuple[_I64, _I64, NDArray[np.bool_] | None]], in
     Spans without length cover nothing; with `instants` they stay as spans of their own where nothing else is.
     """
 
+def covered_after(parts: Sequence[tuple[_I64, _I64, NDArray[np.bool_] | None]], point: int) -> tuple[int, int]:
+    """The time that the spans of all parts cover, and how much of it lies after a point in time."""
+
 def intersect_times(one: tuple[_I64, _I64], other: tuple[_I64, _I64]) -> tuple[_I64, _I64]:
     """Time in both sets of disjoint ascending spans."""
 

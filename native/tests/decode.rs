@@ -158,6 +158,34 @@ fn the_name_of_a_line_may_stand_behind_its_events() {
 }
 
 #[test]
+fn a_line_that_is_left_out_is_read_up_to_its_first_event() {
+    let event = message(4, &[int(1, 7), int(2, 5)]);
+    let line = message(3, &[bytes(2, b"other"), int(3, 2), event, int(9, 4), vec![0x22, 9]]);
+    let data = message(1, &[line]);
+    let only = |name: &str| {
+        let filters = [PlaneFilter { lines: Some(vec![name.into()]), ..PlaneFilter::default() }];
+        decode(&data, 0, Options { filters: &filters, ..ALL })
+    };
+    let lines = only("line").unwrap().planes.remove(0).lines;
+    assert_eq!((lines.timestamp_ns, lines.duration_ps, lines.filled), (vec![2], vec![0], vec![true]));
+    assert!(only("other").is_err(), "an event past the end of the line");
+}
+
+#[test]
+fn occurrences_and_stats_of_picked_events() {
+    let stat = |id: i64| message(4, &[int(1, id)]);
+    let events = [message(4, &[int(1, 7), stat(3), int(5, 2)]), message(4, &[int(1, 8), stat(3), stat(4)])];
+    let data = message(1, &[message(3, &events)]);
+    for (ids, stats, occurrences, count) in
+        [(&[7][..], &[][..], Some(vec![2]), 1), (&[8], &[], None, 2), (&[], &[3], Some(vec![2, 0]), 3)]
+    {
+        let filters = [PlaneFilter { events: Some(EventFilter::new(ids, stats)), ..PlaneFilter::default() }];
+        let events = decode(&data, 0, Options { filters: &filters, ..ALL }).unwrap().planes.remove(0).events;
+        assert_eq!((events.occurrences, events.stats.key.len()), (occurrences, count));
+    }
+}
+
+#[test]
 fn far_lines() {
     let with = |ns| message(1, &[message(3, &[int(3, ns), message(4, &[int(1, 7)])])]);
     assert!(!has_far_line(&with(1 << 53)).unwrap() && has_far_line(&with(1 << 54)).unwrap());

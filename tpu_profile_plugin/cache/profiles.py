@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _SPACE, _METADATA = object(), ("metadata",)
 _SMALL_FRACTION = 256
-"""Entries below this fraction (1/256) of the limit are evicted last."""
+"""Entries below this fraction (1/256) of the limit are small."""
+_SMALLS_FRACTION = 4
+"""Small entries are evicted last while all of them together take at most this fraction (1/4) of the limit."""
 _LARGE_FRACTION = 4
 """Columns above this fraction (1/4) of the limit are large, see `ProfileCache.release`."""
 
@@ -36,10 +38,7 @@ class _Entry:
         self.values: dict[Hashable, Any] = {}
         self.locks: dict[Hashable, threading.RLock] = {}
         self.sizes: dict[Hashable, int] = {}
-
-    @property
-    def bytes(self) -> int:
-        return sum(self.sizes.values())
+        self.bytes = 0
 
     def lock_of(self, key: Hashable) -> threading.RLock:
         with self.lock:
@@ -180,7 +179,8 @@ class ProfileCache:
             entry = self._entries.get(identity)
             if entry is None or _SPACE not in entry.values:
                 return
-            self._resize(identity, entry, sizes_of(entry.values))
+            # The columns are the first value: what the others share with them is theirs.
+            self._resize(identity, entry, {_SPACE: size_of(entry.values[_SPACE])})
             evicted = self._evict(keep=identity)
         self._release_memory(evicted)
 
@@ -196,18 +196,22 @@ class ProfileCache:
         """Stores the sizes of values and updates the total, unless the entry was dropped in the meantime."""
         before = entry.bytes
         entry.sizes = {key: sizes.get(key, entry.sizes.get(key, 0)) for key in entry.values}
+        entry.bytes = sum(entry.sizes.values())
         if self._entries.get(identity) is entry:
             self._total += entry.bytes - before
 
     def _evict(self, keep: Hashable) -> bool:
         """Evicts the least recently used entries until the rest fits; returns whether any was evicted.
 
-        Small entries (summaries of hosts) go last: recomputing them decodes their file again, and they free little.
+        A few small entries (summaries of hosts) go last: recomputing them decodes their file again, and they free
+        little. Many, as of files that have changed long ago, would leave no room for columns.
         """
         if self._total <= self._limit:
             return False
         before = len(self._entries)
-        for min_bytes in (self._limit // _SMALL_FRACTION, 0):
+        small = self._limit // _SMALL_FRACTION
+        smalls = sum(entry.bytes for entry in self._entries.values() if entry.bytes < small)
+        for min_bytes in (small, 0) if smalls <= self._limit // _SMALLS_FRACTION else (0,):
             for identity in list(self._entries):
                 if self._total <= self._limit:
                     break

@@ -92,7 +92,8 @@ impl Ids {
 }
 
 impl PlaneFilter {
-    /// As `xspace::scan_line`, for the matching events alone; a line that does not match has none.
+    /// As `xspace::scan_line`, for the matching events alone; a line that does not match has none, and what stands
+    /// behind its first event is not read.
     ///
     /// `text` gives the bytes of a text value.
     pub fn scan_line<'a>(&self, line: Reader, text: impl Fn(u64) -> &'a [u8]) -> Result<LineOutline> {
@@ -103,10 +104,10 @@ impl PlaneFilter {
         let mut found = LineOutline::default();
         let mut chunk: Vec<Span> = Vec::new();
         let mut stats = 0;
-        let mut skipped = None;
+        let mut first = true;
         let mut trail = Trail::new(line.whole(), line.position());
         loop {
-            if let (Some(false), Some(filter)) = (skipped, &self.events) {
+            if let (false, Some(filter)) = (first, &self.events) {
                 let rest = line.rest();
                 line.advance(filter.skip_unmatched(&rest[..rest.len().min(WINDOW)]));
             }
@@ -119,16 +120,16 @@ impl PlaneFilter {
             let body = line.span()?;
             found.filled = true;
             // All writers put the name before the events; where there is none yet, the end of the line decides.
-            if *skipped.get_or_insert_with(|| found.name != NO_TEXT && !self.has_line(text(found.name))) {
-                continue;
+            if take(&mut first) && found.name != NO_TEXT && !self.has_line(text(found.name)) {
+                break;
             }
             let event = line.within(body, "XEvent");
-            if let Some(filter) = &self.events
-                && !filter.matches(event)?
-            {
-                continue;
-            }
-            stats += count_stats(event, &mut found.aggregated)?;
+            let picked = match &self.events {
+                Some(filter) => filter.pick(event, &mut found.aggregated)?,
+                None => Some(count_stats(event, &mut found.aggregated)?),
+            };
+            let Some(count) = picked else { continue };
+            stats += count;
             chunk.push(body);
             if chunk.len() == CHUNK_EVENTS {
                 found.chunks.push(Chunk {
@@ -158,7 +159,7 @@ impl PlaneFilter {
 
 impl EventFilter {
     /// How many of the first bytes are events that do not match, as far as they have the form that all writers use:
-    /// short, with small ids, fields in order. Events of other forms are left to `matches`.
+    /// short, with small ids, fields in order. Events of other forms are left to `pick`.
     fn skip_unmatched(&self, rest: &[u8]) -> usize {
         let mut at = 0;
         while let Some((next, id, after)) = usual(rest, at, XEvent::METADATA_ID as u8) {
@@ -183,16 +184,17 @@ impl EventFilter {
         at
     }
 
+    /// How many stats an event has, if it matches; then sets `aggregated` when it has a number of occurrences.
     #[inline(always)]
-    fn matches(&self, mut event: Reader) -> Result<bool> {
-        let (mut id, mut by_stat) = (0, false);
+    fn pick(&self, mut event: Reader, aggregated: &mut bool) -> Result<Option<usize>> {
+        let (mut id, mut by_stat, mut count, mut occurs) = (0, false, 0, false);
         let mut tag = event.tag_or_zero()?;
         // Every order is read; this one, which all writers use, without a wrongly predicted jump.
         while tag != 0 {
             if tag == XEvent::METADATA_ID {
                 id = event.int64()?;
                 if self.stats.is_none() && !self.ids.has(id) {
-                    return Ok(false);
+                    return Ok(None);
                 }
                 tag = event.tag_or_zero()?;
             }
@@ -204,17 +206,21 @@ impl EventFilter {
             }
             while tag == XEvent::STATS {
                 let stat = event.message("XStat")?;
+                count += 1;
                 if let Some(stats) = &self.stats {
                     by_stat |= stats.has(stat_id(stat)?);
                 }
                 tag = event.tag_or_zero()?;
             }
             if !matches!(tag, 0 | XEvent::METADATA_ID | XEvent::OFFSET_PS | XEvent::DURATION_PS) {
+                occurs |= tag == XEvent::NUM_OCCURRENCES;
                 event.skip(tag)?;
                 tag = event.tag_or_zero()?;
             }
         }
-        Ok(by_stat || self.ids.has(id))
+        let picked = by_stat || self.ids.has(id);
+        *aggregated |= picked && occurs;
+        Ok(picked.then_some(count))
     }
 }
 

@@ -11,24 +11,43 @@ pub type Part<'a> = (&'a [i64], &'a [i64], Option<&'a [bool]>);
 /// own where nothing else is.
 pub fn union(parts: &[Part], instants: bool) -> Spans {
     let mut out = Union::default();
+    in_order(parts, instants, |begin, end| out.add(begin, end));
+    (out.begin, out.end)
+}
+
+/// How much time the spans of all parts cover, and how much of it lies after a point in time.
+pub fn covered_after(parts: &[Part], point: i64) -> (i64, i64) {
+    let (mut total, mut late, mut reach) = (0i64, 0i64, i64::MIN);
+    in_order(parts, false, |begin, end| {
+        if end > reach {
+            let from = begin.max(reach);
+            total = total.wrapping_add(end.wrapping_sub(from));
+            late = late.wrapping_add(end.max(point).wrapping_sub(from.max(point)));
+            reach = end;
+        }
+    });
+    (total, late)
+}
+
+/// Passes on the spans of all parts by begin.
+fn in_order(parts: &[Part], instants: bool, mut add: impl FnMut(i64, i64)) {
     match parts {
-        [one] if one.0.is_sorted() => lasting(*one, instants).for_each(|(b, e)| out.add(b, e)),
+        [one] if one.0.is_sorted() => lasting(*one, instants).for_each(|(b, e)| add(b, e)),
         [one, other] if one.0.is_sorted() && other.0.is_sorted() => {
             let (mut one, mut other) = (lasting(*one, instants).peekable(), lasting(*other, instants).peekable());
             while let (Some(&(first, _)), Some(&(second, _))) = (one.peek(), other.peek()) {
                 if let Some((b, e)) = if first <= second { one.next() } else { other.next() } {
-                    out.add(b, e);
+                    add(b, e);
                 }
             }
-            one.chain(other).for_each(|(b, e)| out.add(b, e));
+            one.chain(other).for_each(|(b, e)| add(b, e));
         }
         _ => {
             let mut sorted: Vec<(i64, i64)> = parts.iter().flat_map(|part| lasting(*part, instants)).collect();
             sorted.sort_by_key(|span| span.0); // stable: quick for a few ascending runs
-            sorted.into_iter().for_each(|(b, e)| out.add(b, e));
+            sorted.into_iter().for_each(|(b, e)| add(b, e));
         }
     }
-    (out.begin, out.end)
 }
 
 /// The spans of a part that count.
@@ -99,6 +118,9 @@ pub fn subtract(one: Set, other: Set) -> Spans {
 /// Per window from `since` to `until`, the time that the set covers.
 pub fn covered_within(set: Set, since: &[i64], until: &[i64]) -> Vec<i64> {
     let (begin, end) = set;
+    if since.is_empty() {
+        return Vec::new();
+    }
     let mut before = Vec::with_capacity(begin.len());
     let mut sum = 0i64;
     for (&b, &e) in begin.iter().zip(end) {
@@ -179,6 +201,15 @@ mod tests {
         let spans = [(0, 10), (5, 2), (20, 15), (30, 40)];
         assert_eq!(joined(&spans, false), vec![(0, 10), (30, 40)]);
         assert_eq!(joined(&spans, true), vec![(0, 10), (20, 15), (30, 40)]);
+    }
+
+    #[test]
+    fn time_after_a_point() {
+        let (nested, late): (Part, Part) = ((&[0, 2, 10], &[8, 5, 20], None), (&[15, 30], &[25, 31], None));
+        assert_eq!(covered_after(&[nested], 12), (18, 8));
+        assert_eq!(covered_after(&[nested, late], 12), (24, 14));
+        assert_eq!(covered_after(&[nested, late], 40), (24, 0));
+        assert_eq!(covered_after(&[], 0), (0, 0));
     }
 
     #[test]

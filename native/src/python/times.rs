@@ -24,23 +24,37 @@ fn arrays<'py>(py: Python<'py>, pair: (Vec<i64>, Vec<i64>)) -> Spans<'py> {
     (pair.0.into_pyarray(py), pair.1.into_pyarray(py))
 }
 
+fn slices<'a>(parts: &'a [PartIn<'_>]) -> PyResult<Vec<sets::Part<'a>>> {
+    let slices = parts.iter().map(|(begin, end, keep)| {
+        let keep = keep.as_ref().map(|keep| keep.as_slice()).transpose()?;
+        Ok((begin.as_slice()?, end.as_slice()?, keep))
+    });
+    slices.collect()
+}
+
+fn check_parts(parts: &[sets::Part]) -> Result<()> {
+    let fits =
+        |(begin, end, keep): &sets::Part| begin.len() == end.len() && keep.is_none_or(|keep| keep.len() == begin.len());
+    check(parts.iter().all(fits), "columns of different length")
+}
+
 #[pyfunction]
 fn union_times<'py>(py: Python<'py>, parts: Vec<PartIn<'py>>, instants: bool) -> PyResult<Spans<'py>> {
-    let parts = parts
-        .iter()
-        .map(|(begin, end, keep)| {
-            let keep = keep.as_ref().map(|keep| keep.as_slice()).transpose()?;
-            Ok((begin.as_slice()?, end.as_slice()?, keep))
-        })
-        .collect::<PyResult<Vec<_>>>()?;
+    let parts = slices(&parts)?;
     let found = without_gil(py, || {
-        let fits = |(begin, end, keep): &sets::Part| {
-            begin.len() == end.len() && keep.is_none_or(|keep| keep.len() == begin.len())
-        };
-        check(parts.iter().all(fits), "columns of different length")?;
+        check_parts(&parts)?;
         Ok(sets::union(&parts, instants))
     })?;
     Ok(arrays(py, found))
+}
+
+#[pyfunction]
+fn covered_after(py: Python<'_>, parts: Vec<PartIn<'_>>, point: i64) -> PyResult<(i64, i64)> {
+    let parts = slices(&parts)?;
+    without_gil(py, || {
+        check_parts(&parts)?;
+        Ok(sets::covered_after(&parts, point))
+    })
 }
 
 /// Either kernel for two sets, called with the sets of Python.
@@ -154,6 +168,7 @@ fn json_records<'py>(
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(union_times, module)?)?;
+    module.add_function(wrap_pyfunction!(covered_after, module)?)?;
     module.add_function(wrap_pyfunction!(intersect_times, module)?)?;
     module.add_function(wrap_pyfunction!(subtract_times, module)?)?;
     module.add_function(wrap_pyfunction!(covered_within, module)?)?;

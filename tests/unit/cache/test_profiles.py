@@ -146,6 +146,18 @@ def test_small_entries_are_evicted_after_large_ones():
     assert cache.bytes() <= 256 * 100
 
 
+def test_many_small_entries_leave_room_for_large_ones():
+    cache, _ = shelf_of(limit=256 * 100)
+    for i in range(300):
+        cache.derived(("summary", i), "part", lambda: b"x" * 50)
+    for i in range(4):
+        cache.derived(("columns", i), "c", lambda: np.zeros(4000, np.uint8))
+    assert all(cache.has(("columns", i), "c") for i in range(4))
+    assert not cache.has(("summary", 0), "part")
+    assert cache.has(("summary", 299), "part")
+    assert cache.bytes() <= 256 * 100
+
+
 def test_the_size_is_the_sum_of_the_entries():
     cache, _ = shelf_of(limit=10_000)
     for i in range(30):

@@ -17,6 +17,12 @@ LARGE = 2 << 20
 
 
 @pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another system than Windows, as far as the package asks; also where the tests run on Windows."""
+    monkeypatch.setattr(files, "WINDOWS", False)
+
+
+@pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """No fcntl, and os.name "nt" as far as the package asks."""
     monkeypatch.setattr(files, "WINDOWS", True)
@@ -48,6 +54,7 @@ def old_file(folder: Path, size: int) -> tuple[Path, os.stat_result]:
     return path, path.stat()
 
 
+@pytest.mark.skipif(files.WINDOWS, reason="Windows does this otherwise")
 def test_a_cache_file_is_renamed_while_open_and_locked_where_that_is_possible(tmp_path: Path) -> None:
     temporary, target = tmp_path / ".new-1", tmp_path / "key"
     with temporary.open("wb") as file:
@@ -81,6 +88,7 @@ def test_on_windows_a_rename_is_repeated_while_a_scanner_has_the_file(
     assert asked == ["a", "a", "a"]
 
 
+@pytest.mark.usefixtures("elsewhere")
 def test_elsewhere_a_refused_rename_is_an_error_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = refusing(monkeypatch, "rename", 1)
     (tmp_path / "a").write_bytes(b"1")
@@ -125,6 +133,7 @@ def test_on_windows_left_files_are_swept_unless_open(tmp_path: Path, monkeypatch
     assert sorted(tmp_path.glob(".new-*")) == [being_written]
 
 
+@pytest.mark.skipif(files.WINDOWS, reason="Windows does this otherwise")
 def test_a_profile_is_mapped_where_that_hinders_no_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, status = old_file(tmp_path, LARGE)
     read = LocalFiles().read(str(path), status.st_size, status.st_mtime_ns, "")
@@ -145,6 +154,7 @@ def test_on_windows_copies_in_the_cache_are_mapped(tmp_path: Path) -> None:
     assert (len(data), int(data[-1]), data.flags.writeable) == (LARGE, 7, False)
 
 
+@pytest.mark.skipif(files.WINDOWS, reason="Windows does this otherwise")
 def test_a_private_directory_has_no_access_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = tmp_path / "cache"
     directory.mkdir(mode=0o755)
@@ -159,6 +169,7 @@ def test_a_private_directory_has_no_access_for_others(tmp_path: Path, monkeypatc
     files.make_private(directory)
 
 
+@pytest.mark.usefixtures("elsewhere")
 def test_on_windows_the_size_is_that_of_the_file_and_not_of_the_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +190,7 @@ def test_on_windows_a_junction_is_a_link_and_not_walked_through(
     assert (listing.directories, listing.links) == (("real",), ("loop",))
 
 
+@pytest.mark.usefixtures("elsewhere")
 def test_only_windows_asks_for_junctions(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = SimpleNamespace(is_junction=lambda: True)
     old = SimpleNamespace()

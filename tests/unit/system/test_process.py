@@ -98,7 +98,7 @@ def test_odd_texts_limit_nothing(root: Path, text: str) -> None:
 def test_macos_has_neither_affinity_nor_proc(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 10)
-    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 1 << 20, "SC_PAGE_SIZE": 16384}.get)
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 1 << 20, "SC_PAGE_SIZE": 16384}.get, raising=False)
     assert (process.available_cores(), process.free_memory()) == (10, 8 * GIB)
 
 

@@ -148,7 +148,8 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
         return HostTime()
     main = main or 0
     rows = np.flatnonzero((kind != Activity.OTHER)[events.metadata])
-    what, on_main = kind[events.metadata[rows]], _line_of(plane, rows) == main
+    first, last = plane.lines.event_start[main : main + 2].tolist()
+    what, on_main = kind[events.metadata[rows]], (rows >= first) & (rows < last)
     begin = events.begin_ps[rows]
     end = begin + events.duration_ps[rows]
 
@@ -187,10 +188,13 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     names = plane.event_metadata.names
     usable, user, frame = (np.zeros(len(names), np.bool_) for _ in range(3))
     for at in np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist():
-        usable[at] = is_telling(names[at]) and not (evidence is not None and names[at] == evidence.event)
+        marker = is_marker(names[at]) or (evidence is not None and names[at] == evidence.event)
+        usable[at] = is_telling(names[at]) and not marker
         user[at], frame[at] = is_user_frame(names[at]), is_frame(names[at])
     keep = usable[metadata] & (end > begin) & ~((begin <= since) & (end >= until))
-    keep &= ~_marked(space, plane)[rows]
+    for stat in _MARKER_STATS:
+        if plane.stat_metadata.row(stat) is not None:
+            keep &= ~read.ints(space, plane, plane.events.stats, stat)[1][rows]
     return MainThread(
         levels(begin[keep], end[keep], metadata[keep]),
         tuple(names),
@@ -234,15 +238,6 @@ def _names_that(test: Callable[[str], bool], plane: Plane) -> Bools:
 def _line_of(plane: Plane, rows: I64) -> I64:
     """The line of each event."""
     return np.searchsorted(plane.lines.event_start, rows, side="right") - 1
-
-
-def _marked(space: XSpace, plane: Plane) -> Bools:
-    """Events that mark steps, by their name or a stat."""
-    marks: Bools = _names_that(is_marker, plane)[plane.events.metadata]
-    for stat in _MARKER_STATS:
-        if plane.stat_metadata.row(stat) is not None:
-            marks = marks | read.ints(space, plane, plane.events.stats, stat)[1]
-    return marks
 
 
 def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64, I64]:

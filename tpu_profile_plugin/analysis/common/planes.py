@@ -124,7 +124,8 @@ def on_recorded_line(plane: Plane) -> Bools:
 def events_of_lines(plane: Plane, lines: Iterable[int]) -> I64:
     """Indices of all events on the given lines, line by line."""
     ranges = (plane.lines.events_of(line) for line in lines)
-    return np.concatenate([np.zeros(0, np.int64), *(np.arange(events.start, events.stop) for events in ranges)])
+    rows = [np.arange(events.start, events.stop) for events in ranges]
+    return rows[0] if len(rows) == 1 else np.concatenate([np.zeros(0, np.int64), *rows])
 
 
 def rows_of_lines(plane: Plane, lines: Sequence[int]) -> slice | I64:

@@ -69,6 +69,11 @@ def total(times: Times) -> int:
     return int((times[1] - times[0]).sum())
 
 
+def covered_after(point: int, *parts: tuple[I64, I64, Bools | None]) -> tuple[int, int]:
+    """The time that spans of several kinds cover, and how much of it lies after a point in time."""
+    return _native.covered_after([(_plain(begin), _plain(end), keep) for begin, end, keep in parts], point)
+
+
 def contains(times: Times, at: I64) -> Bools:
     """Whether each point in time is in the set."""
     found: Bools = np.searchsorted(times[0], at, side="right") > np.searchsorted(times[1], at, side="right")

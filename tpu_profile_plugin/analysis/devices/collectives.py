@@ -127,7 +127,8 @@ def exposed_runs(devices: Sequence[Device], runs: CollectiveRuns) -> I64:
     exposed = runs.end_ps - runs.begin_ps
     for number, device in enumerate(devices):
         own = runs.device == number
-        exposed[own] -= covered_within(*device.compute(), runs.begin_ps[own], runs.end_ps[own])
+        if own.any():
+            exposed[own] -= covered_within(*device.compute(), runs.begin_ps[own], runs.end_ps[own])
     return exposed
 
 

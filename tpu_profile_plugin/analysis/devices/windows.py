@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import STEPS, events_of_lines, host_plane, lines_named
-from tpu_profile_plugin.analysis.common.spans import covered_within, total
+from tpu_profile_plugin.analysis.common.spans import covered_after
 from tpu_profile_plugin.analysis.devices.model import Device, busy
 from tpu_profile_plugin.analysis.steps.across_hosts import align
 from tpu_profile_plugin.analysis.steps.generic import gpu_steps, step_times
@@ -60,7 +60,7 @@ def step_windows(space: XSpace, pre: Preprocessed | None, devices: Sequence[Devi
     """
     marked = _marked(space, pre, devices) if pre is not None else None
     if marked is None:
-        inferred = infer_steps(space)
+        inferred = infer_steps(space, busy=False)
         if inferred is None:
             return _recording(devices)
         end = inferred.begin_ps + inferred.duration_ps
@@ -170,10 +170,8 @@ def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
         return steps
     late = work = 0
     for device in devices:
-        times = busy(device)
-        work += total(times)
-        window = (np.array([last]), np.array([np.iinfo(np.int64).max]))
-        late += int(covered_within(*times, *window)[0])
+        own, after = covered_after(last, *((one.begin_ps, one.end_ps, None) for one in (device.runs, device.control)))
+        work, late = work + own, late + after
     if late < LATE_WORK * work or not late:
         return steps
     end = max(int(busy(device)[1].max(initial=last)) for device in devices)

@@ -63,7 +63,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class InferredSteps:
-    """Steps in time order, on the plane's time axis; `busy_ps` is device time in each, None without devices."""
+    """Steps in time order, on the plane's time axis; `busy_ps` is device time in each, None if unknown."""
 
     evidence: Evidence
     begin_ps: I64
@@ -80,8 +80,11 @@ class _Candidate:
     spans_step: bool  # the event spans the step; else a step lasts until the next one begins
 
 
-def infer_steps(space: XSpace) -> InferredSteps | None:
-    """The best candidate: a repeating program or kernel of the device, else a periodic host event; None without one."""
+def infer_steps(space: XSpace, *, busy: bool = True) -> InferredSteps | None:
+    """The best candidate: a repeating program or kernel of the device, else a periodic host event; None without one.
+
+    Without `busy` the device time in steps is not computed.
+    """
     span = _recorded_span(space)
     if span is None:
         return None
@@ -93,7 +96,7 @@ def infer_steps(space: XSpace) -> InferredSteps | None:
             if score > 0 and (best is None or score > best[0]):
                 best = (score, steps)
         if best is not None:
-            return _with_busy(space, best[1])
+            return _with_busy(space, best[1]) if busy else best[1]
     return None
 
 

@@ -30,7 +30,7 @@ def device_steps(host: HostProfile) -> StepWindows | None:
         devices = host_devices(host)
         return step_windows(space, groups_if_any(host), devices) if devices else None
 
-    return host.derive_lazily("device_steps", make)
+    return host.derive_lazily("device_steps", make, alone=True)
 
 
 def keeper_of(host: HostProfile) -> Keep:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tpu_profile_plugin.analysis.common.spans import (
     contains,
+    covered_after,
     covered_within,
     intersect,
     join,
@@ -72,6 +73,12 @@ def test_only_marked_spans_of_several_kinds_count():
     assert as_pairs(times_of(begin, end, ~marked | ~marked)) == [(3, 9)]
     assert as_pairs(times_of_all((begin, end, marked), (*spans((25, 40), (5, 6)), None))) == [(0, 6), (20, 40)]
     assert as_pairs(times_of_all((begin, end, np.zeros(3, np.bool_)))) == []
+
+
+def test_time_after_a_point_of_spans_of_several_kinds():
+    runs, control = (*spans((0, 10), (5, 20), (30, 40)), None), (*spans((8, 33)), None)
+    assert covered_after(30, runs, control) == (40, 10)
+    assert covered_after(90, runs) == (30, 0)
 
 
 SPANS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12)

@@ -22,11 +22,12 @@ def test_names_what_the_host_waits_for_and_links_to_the_pages():
         "Time in it per step": 0.3,
         "Length of the step that waits longest": 1.0,
     }
-    by_tool = {one["tool"]: one["query"] for one in found["evidence"]}
-    assert "time_budget" in by_tool
-    assert by_tool["trace_viewer@"] == {
-        "host": "h0", "window": "0,2000000000", "find": "IteratorGetNext",
-    }  # fmt: skip
+    assert "time_budget" in {one["tool"] for one in found["evidence"]}
+    where = {"host": "h0", "window": "0,2000000000", "find": "IteratorGetNext"}
+    assert {one["label"]: one["query"] for one in found["evidence"] if one["tool"] == "trace_viewer@"} == {
+        "Waits in": where,
+        "Length of the step that waits longest": where,
+    }
     assert "tf.data.AUTOTUNE" in found["advice"]
 
 

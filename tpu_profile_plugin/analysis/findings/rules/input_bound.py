@@ -79,14 +79,14 @@ def _idle(run: RunView, part: Lost) -> list[Evidence]:
 
 def _waits(run: RunView, worst: InputWait, host: str, part: Lost) -> list[Evidence]:
     found = []
+    where = timeline(host, *worst.window, worst.name)
     if worst.name:
-        found.append(Evidence("Waits in", shown(worst.name)))
+        found.append(Evidence("Waits in", shown(worst.name), "", TIMELINE, where))
         found.append(Evidence("Time in it per step", worst.ps / max(run.steps, 1) / PS_PER_MS, "ms"))
     if worst.slowest is not None:
         page, at = "tf_data_bottleneck_analysis", {"host": host}
         found.append(Evidence("Slowest transformation", worst.slowest.shown, "", page, at))
         found.append(Evidence("Its self time, of the longest call", 100 * worst.slowest.share, "%"))
-    where = timeline(host, *worst.window, worst.name)
     length = worst.window[1] - worst.window[0]
     label = "Longest time from step to step" if part.between else "Length of the step that waits longest"
     return [*found, Evidence(label, length / PS_PER_MS, "ms", TIMELINE, where)]
