@@ -69,6 +69,11 @@ def total(times: Times) -> int:
     return int((times[1] - times[0]).sum())
 
 
+def exact_sum(times_ps: I64) -> int:
+    """The sum of up to 2**31 times; those of a damaged profile are so long that an int64 wraps around, even to 0."""
+    return int((times_ps & 0xFFFFFFFF).sum()) + (int((times_ps >> 32).sum()) << 32)
+
+
 def covered_after(point: int, *parts: tuple[I64, I64, Bools | None]) -> tuple[int, int]:
     """The time that spans of several kinds cover, and how much of it lies after a point in time."""
     return _native.covered_after([(_plain(begin), _plain(end), keep) for begin, end, keep in parts], point)

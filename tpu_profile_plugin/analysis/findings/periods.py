@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
-from tpu_profile_plugin.columns.arrays import I64
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.budget.budget import HostBudget
@@ -47,22 +45,17 @@ def share_of_saving(run: RunView, ps: float, *, between: bool) -> tuple[float, s
 
 def share_of_all(budget: HostBudget, category: int) -> float:
     """Of the time of all devices of a host from the first step to the last; 0 without devices."""
-    whole = _sum(budget.time_ps) + _sum(budget.between_time_ps)
-    found = _sum(budget.time_ps[:, :, category]) + _sum(budget.between_time_ps[:, category])
+    whole = exact_sum(budget.time_ps) + exact_sum(budget.between_time_ps)
+    found = exact_sum(budget.time_ps[:, :, category]) + exact_sum(budget.between_time_ps[:, category])
     return found / whole if whole else 0.0
 
 
 def covered(run: RunView) -> float:
     """Share of the time from the first step to the last that is within steps, 0 to 1; 1 without devices."""
-    inside, between = _sum(run.budget.duration_ps), _sum(run.budget.between_ps)
+    inside, between = exact_sum(run.budget.duration_ps), exact_sum(run.budget.between_ps)
     return inside / (inside + between) if inside else 1.0
 
 
 def share_of_period(run: RunView, ps: float) -> float:
     """Of the time from step to step, what is a time per step and device; 0 without steps."""
     return run.share(ps) * covered(run)
-
-
-def _sum(times_ps: I64) -> float:
-    """Not in integers: times of a damaged profile can be so long that their sum wraps around, even to 0."""
-    return float(times_ps.sum(dtype=np.float64))

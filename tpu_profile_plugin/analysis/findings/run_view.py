@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -36,7 +37,7 @@ class RunView:
     def step_ps(self) -> int:
         """The average step: over steps and devices, else over the host's steps; 0 if there are none."""
         if self.budget.duration_ps.size:
-            return round(int(self.budget.duration_ps.sum()) / self.budget.duration_ps.size)
+            return round(exact_sum(self.budget.duration_ps) / self.budget.duration_ps.size)
         times = self.summary.merged_steps.step_ms()
         return round(sum(times) / len(times) * PS_PER_MS) if times else 0
 
@@ -44,7 +45,7 @@ class RunView:
     def period_ps(self) -> int:
         """The time from the begin of a step to that of the next one, on average; the step itself without devices."""
         cells = self.budget.duration_ps.size
-        between = round(int(self.budget.between_ps.sum()) / cells) if cells else 0
+        between = round(exact_sum(self.budget.between_ps) / cells) if cells else 0
         return self.step_ps + between
 
     @cached_property
@@ -65,12 +66,12 @@ class RunView:
     def part_ps(self, category: int) -> int:
         """A part of the time budget, averaged over steps and devices; see `budget.categories`."""
         cells = self.budget.duration_ps.size
-        return round(int(self.budget.time_ps[:, :, category].sum()) / cells) if cells else 0
+        return round(exact_sum(self.budget.time_ps[:, :, category]) / cells) if cells else 0
 
     def between_part_ps(self, category: int) -> int:
         """The same of the time between successive steps, per step and device."""
         cells = self.budget.duration_ps.size
-        return round(int(self.budget.between_time_ps[:, category].sum()) / cells) if cells else 0
+        return round(exact_sum(self.budget.between_time_ps[:, category]) / cells) if cells else 0
 
     def share(self, ps: float) -> float:
         """Of the average step; 0 without steps."""

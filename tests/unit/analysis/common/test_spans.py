@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from tpu_profile_plugin.analysis.common.spans import (
     contains,
     covered_after,
     covered_within,
+    exact_sum,
     intersect,
     join,
     no_time,
@@ -103,3 +105,9 @@ def test_sets_of_time_are_sets_of_moments(one, other):
     since, until = spans(*[(begin, end) for begin, end in other if begin <= end])
     inside = [len(moments(one) & set(range(begin, end))) for begin, end in zip(since, until, strict=True)]
     assert covered_within(*a, since, until).tolist() == inside
+
+
+@pytest.mark.parametrize("times", [[], [3, -5, 7], [2**62] * 4, [2**63 - 1] * 3, [-(2**63), -1]])
+def test_sums_that_do_not_wrap_around(times):
+    assert exact_sum(np.array(times, np.int64)) == sum(times)
+    assert exact_sum(np.array([times, times], np.int64)) == 2 * sum(times)

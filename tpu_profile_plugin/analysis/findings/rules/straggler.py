@@ -8,6 +8,7 @@ from math import isfinite
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER
+from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.on_device.op_evidence import in_timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -82,7 +83,7 @@ def _arrives_late(run: RunView) -> int | None:
     if any(device.kind == "cpu" for device in run.communication.devices) or not caused.any():
         return None
     most = int(caused.argmax())
-    return most if caused[most] >= ARRIVAL_SHARE * caused.sum() else None
+    return most if caused[most] >= ARRIVAL_SHARE * exact_sum(caused) else None
 
 
 def _late_begin(run: RunView, device: int, lost: int) -> Finding:
@@ -96,7 +97,7 @@ def _late_begin(run: RunView, device: int, lost: int) -> Finding:
     median = float(np.median(own))
     evidence = (
         Evidence(f"Waits for other devices, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence("Of all waits in collectives those for it", 100 * int(caused[device]) / int(caused.sum()), "%"),
+        Evidence("Of all waits in collectives those for it", 100 * int(caused[device]) / exact_sum(caused), "%"),
         Evidence(
             f"Its largest idle part per {run.base}: {CATEGORIES[most]}", idle[most] / PS_PER_MS, "ms", "time_budget"
         ),
