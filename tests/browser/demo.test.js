@@ -19,7 +19,7 @@ h.inEveryBrowser("demo", ({ browser }) => {
     await h.until("the finding", async () => /^Devices wait 44\.8% of the step for input, most of it in train_images\.py:54 __next__$/.test(await headline(tab)));
     const links = await h.until("evidence", async () => {
       const found = await tab.frame().$$(".finding:first-child .finding-proof:is(button)");
-      return found.length === 3 && found;
+      return found.length === 4 && found;
     });
     await links[2].click();
     const [selected] = await h.until("a selected event", () => tab.frame().evaluate(() => window.__timeline?.selection.length === 1 && window.__timeline.selection));

@@ -50,8 +50,9 @@ def test_the_first_finding_names_the_loader_with_its_line(capsys: pytest.Capture
     assert first["share"] == pytest.approx(0.4476, abs=5e-5)
     assert first["confidence"] == "high"
     assert PROGRAM.read_text().splitlines()[54 - 1].strip() == "def __next__(self) -> Batch:"
-    (timeline,) = (one for one in first["evidence"] if one["tool"] == "trace_viewer@")
-    assert timeline["query"]["find"] == "$train_images.py:54 __next__"
+    timeline = {one["label"]: one["query"]["find"] for one in first["evidence"] if one["tool"] == "trace_viewer@"}
+    event = "$train_images.py:54 __next__"
+    assert timeline == {"Waits in": event, "Length of the step that waits longest": event}
 
 
 def test_the_repaired_run_has_no_finding(capsys: pytest.CaptureFixture[str]) -> None:

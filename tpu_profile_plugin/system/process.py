@@ -13,16 +13,21 @@ from pathlib import Path
 
 _ROOT = Path("/")
 """Where `proc` and `sys` are."""
+_STUCK_S = 1.0
 
 
 def exit_on_sigterm(timeout_s: float = 5.0) -> None:
     """Makes SIGTERM end this process after at most `timeout_s`; Windows never delivers it.
 
     TensorBoard's own handler, which calls this one, raises SystemExit in the code that is running; in a destructor,
-    Python ignores it and the server would keep running.
+    Python ignores it and the server would keep running. Where no thread of Python runs any more, as when the
+    interpreter is stuck while it is torn down, the system ends the process `_STUCK_S` later.
     """
 
     def handler(number: int, frame: object) -> None:
+        if sys.platform != "win32":
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, timeout_s + _STUCK_S)
         timer = threading.Timer(timeout_s, os._exit, (0,))
         timer.daemon = True
         timer.start()
