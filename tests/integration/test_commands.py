@@ -418,18 +418,18 @@ time.sleep(60)
 def test_sigterm_ends_the_server_when_python_is_stuck_while_it_exits():
     """A destructor of the last objects that waits for ever: no thread of Python runs any more."""
     program = """
-import signal, sys, time
+import os, signal, sys, time
 from tpu_profile_plugin.cli import exit_on_sigterm
 from tpu_profile_plugin.system import process
 process._STUCK_S = 0.2
 exit_on_sigterm(0.2)
 class Last:
-    def __del__(self, sleep=time.sleep):
-        print("stuck", flush=True)
+    def __del__(self, write=os.write, sleep=time.sleep):
+        write(1, b"stuck")
         sleep(60)
 sys.last = Last()
 signal.raise_signal(signal.SIGTERM)
 sys.exit(0)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
-    assert (done.stdout, done.returncode) == ("stuck\n", -signal.SIGALRM)
+    assert (done.stdout, done.returncode) == ("stuck", -signal.SIGALRM)
