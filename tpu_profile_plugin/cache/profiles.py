@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _SPACE, _METADATA = object(), ("metadata",)
 _SMALL_FRACTION = 256
 """Entries below this fraction (1/256) of the limit are small."""
-_SMALLS_FRACTION = 4
-"""Small entries are evicted last while all of them together take at most this fraction (1/4) of the limit."""
+_FEW_FRACTION = 4
+"""Small entries are few, and evicted last, while together they take at most this fraction (1/4) of the limit."""
 _LARGE_FRACTION = 4
 """Columns above this fraction (1/4) of the limit are large, see `ProfileCache.release`."""
 
@@ -210,8 +210,8 @@ class ProfileCache:
             return False
         before = len(self._entries)
         small = self._limit // _SMALL_FRACTION
-        smalls = sum(entry.bytes for entry in self._entries.values() if entry.bytes < small)
-        for min_bytes in (small, 0) if smalls <= self._limit // _SMALLS_FRACTION else (0,):
+        in_small = sum(entry.bytes for entry in self._entries.values() if entry.bytes < small)
+        for min_bytes in (small, 0) if in_small <= self._limit // _FEW_FRACTION else (0,):
             for identity in list(self._entries):
                 if self._total <= self._limit:
                     break

@@ -14,6 +14,7 @@ from pathlib import Path
 _ROOT = Path("/")
 """Where `proc` and `sys` are."""
 _STUCK_S = 1.0
+"""How much later than Python's own timer the system ends a process, see `exit_on_sigterm`."""
 
 
 def exit_on_sigterm(timeout_s: float = 5.0) -> None:

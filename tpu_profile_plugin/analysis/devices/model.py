@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.spans import Times, times_of, times_of_all
+from tpu_profile_plugin.analysis.common.spans import Times, covered_after, times_of, times_of_all
 from tpu_profile_plugin.columns.arrays import I32, I64, U8, Bools
 
 Kind = Literal["tpu", "gpu", "cpu"]
@@ -159,4 +159,13 @@ def ordered(spans: OpSpans) -> OpSpans:
 
 def busy(device: Device) -> Times:
     """When the device ran any op, loops and calls included."""
-    return times_of_all(*((spans.begin_ps, spans.end_ps, None) for spans in (device.runs, device.control)))
+    return times_of_all(*_ops(device))
+
+
+def busy_after(device: Device, point: int) -> tuple[int, int]:
+    """How long the device is busy, in ps, and how much of that is after a point in time; without making the set."""
+    return covered_after(point, *_ops(device))
+
+
+def _ops(device: Device) -> tuple[tuple[I64, I64, None], ...]:
+    return tuple((spans.begin_ps, spans.end_ps, None) for spans in (device.runs, device.control))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import STEPS, events_of_lines, host_plane, lines_named
-from tpu_profile_plugin.analysis.common.spans import covered_after
-from tpu_profile_plugin.analysis.devices.model import Device, busy
+from tpu_profile_plugin.analysis.devices.model import Device, busy, busy_after
 from tpu_profile_plugin.analysis.steps.across_hosts import align
 from tpu_profile_plugin.analysis.steps.generic import gpu_steps, step_times
 from tpu_profile_plugin.analysis.steps.inferred import Evidence, infer_steps
@@ -170,7 +169,7 @@ def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
         return steps
     late = work = 0
     for device in devices:
-        own, after = covered_after(last, *((one.begin_ps, one.end_ps, None) for one in (device.runs, device.control)))
+        own, after = busy_after(device, last)
         work, late = work + own, late + after
     if late < LATE_WORK * work or not late:
         return steps
