@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.columns import XSpace
-    from tpu_profile_plugin.fleet.executor import Executor
-    from tpu_profile_plugin.toolkit.inputs import Inputs
-    from tpu_profile_plugin.toolkit.payload import Payload
-    from tpu_profile_plugin.toolkit.run_facts import RunFacts
+    from tpu_profile_plugin.run.facts import RunFacts
+    from tpu_profile_plugin.run.inputs import Inputs
+    from tpu_profile_plugin.tools.payload import Payload
+    from tpu_profile_plugin.workers.executor import Executor
 
     Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -97,7 +97,7 @@ class SharedResources:
     @functools.cached_property
     def executor(self) -> Executor:
         """The executor for runs of many hosts."""
-        from tpu_profile_plugin.fleet.executor import Executor
+        from tpu_profile_plugin.workers.executor import Executor
 
         return Executor(self._chosen)
 
@@ -144,7 +144,7 @@ class OpenRun:
     @functools.cached_property
     def facts(self) -> RunFacts:
         """Planes, modules and device types of all readable files; raises CorruptProfile if there is none."""
-        from tpu_profile_plugin.toolkit.run_facts import combine_facts
+        from tpu_profile_plugin.run.facts import combine_facts
 
         facts, errors = self.inspect_files()
         if not facts and errors:
@@ -153,7 +153,7 @@ class OpenRun:
 
     def inspect_files(self) -> tuple[list[RunFacts], dict[str, ProfileError]]:
         """The facts of each readable file, and the errors of the others by file name."""
-        from tpu_profile_plugin.tools.common.host_facts import host_facts
+        from tpu_profile_plugin.run.host_facts import host_facts
 
         facts: list[RunFacts] = []
         errors: dict[str, ProfileError] = {}
@@ -194,7 +194,7 @@ class OpenRun:
 
     def encoded(self, tool: str, host: str | None = None, **params: str | float | bool) -> tuple[bytes, str]:
         """Like `answer`, but the bytes as a server would send them, uncompressed, and their content type."""
-        from tpu_profile_plugin.toolkit.payload import encode
+        from tpu_profile_plugin.tools.payload import encode
 
         raw = encode(self._build(tool, host, params))
         if raw.encoding == "gzip":
@@ -208,8 +208,8 @@ class OpenRun:
 
         Raises NoData, CorruptProfile.
         """
-        from tpu_profile_plugin.toolkit.payload import encode
-        from tpu_profile_plugin.tools import compare
+        from tpu_profile_plugin.tools.payload import encode
+        from tpu_profile_plugin.tools.summary import compare
 
         parsed = {param.name: param.default for param in compare.TOOL.params}
         inputs = replace(self._inputs(self._choose(None), parsed), base=base._inputs(base._choose(None), parsed))
@@ -230,8 +230,8 @@ class OpenRun:
         return [ToolTable(part) for part in parts if isinstance(part, dict) and "cols" in part]
 
     def _build(self, tag: str, host: str | None, params: Mapping[str, str | float | bool]) -> Payload:
-        from tpu_profile_plugin.toolkit.left_out import with_left_out
         from tpu_profile_plugin.tools import registry
+        from tpu_profile_plugin.tools.left_out import with_left_out
 
         self._left_out = []
         tool = registry.find(tag)
@@ -255,7 +255,7 @@ class OpenRun:
         return with_left_out(payload, missing) if missing else payload
 
     def _inputs(self, files: Sequence[HostFile], params: Mapping[str, Any]) -> Inputs:
-        from tpu_profile_plugin.toolkit.inputs import Inputs
+        from tpu_profile_plugin.run.inputs import Inputs
 
         profiles = tuple(self._profile(i, file) for i, file in enumerate(files))
         return Inputs(self.name, profiles, params, executor=self._shared.executor.choose)
@@ -271,8 +271,8 @@ class OpenRun:
         raise NotFound(f"There is no host {host!r}; the hosts are {', '.join(self.hosts)}.", code="host_not_found")
 
     def _profile(self, index: int, file: HostFile) -> Any:
-        from tpu_profile_plugin.fleet.task import Origin
-        from tpu_profile_plugin.toolkit.host import HostProfile
+        from tpu_profile_plugin.run.host import HostProfile
+        from tpu_profile_plugin.workers.task import Origin
 
         address = self._shared.address
         origin = None if address is None else Origin(address, file, self._shared.copies)

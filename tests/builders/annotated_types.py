@@ -75,7 +75,7 @@ def named_in(module: str, annotation: ast.expr, seen: set[str]) -> Iterator[str]
 def results_of_steps() -> set[str]:
     """The classes in results of per-host steps: what the steps' functions and the rules' `gather` return."""
     seen: set[str] = set()
-    found: set[str] = {"toolkit.run_facts:RunFacts"}
+    found: set[str] = {"run.facts:RunFacts"}
     for path in sorted(PACKAGE.rglob("*.py")):
         module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
         for call in ast.walk(_parsed(module)):
@@ -85,8 +85,8 @@ def results_of_steps() -> set[str]:
                 defined = _defined(module, name.id) if isinstance(name, ast.Name) else None
                 if defined is not None and isinstance(defined[1], ast.FunctionDef) and defined[1].returns is not None:
                     found |= set(named_in(defined[0], defined[1].returns, seen))
-    (facts,) = [node for node in _parsed("toolkit.run_facts").body if getattr(node, "name", "") == "RunFacts"]
+    (facts,) = [node for node in _parsed("run.facts").body if getattr(node, "name", "") == "RunFacts"]
     for field in facts.body:
         if isinstance(field, ast.AnnAssign):
-            found |= set(named_in("toolkit.run_facts", field.annotation, seen))
+            found |= set(named_in("run.facts", field.annotation, seen))
     return found

@@ -15,10 +15,10 @@ from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.summary.host import HostSummary, summarize
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import load
-from tpu_profile_plugin.toolkit.host import HostProfile
-from tpu_profile_plugin.toolkit.inputs import Inputs
-from tpu_profile_plugin.toolkit.payload import encode
-from tpu_profile_plugin.toolkit.tool import Tool
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tools.payload import encode
+from tpu_profile_plugin.tools.tool import Tool
 
 Profile = str | bytes | Path
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from builders.answers import answer
 from builders.hlo import metadata_plane
-from tpu_profile_plugin.tools.smart_suggestion import TOOL
+from tpu_profile_plugin.tools.summary.smart_suggestion import TOOL
 
 PROGRAM = 5
 PERIOD = 100

@@ -13,10 +13,10 @@ from builders.shown import profile as columns
 from builders.xspace_text import build
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
 from tpu_profile_plugin.cache.profiles import ProfileCache
-from tpu_profile_plugin.toolkit.host import HostProfile
-from tpu_profile_plugin.toolkit.inputs import Inputs
-from tpu_profile_plugin.toolkit.payload import Raw, encode
-from tpu_profile_plugin.tools.graph_viewer.tool import TOOL
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tools.ops.graph_viewer.tool import TOOL
+from tpu_profile_plugin.tools.payload import Raw, encode
 
 SUM = [
     op("x", "parameter", "f32[]"),

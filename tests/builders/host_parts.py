@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.toolkit.host import HostProfile
+from tpu_profile_plugin.run.host import HostProfile
 
 HEAVY = ("tensorboard", "tensorflow", "grpc", "werkzeug", "distributed", "tpu_profile_plugin.server")
 

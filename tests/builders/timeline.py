@@ -10,9 +10,9 @@ import numpy as np
 
 from builders.xspace_text import build
 from tpu_profile_plugin.cache.profiles import ProfileCache
-from tpu_profile_plugin.toolkit.host import HostProfile
-from tpu_profile_plugin.toolkit.inputs import Inputs
-from tpu_profile_plugin.tools.trace_viewer import tool as trace_viewer
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 
 _TYPES = {"u32": np.uint32, "u16": np.uint16, "f64": np.float64}
 

@@ -17,7 +17,8 @@ ASK = {"run": "train/multi", "tag": "profile_contents"}
 @pytest.fixture
 def calls(monkeypatch):
     """Counts how often the tool is built."""
-    from tpu_profile_plugin.tools import profile_contents, registry
+    from tpu_profile_plugin.tools import registry
+    from tpu_profile_plugin.tools.summary import profile_contents
 
     built = []
 
@@ -169,7 +170,8 @@ def test_the_cache_can_be_disabled(logdir, tmp_path):
 
 
 def test_simultaneous_equal_requests_compute_once(board, monkeypatch):
-    from tpu_profile_plugin.tools import profile_contents, registry
+    from tpu_profile_plugin.tools import registry
+    from tpu_profile_plugin.tools.summary import profile_contents
 
     calls, answers = [], []
 
@@ -251,7 +253,8 @@ def test_errors_are_not_cached(board, logdir):
 
 
 def test_an_answer_computed_while_its_file_changed_is_not_cached(board, logdir, monkeypatch):
-    from tpu_profile_plugin.tools import profile_contents, registry
+    from tpu_profile_plugin.tools import registry
+    from tpu_profile_plugin.tools.summary import profile_contents
 
     def growing(inputs):
         table = profile_contents.build(inputs)

@@ -149,7 +149,7 @@ def test_a_bug_in_a_tool_is_an_internal_error_without_its_text(board, monkeypatc
     def broken(*_):
         raise RuntimeError(f"secret {Path.cwd()}")
 
-    monkeypatch.setattr("tpu_profile_plugin.tools.profile_contents.contents", broken)
+    monkeypatch.setattr("tpu_profile_plugin.tools.summary.profile_contents.contents", broken)
     status, code, message, details = board.refused("data", run="train/multi", tag="profile_contents")
     assert (status, code, details) == (500, "internal", {})
     assert "secret" not in message

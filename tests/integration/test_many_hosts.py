@@ -20,13 +20,13 @@ from builders.op_profiles import GPU, TPU
 from builders.step_profiles import serving, worker
 
 from tpu_profile_plugin.cache.profiles import _SPACE, ProfileCache
-from tpu_profile_plugin.fleet.executor import Executor
-from tpu_profile_plugin.fleet.task import Origin
 from tpu_profile_plugin.logdir import Logdir
+from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.inputs import Inputs
 from tpu_profile_plugin.server.progress import Abandoned, Progress
-from tpu_profile_plugin.toolkit.host import HostProfile, PerHost
-from tpu_profile_plugin.toolkit.inputs import Inputs
 from tpu_profile_plugin.tools.registry import TOOLS
+from tpu_profile_plugin.workers.executor import Executor
+from tpu_profile_plugin.workers.task import Origin
 
 DEMO = Path(__file__).parents[2] / "demo"
 SESSION = "plugins/profile/s"
@@ -289,7 +289,7 @@ QUERY = {"run": "train/s", "tag": "pod_viewer", "host": "ALL_HOSTS"}
 
 
 def test_hosts_that_no_client_waits_for_are_not_read(many, tmp_path, monkeypatch):
-    monkeypatch.setattr("tpu_profile_plugin.fleet.executor.available_cores", lambda: 1)
+    monkeypatch.setattr("tpu_profile_plugin.workers.executor.available_cores", lambda: 1)
     statuses, looks, real = [], [], Progress._abandoned
     monkeypatch.setattr(Progress, "_abandoned", lambda *of: looks.append(real(*of)) or looks[-1])
     with (

@@ -341,11 +341,11 @@ def test_no_pickle_is_read_from_profiles_the_cache_or_requests(logdir, tmp_path)
     assert not sprung.exists()
 
 
-def test_only_the_fleet_imports_pickle():
+def test_only_workers_import_pickle():
     """What else could unpickle is not imported anywhere either."""
     package = Path(tpu_profile_plugin.__file__).parent
     loads = re.compile(
         r"^\s*(import|from) (pickle|_pickle|cPickle|shelve|marshal|dill|cloudpickle|joblib)\b|allow_pickle=T", re.M
     )
     found = {path.relative_to(package).parts[0] for path in package.rglob("*.py") if loads.search(path.read_text())}
-    assert found == {"fleet"}
+    assert found == {"workers"}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.fleet.choice import HELP as EXECUTOR
 from tpu_profile_plugin.units import PS_PER_MS
+from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.reading import OpenLogdir, OpenRun
@@ -42,7 +42,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the difference; returns the exit status."""
     import tpu_profile_plugin
-    from tpu_profile_plugin.fleet.choice import parse_executor
+    from tpu_profile_plugin.workers.choice import parse_executor
 
     allowed = _percent(options.fail_above)
     executor = parse_executor(options.executor)

@@ -75,7 +75,7 @@ def _runs(runs: list[OpenRun], names: list[str]) -> Iterator[tuple[bool, str]]:
             yield True, f"  WRONG {file_name}: {error.message}" + (f" (byte {offset:,})" if offset is not None else "")
         if not facts_of_files:
             continue
-        from tpu_profile_plugin.toolkit.run_facts import combine_facts
+        from tpu_profile_plugin.run.facts import combine_facts
         from tpu_profile_plugin.tools.registry import TOOLS
 
         facts = combine_facts(facts_of_files)

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     """Prints the events; returns the exit status."""
     import tpu_profile_plugin
     from tpu_profile_plugin.reading import OpenRun
-    from tpu_profile_plugin.toolkit.table import csv_of
+    from tpu_profile_plugin.tables.table import csv_of
 
     if options.by and (options.order or options.stats):
         raise BadRequest("--order and --stats are about single events; they have no effect with --by.")

@@ -9,8 +9,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.errors import BadRequest, NoData
-from tpu_profile_plugin.fleet.choice import HELP as HELP_EXECUTOR
-from tpu_profile_plugin.fleet.choice import parse_executor
+from tpu_profile_plugin.workers.choice import HELP as HELP_EXECUTOR
+from tpu_profile_plugin.workers.choice import parse_executor
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.reading import OpenLogdir, OpenRun
@@ -64,7 +64,7 @@ def _print(opened: OpenLogdir | OpenRun, options: argparse.Namespace, params: di
 
 
 def _csv(body: bytes, content_type: str, tool: str) -> str:
-    from tpu_profile_plugin.toolkit.table import csv_of, table_in
+    from tpu_profile_plugin.tables.table import csv_of, table_in
 
     answer = json.loads(body) if content_type.startswith("application/json") else None
     first = next((part for part in answer if isinstance(part, dict)), None) if isinstance(answer, list) else answer

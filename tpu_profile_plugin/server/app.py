@@ -31,7 +31,7 @@ from tpu_profile_plugin.server.routes import Routes
 from tpu_profile_plugin.server.warming import Warmer
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.fleet.summaries import Summaries
+    from tpu_profile_plugin.run.kept import Summaries
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -67,7 +67,7 @@ class Server:
         with self._results_lock:
             if self._results is None:
                 from tpu_profile_plugin.cache.profiles import ProfileCache
-                from tpu_profile_plugin.fleet.executor import Executor
+                from tpu_profile_plugin.workers.executor import Executor
 
                 cache = ProfileCache(self._options.columns_bytes)
                 executor = Executor(self._options.executor, workers=self._options.workers)
@@ -82,7 +82,7 @@ class Server:
             return None
         with self._summaries_lock:
             if self._summaries is None:
-                from tpu_profile_plugin.fleet.summaries import Summaries
+                from tpu_profile_plugin.run.kept import Summaries
 
                 self._summaries = Summaries(directory, self._options.disk_bytes)
             return self._summaries

@@ -18,7 +18,7 @@ from tpu_profile_plugin.server.query import Query
 from tpu_profile_plugin.system import paths
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.toolkit.tool import Tool
+    from tpu_profile_plugin.tools.tool import Tool
 
 _AS_PAGES_ASK = {"trace_viewer@": {"format": "columns"}}
 """Parameters of our pages beside `extended`, so that it is their answers that are ready."""

@@ -18,9 +18,9 @@ from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.query import Query
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.fleet.summaries import Summaries
-    from tpu_profile_plugin.toolkit.run_facts import RunFacts
-    from tpu_profile_plugin.toolkit.tool import HostChoice
+    from tpu_profile_plugin.run.facts import RunFacts
+    from tpu_profile_plugin.run.kept import Summaries
+    from tpu_profile_plugin.tools.tool import HostChoice
 
 ALL_HOSTS = "ALL_HOSTS"
 
@@ -125,7 +125,7 @@ class Catalog:
     def inspect(self, located: LocatedRun) -> InspectedRun:
         """Reads the facts of every file of the run; facts of unchanged files are cached."""
         load_tools()
-        from tpu_profile_plugin.toolkit.run_facts import combine_facts
+        from tpu_profile_plugin.run.facts import combine_facts
 
         valid, damages = [], []
         problems = {file.name: file.problem for file in located.run.hosts if file.problem is not None}
@@ -160,7 +160,7 @@ class Catalog:
                 with self._lock:
                     self._facts[file.identity] = facts
                 return facts
-        from tpu_profile_plugin.tools.common.host_facts import host_facts
+        from tpu_profile_plugin.run.host_facts import host_facts
 
         try:
             facts = host_facts(file.host, located.read(file))

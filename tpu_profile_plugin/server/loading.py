@@ -32,10 +32,10 @@ def load_tools() -> None:
 
 
 def _import() -> None:
-    import tpu_profile_plugin.fleet.executor
-    import tpu_profile_plugin.toolkit.left_out
-    import tpu_profile_plugin.tools.common.host_facts
-    import tpu_profile_plugin.tools.registry  # noqa: F401
+    import tpu_profile_plugin.run.host_facts
+    import tpu_profile_plugin.tools.left_out
+    import tpu_profile_plugin.tools.registry
+    import tpu_profile_plugin.workers.executor  # noqa: F401
     from tpu_profile_plugin import protos
     from tpu_profile_plugin.cache.build import build_identity
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_profile_plugin.fleet.choice import HELP, parse_executor
+from tpu_profile_plugin.workers.choice import HELP, parse_executor
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 _MB = 1 << 20

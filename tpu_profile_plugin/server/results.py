@@ -21,11 +21,11 @@ from tpu_profile_plugin.server.progress import Abandoned, Progress
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
-    from tpu_profile_plugin.fleet.executor import Executor
-    from tpu_profile_plugin.fleet.summaries import Summaries
-    from tpu_profile_plugin.toolkit.host import HostProfile
-    from tpu_profile_plugin.toolkit.inputs import Inputs
-    from tpu_profile_plugin.toolkit.tool import Tool
+    from tpu_profile_plugin.run.host import HostProfile
+    from tpu_profile_plugin.run.inputs import Inputs
+    from tpu_profile_plugin.run.kept import Summaries
+    from tpu_profile_plugin.tools.tool import Tool
+    from tpu_profile_plugin.workers.executor import Executor
 
 _FORMAT = 2
 
@@ -169,8 +169,8 @@ class Results:
         return False
 
     def _build(self, request: ToolRequest) -> tuple[Body, bool]:
-        from tpu_profile_plugin.toolkit.left_out import header, with_left_out
-        from tpu_profile_plugin.toolkit.payload import BINARY_TYPE, encode
+        from tpu_profile_plugin.tools.left_out import header, with_left_out
+        from tpu_profile_plugin.tools.payload import BINARY_TYPE, encode
 
         with self.progress.watching(request.key) as done:
             inputs = self._inputs(request, done)
@@ -192,7 +192,7 @@ class Results:
 
     def _inputs(self, request: ToolRequest, done: Callable[[int, int], None]) -> Inputs:
         """Inputs of the tool; progress is reported for each run by itself."""
-        from tpu_profile_plugin.toolkit.inputs import Inputs
+        from tpu_profile_plugin.run.inputs import Inputs
 
         inputs = [
             Inputs(side.located.run.name, self._profiles(side), request.params, on_progress=done)
@@ -203,8 +203,8 @@ class Results:
         return inputs[0] if len(inputs) == 1 else replace(inputs[0], base=inputs[1])
 
     def _profiles(self, side: Side) -> tuple[HostProfile, ...]:
-        from tpu_profile_plugin.fleet.task import Origin
-        from tpu_profile_plugin.toolkit.host import HostProfile
+        from tpu_profile_plugin.run.host import HostProfile
+        from tpu_profile_plugin.workers.task import Origin
 
         located = side.located
         kept = self._summaries if len(side.hosts) > 1 else None
@@ -222,8 +222,8 @@ class Results:
         return tuple(profile(index, file) for index, file in enumerate(side.hosts))
 
     def _csv(self, request: ToolRequest, fresh: bool, gone: Callable[[], bool]) -> tuple[Body, bool]:
-        from tpu_profile_plugin.toolkit.left_out import HEADER
-        from tpu_profile_plugin.toolkit.table import csv_of
+        from tpu_profile_plugin.tables.table import csv_of
+        from tpu_profile_plugin.tools.left_out import HEADER
 
         source = self.get(replace(request, csv=False), fresh=fresh, gone=gone)
         table = _first_table(source)
@@ -234,7 +234,7 @@ class Results:
 
 
 def _first_table(body: Body) -> Mapping[str, Any]:
-    from tpu_profile_plugin.toolkit.table import table_in
+    from tpu_profile_plugin.tables.table import table_in
 
     if not body.content_type.startswith("application/json"):
         raise BadRequest("This tool's answer is not a table, so it has no CSV form.", parameter="tag")

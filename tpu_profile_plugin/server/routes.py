@@ -211,8 +211,8 @@ class Routes:
 def _without_run(query: Query) -> Answer | None:
     """The answer to a request that needs no run; None if it needs one."""
     load_tools()
-    from tpu_profile_plugin.toolkit.payload import encode
     from tpu_profile_plugin.tools import registry
+    from tpu_profile_plugin.tools.payload import encode
 
     tag = query.optional("tag")
     tool = None if tag is None else registry.find(tag)

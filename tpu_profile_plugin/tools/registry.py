@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.toolkit.tool import HostChoice, Tool
-from tpu_profile_plugin.tools import (
-    communication,
-    compare,
+from tpu_profile_plugin.tools.data import (
     events,
+    tf_data_bottleneck_analysis,
+)
+from tpu_profile_plugin.tools.fleet import (
+    megascale_stats,
+    pod_viewer,
+)
+from tpu_profile_plugin.tools.memory import (
+    memory_profile,
+    memory_viewer,
+)
+from tpu_profile_plugin.tools.ops import (
     framework_op_stats,
     graph_viewer,
     hlo_stats,
-    inference_profile,
-    input_pipeline_analyzer,
     kernel_stats,
     kernel_utilization,
-    megascale_stats,
-    memory_profile,
-    memory_viewer,
     op_profile,
-    overview_page,
     perf_counters,
-    pod_viewer,
-    profile_contents,
     roofline_model,
-    smart_suggestion,
-    tf_data_bottleneck_analysis,
-    time_budget,
-    trace_viewer,
     utilization_viewer,
 )
+from tpu_profile_plugin.tools.summary import (
+    compare,
+    inference_profile,
+    input_pipeline_analyzer,
+    overview_page,
+    profile_contents,
+    smart_suggestion,
+    time_budget,
+)
+from tpu_profile_plugin.tools.time import (
+    communication,
+    trace_viewer,
+)
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 ORIGINAL_ORDER = (
     "overview_page",

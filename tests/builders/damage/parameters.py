@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from builders.typed_stats import ODD_NUMBERS, ODD_TEXTS, XLA_OPS
-from tpu_profile_plugin.toolkit.params import Param
+from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.registry import TOOLS
 
 _NAMES = (

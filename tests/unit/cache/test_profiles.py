@@ -10,8 +10,8 @@ import pytest
 from tests.builders.xspace_text import build
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import CorruptProfile
-from tpu_profile_plugin.toolkit.host import HostProfile
-from tpu_profile_plugin.toolkit.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.inputs import Inputs
 
 
 @dataclass

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from builders.asked import ask, rows
 
-from tpu_profile_plugin.toolkit.run_facts import RunFacts
-from tpu_profile_plugin.tools.communication import TOOL
+from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.tools.time.communication import TOOL
 
 US = 10**6
 

@@ -11,9 +11,9 @@ from builders.answers import answer, rows
 from builders.board import Board
 from builders.logdirs import write
 
-from tpu_profile_plugin.toolkit.run_facts import PlaneFact, RunFacts
-from tpu_profile_plugin.toolkit.tool import Tool
-from tpu_profile_plugin.tools import kernel_utilization, perf_counters, utilization_viewer
+from tpu_profile_plugin.run.facts import PlaneFact, RunFacts
+from tpu_profile_plugin.tools.ops import kernel_utilization, perf_counters, utilization_viewer
+from tpu_profile_plugin.tools.tool import Tool
 
 REFERENCE = Path(__file__).parents[2] / "golden" / "xprof_counters"
 PROFILES = {"v6e": counter_profiles.v6e_host(), "v7x": counter_profiles.v7x_host(), "odd": counter_profiles.ODD}

@@ -11,8 +11,8 @@ from builders.xspace_text import build, build_message
 
 from tpu_profile_plugin.analysis.summary.framework_ops import need_groups
 from tpu_profile_plugin.columns import load_lazily
-from tpu_profile_plugin.tools.common.framework_ops import FRAMEWORK_OPS
-from tpu_profile_plugin.tools.common.host_summaries import SUMMARY
+from tpu_profile_plugin.run.framework_ops import FRAMEWORK_OPS
+from tpu_profile_plugin.run.summary import SUMMARY
 from tpu_profile_plugin.tools.registry import find
 
 HOST = """

@@ -7,11 +7,11 @@ from builders.xspace_text import build
 
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import lazy
-from tpu_profile_plugin.toolkit.host import HostProfile
-from tpu_profile_plugin.tools.common import devices as module
-from tpu_profile_plugin.tools.common.time_budgets import BUDGET
-from tpu_profile_plugin.tools.common.works import SIDE
-from tpu_profile_plugin.tools.communication.tool import COMMUNICATION
+from tpu_profile_plugin.run import devices as module
+from tpu_profile_plugin.run.budget import BUDGET
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.sides import SIDE
+from tpu_profile_plugin.tools.time.communication.tool import COMMUNICATION
 
 TEXT = """
 plane 1 "/device:TPU:0"

@@ -6,7 +6,7 @@ import pytest
 from builders.answers import answer, rows
 
 from tpu_profile_plugin.errors import BadRequest, OutOfRange
-from tpu_profile_plugin.tools.events import TOOL
+from tpu_profile_plugin.tools.data.events import TOOL
 
 US, NS = 10**6, 10**3
 

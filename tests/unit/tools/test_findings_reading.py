@@ -13,8 +13,8 @@ from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns.lazy import LazyDecoder
 from tpu_profile_plugin.errors import CorruptProfile
-from tpu_profile_plugin.toolkit.host import HostProfile
-from tpu_profile_plugin.tools.common import findings
+from tpu_profile_plugin.run import findings
+from tpu_profile_plugin.run.host import HostProfile
 
 HOST = """
 plane 9 "/host:CPU"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builders.asked import ask, rows
 
-from tpu_profile_plugin.tools import framework_op_stats
+from tpu_profile_plugin.tools.ops import framework_op_stats
 
 TEXT = """
 plane 0 "/host:CPU"

@@ -28,11 +28,11 @@ from builders.xspace_text import build
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import BadRequest, NotFound, ProfileError
 from tpu_profile_plugin.protos import message
-from tpu_profile_plugin.toolkit.host import HostProfile
-from tpu_profile_plugin.toolkit.inputs import Inputs
-from tpu_profile_plugin.toolkit.payload import encode
-from tpu_profile_plugin.tools.graph_viewer import tool as tool_module
-from tpu_profile_plugin.tools.graph_viewer.tool import TOOL
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tools.ops.graph_viewer import tool as tool_module
+from tpu_profile_plugin.tools.ops.graph_viewer.tool import TOOL
+from tpu_profile_plugin.tools.payload import encode
 
 SHORT = """HloModule test
 

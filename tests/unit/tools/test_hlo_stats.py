@@ -5,8 +5,8 @@ from builders import hlo
 from builders.asked import ask, rows
 from builders.messages import traffic
 
-from tpu_profile_plugin.tools import op_profile
-from tpu_profile_plugin.tools.hlo_stats import TOOL
+from tpu_profile_plugin.tools.ops import op_profile
+from tpu_profile_plugin.tools.ops.hlo_stats import TOOL
 
 GIB = 1 << 30
 HBM_READ = traffic(("READ", 1, 4 * GIB))

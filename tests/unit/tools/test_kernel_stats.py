@@ -7,7 +7,7 @@ from builders import hlo
 from builders.asked import ask, rows
 
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import Launch, is_matrix_equation, parse_launch
-from tpu_profile_plugin.tools.kernel_stats import TOOL
+from tpu_profile_plugin.tools.ops.kernel_stats import TOOL
 
 DETAILS = "regs:32 static_shared:16 dynamic_shared:48 grid:4,2,1 block:128,1,1 occ_pct:37.5"
 GPU = f"""{hlo.metadata_plane(jit_f=(7, hlo.relu_program()))}

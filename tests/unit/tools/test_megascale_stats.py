@@ -9,9 +9,9 @@ from builders import megascale_profiles
 from builders.answers import answer, rows
 
 from tpu_profile_plugin.analysis.megascale.slack import transmitted
-from tpu_profile_plugin.toolkit.run_facts import RunFacts
-from tpu_profile_plugin.tools.megascale_stats import TOOL
-from tpu_profile_plugin.tools.megascale_stats.tool import bytes_text
+from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.tools.fleet.megascale_stats import TOOL
+from tpu_profile_plugin.tools.fleet.megascale_stats.tool import bytes_text
 
 STORED = json.loads((Path(__file__).parents[2] / "golden" / "xprof_megascale" / "megascale_stats.json").read_text())
 HOST = megascale_profiles.two_steps()

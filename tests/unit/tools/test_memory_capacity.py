@@ -9,8 +9,8 @@ from builders.answers import answer
 from builders.buffers import allocation, assignment, buffer, instruction_id, profile
 from builders.hlo import op, program
 
-from tpu_profile_plugin.tools import memory_profile
-from tpu_profile_plugin.tools.memory_viewer.tool import TOOL
+from tpu_profile_plugin.tools.memory import memory_profile
+from tpu_profile_plugin.tools.memory.memory_viewer.tool import TOOL
 
 GIB = 1 << 30
 MIB = 1 << 20

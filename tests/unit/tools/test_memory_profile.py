@@ -12,8 +12,8 @@ from builders.shown import profile
 from tpu_profile_plugin.analysis.memory.allocations import allocations
 from tpu_profile_plugin.analysis.memory.peak import timeline
 from tpu_profile_plugin.errors import BadRequest, NoData
-from tpu_profile_plugin.tools import memory_profile
-from tpu_profile_plugin.tools.memory_profile import TOOL
+from tpu_profile_plugin.tools.memory import memory_profile
+from tpu_profile_plugin.tools.memory.memory_profile import TOOL
 
 
 def event(time_us: int, kind: str, address: int, size: int, heap: int, **more: Any) -> str:

@@ -12,8 +12,8 @@ from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.errors import CorruptProfile, NoData, NotFound
-from tpu_profile_plugin.tools.memory_viewer.palette import PALETTE
-from tpu_profile_plugin.tools.memory_viewer.tool import TOOL
+from tpu_profile_plugin.tools.memory.memory_viewer.palette import PALETTE
+from tpu_profile_plugin.tools.memory.memory_viewer.tool import TOOL
 
 KIB = 1024
 ENTRY = [
@@ -225,9 +225,9 @@ def build_page(space: bytes) -> str:
     import numpy as np
 
     from tpu_profile_plugin.cache.profiles import ProfileCache
-    from tpu_profile_plugin.toolkit.host import HostProfile
-    from tpu_profile_plugin.toolkit.inputs import Inputs
-    from tpu_profile_plugin.toolkit.payload import encode
+    from tpu_profile_plugin.run.host import HostProfile
+    from tpu_profile_plugin.run.inputs import Inputs
+    from tpu_profile_plugin.tools.payload import encode
 
     host = HostProfile("h", 0, "h", 0, lambda: np.frombuffer(space, np.uint8), ProfileCache(1 << 28))
     params = {param.name: param.parse(None) for param in TOOL.params} | {"view_memory_allocation_timeline": "true"}

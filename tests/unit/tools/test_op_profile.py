@@ -7,8 +7,8 @@ from builders.hlo import op, program
 from builders.messages import traffic
 
 from tpu_profile_plugin.analysis.ops.tree import MAX_CHILDREN
-from tpu_profile_plugin.tools import framework_op_stats
-from tpu_profile_plugin.tools.op_profile import TOOL
+from tpu_profile_plugin.tools.ops import framework_op_stats
+from tpu_profile_plugin.tools.ops.op_profile import TOOL
 
 TRAFFIC = traffic(("READ", 1, 1000), ("WRITE", 3, 500))
 PEAKS = (

@@ -8,7 +8,7 @@ import pytest
 from builders.answers import answer, rows
 
 from tpu_profile_plugin.analysis.environment.environment import Environment
-from tpu_profile_plugin.tools.overview_page.tool import TOOL, environment_table
+from tpu_profile_plugin.tools.summary.overview_page.tool import TOOL, environment_table
 
 MS = 10**9
 

@@ -5,9 +5,9 @@ from builders.logdirs import SMALL
 from builders.xspace_text import build
 
 from tpu_profile_plugin.cache.profiles import ProfileCache
-from tpu_profile_plugin.toolkit.host import HostProfile
-from tpu_profile_plugin.toolkit.inputs import Inputs
-from tpu_profile_plugin.tools.profile_contents import TOOL
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tools.summary.profile_contents import TOOL
 
 
 def rows(*texts):

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.toolkit.tool import Tool
 from tpu_profile_plugin.tools import registry
+from tpu_profile_plugin.tools.tool import Tool
 
 TOOLS = pytest.mark.parametrize("tool", registry.TOOLS, ids=lambda tool: tool.id)
 

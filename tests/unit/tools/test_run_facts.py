@@ -6,8 +6,8 @@ import pytest
 from builders.logdirs import SMALL
 from builders.xspace_text import build
 
-from tpu_profile_plugin.toolkit.run_facts import PlaneFact, RunFacts, combine_facts
-from tpu_profile_plugin.tools.common.host_facts import host_facts
+from tpu_profile_plugin.run.facts import PlaneFact, RunFacts, combine_facts
+from tpu_profile_plugin.run.host_facts import host_facts
 
 
 def facts(text, host="h"):

@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.findings.find import Report
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.tools import registry
-from tpu_profile_plugin.tools.smart_suggestion import TOOL, report_json
+from tpu_profile_plugin.tools.summary.smart_suggestion import TOOL, report_json
 
 US = 10**6
 CONFIDENCES = {"high", "medium", "low"}

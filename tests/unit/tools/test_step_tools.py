@@ -5,10 +5,12 @@ from builders.answers import answer, rows
 
 from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.steps.bottleneck import Aspect
-from tpu_profile_plugin.tools import framework_op_stats, input_pipeline_analyzer, pod_viewer
 from tpu_profile_plugin.tools.common import step_texts
-from tpu_profile_plugin.tools.overview_page import tool as overview_page
+from tpu_profile_plugin.tools.fleet import pod_viewer
+from tpu_profile_plugin.tools.ops import framework_op_stats
 from tpu_profile_plugin.tools.registry import find
+from tpu_profile_plugin.tools.summary import input_pipeline_analyzer
+from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
 
 
 def cpu(steps=3, wait=0, period=1000):

@@ -11,10 +11,10 @@ from builders.tf_data import PREFETCH, SYNCHRONOUS, one_run
 from tpu_profile_plugin.analysis.tf_data import run as run_module
 from tpu_profile_plugin.analysis.tf_data.settings import BottleneckFacts, Stage
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile
-from tpu_profile_plugin.toolkit.run_facts import RunFacts
-from tpu_profile_plugin.tools.tf_data_bottleneck_analysis import hosts
-from tpu_profile_plugin.tools.tf_data_bottleneck_analysis.rules import advice_for
-from tpu_profile_plugin.tools.tf_data_bottleneck_analysis.tool import NONE, QUICK, SLOW, TOOL
+from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import hosts
+from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.rules import advice_for
+from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.tool import NONE, QUICK, SLOW, TOOL
 
 GRAPH = ("host", "input_pipeline", "rank", "name", "parent", "type")
 SUMMARY = ("host", "input_pipeline", "min", "mean", "max", "num_calls", "num_slow_calls")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from builders.asked import ask, rows
 
-from tpu_profile_plugin.toolkit.run_facts import PlaneFact, RunFacts
-from tpu_profile_plugin.tools.pod_viewer import TOOL as POD
-from tpu_profile_plugin.tools.time_budget import TOOL
+from tpu_profile_plugin.run.facts import PlaneFact, RunFacts
+from tpu_profile_plugin.tools.fleet.pod_viewer import TOOL as POD
+from tpu_profile_plugin.tools.summary.time_budget import TOOL
 
 US = 10**6
 PROFILE = """

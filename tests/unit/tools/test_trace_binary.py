@@ -8,8 +8,8 @@ import pytest
 from builders.timeline import inputs_of
 
 from tpu_profile_plugin.protos import message
-from tpu_profile_plugin.tools.trace_viewer import binary
-from tpu_profile_plugin.tools.trace_viewer import tool as trace_viewer
+from tpu_profile_plugin.tools.time.trace_viewer import binary
+from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 
 
 def unframed(frame: bytes) -> bytes:

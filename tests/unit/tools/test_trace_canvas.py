@@ -10,7 +10,7 @@ from tpu_profile_plugin.analysis.timeline import steps as trace_steps
 from tpu_profile_plugin.analysis.timeline import window
 from tpu_profile_plugin.analysis.timeline.host import host_trace
 from tpu_profile_plugin.errors import BadRequest, NoData, OutOfRange
-from tpu_profile_plugin.tools.trace_viewer import tool as trace_viewer
+from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 
 US = 1_000_000
 

@@ -11,7 +11,7 @@ from builders.xspace_text import build
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.columns.shift import shifted
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.tools.trace_viewer.tool import TOOL
+from tpu_profile_plugin.tools.time.trace_viewer.tool import TOOL
 
 US = 10**6
 HOST = 'plane 1 "/host:CPU"\nline 1 python @100us\n0us +10us f\n50us +5us g {x=1}'

@@ -3,8 +3,8 @@
 import pytest
 from builders.timeline import inputs_of, legacy
 
-from tpu_profile_plugin.tools.trace_viewer import json_forms as trace_json
-from tpu_profile_plugin.tools.trace_viewer import tool as trace_viewer
+from tpu_profile_plugin.tools.time.trace_viewer import json_forms as trace_json
+from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 
 OPS = """
 plane 2 "/device:TPU:0"

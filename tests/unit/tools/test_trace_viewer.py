@@ -9,8 +9,8 @@ from builders.timeline import events, inputs_of, streaming
 
 from tpu_profile_plugin.analysis.timeline import window
 from tpu_profile_plugin.errors import NoData, OutOfRange
-from tpu_profile_plugin.tools.trace_viewer import json_forms as trace_json
-from tpu_profile_plugin.tools.trace_viewer import tool as trace_viewer
+from tpu_profile_plugin.tools.time.trace_viewer import json_forms as trace_json
+from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 
 HOST = """
 plane 0 "/host:CPU"

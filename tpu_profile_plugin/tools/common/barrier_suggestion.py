@@ -12,12 +12,12 @@ from tpu_profile_plugin.analysis.findings.on_device.barriers import (
     may_have_barriers,
 )
 from tpu_profile_plugin.analysis.findings.thresholds import BARRIER_PERCENT
-from tpu_profile_plugin.toolkit.host import PerHost
-from tpu_profile_plugin.tools.common.host_summaries import groups_if_any
+from tpu_profile_plugin.run.host import PerHost
+from tpu_profile_plugin.run.summary import groups_if_any
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.toolkit.host import HostProfile
-    from tpu_profile_plugin.toolkit.inputs import Inputs
+    from tpu_profile_plugin.run.host import HostProfile
+    from tpu_profile_plugin.run.inputs import Inputs
 
 _NO_OUTLIER = (
     "<li><b>Compare the workers:</b> One that takes longer than the rest makes all others wait at the barrier. "

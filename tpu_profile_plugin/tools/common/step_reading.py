@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict, Verdict, 
 from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps, slowest_verdict
 from tpu_profile_plugin.analysis.steps.table import StepTable, host_among
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.toolkit.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.step_tables import GENERIC_COLUMNS
 
 STRAGGLER_SHARE = 0.1

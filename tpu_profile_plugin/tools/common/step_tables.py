@@ -17,7 +17,7 @@ from tpu_profile_plugin.analysis.steps.breakdown import (
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown, input_breakdown
 from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, StepTable
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.toolkit.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common import step_texts
 
 GENERIC_COLUMNS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.steps.bottleneck import HALF_PRECISION_SHARE, Aspect, InputVerdict, Verdict
-from tpu_profile_plugin.toolkit.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table
 
 UNKNOWN = "No step time measured. Therefore we cannot tell where the performance bottleneck is."
 _INPUT = {

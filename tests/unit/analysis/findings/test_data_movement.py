@@ -9,7 +9,7 @@ from builders.hlo import op, program
 
 from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp
-from tpu_profile_plugin.tools.hlo_stats import TOOL as HLO_STATS
+from tpu_profile_plugin.tools.ops.hlo_stats import TOOL as HLO_STATS
 
 OF = "f32[64,128]{1,0}"
 LINE = {"source_file": "/home/me/model.py", "source_line": 7, "op_name": "jit(f)/gather"}

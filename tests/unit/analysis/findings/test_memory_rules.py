@@ -8,7 +8,7 @@ from builders.buffers import allocation, assignment, buffer, instruction_id, tra
 from builders.findings import cpu, evidence, told, tpu
 from builders.hlo import Op, op, program
 
-from tpu_profile_plugin.tools.memory_viewer.tool import TOOL as VIEWER
+from tpu_profile_plugin.tools.memory.memory_viewer.tool import TOOL as VIEWER
 
 MIB = 1 << 20
 STACK = "f32[8,1024,1024]{2,1,0}"

@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.ops.gpu.kernel_table import (
     combine_kernel_times,
     parse_launch,
 )
-from tpu_profile_plugin.tools import framework_op_stats, hlo_stats, kernel_stats, op_profile
+from tpu_profile_plugin.tools.ops import framework_op_stats, hlo_stats, kernel_stats, op_profile
 
 GIB = 2**30 / 1e9
 OF = "f32[8,128]"  # 1024 elements, 4096 bytes

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.ops.tpu.ops import NO_SPANS, described_by, op_e
 from tpu_profile_plugin.analysis.ops.tpu.records import core_records, split_source
 from tpu_profile_plugin.analysis.ops.tpu.sparse_cores import sparse_ops
 from tpu_profile_plugin.analysis.summary.ops import summarize_ops
-from tpu_profile_plugin.tools import framework_op_stats, hlo_stats
+from tpu_profile_plugin.tools.ops import framework_op_stats, hlo_stats
 
 PLANE = 'plane 2 "/device:TPU:0"\n'
 SHARED = """

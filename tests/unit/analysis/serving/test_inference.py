@@ -16,8 +16,8 @@ from tpu_profile_plugin.analysis.serving.requests import (
     may_have_requests,
 )
 from tpu_profile_plugin.columns import load
-from tpu_profile_plugin.tools import inference_profile
-from tpu_profile_plugin.tools.overview_page import tool as overview_page
+from tpu_profile_plugin.tools.summary import inference_profile
+from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
 
 US = 1_000_000
 DEVICE = 'plane 0 "/device:TPU:0" {device_type_string="TPU v4"}\nline 2 "XLA Modules"\n'

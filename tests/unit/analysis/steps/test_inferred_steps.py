@@ -8,7 +8,7 @@ from builders.xspace_text import build
 from tpu_profile_plugin.analysis.steps import inferred
 from tpu_profile_plugin.analysis.steps.inferred import device_busy, infer_steps, named_steps
 from tpu_profile_plugin.columns import load
-from tpu_profile_plugin.tools.overview_page import tool as overview_page
+from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
 
 US = 1_000_000
 

@@ -1,0 +1,41 @@
+"""Files without a byte are left out of a run of several hosts, and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from builders.answers import answer, rows
+from builders.logdirs import write
+from builders.step_profiles import worker
+
+import tpu_profile_plugin
+from tpu_profile_plugin.tools.fleet import pod_viewer
+from tpu_profile_plugin.tools.summary.overview_page.tool import TOOL
+
+REASON = "is empty (0 bytes): the capture ended before it wrote anything, or is still running."
+
+
+def test_an_empty_file_does_not_hide_the_steps_of_other_hosts() -> None:
+    tables = answer(TOOL, worker("a"), b"", extended="true")
+    assert len(rows(tables[1])) == 4  # of six steps the first and the last are dropped
+    assert tables[7]["hosts"]["step_ms"] == {"a": 1.0}
+    messages = [row[1] for row in rows(tables[6])]
+    assert messages == [f"Host h1 is left out: h1.xplane.pb {REASON}"]
+    assert len(answer(pod_viewer.TOOL, b"", worker("a"))["podStatsSequence"]["podStatsMap"]) == 6
+
+
+def test_a_run_of_empty_files_answers_as_before() -> None:
+    for files in ((b"",), (b"", b"")):
+        assert rows(answer(TOOL, *files)[1]) == []
+
+
+def test_empty_files_are_named_beside_the_answer(tmp_path: Path) -> None:
+    directory = "plugins/profile/one"
+    write(tmp_path, {f"{directory}/a.xplane.pb": worker("a"), f"{directory}/b.xplane.pb": b""})
+    run = tpu_profile_plugin.open(tmp_path).run()
+    assert len(run.tables("input_pipeline_analyzer")[1]) == 4
+    assert run.left_out == [
+        {"host": "b", "file": "b.xplane.pb", "code": "empty_file", "message": f"b.xplane.pb {REASON}"}
+    ]
+    assert len(run.tables("input_pipeline_analyzer", "a")[1]) == 4
+    assert run.left_out == []

@@ -1,0 +1,94 @@
+"""Reads the facts of one host's file: planes, event names and modules, without decoding its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
+from tpu_profile_plugin.analysis.serving.events import has_requests
+from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
+from tpu_profile_plugin.columns import load, peek, stats, unpack
+from tpu_profile_plugin.run.facts import Defect, PlaneFact, RunFacts
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.columns import Plane, Skipped, XSpace
+
+_COUNTER = "counter_value"
+_DEVICE_TYPE = "device_type_string"
+_MEGASCALE = "MegaScale:"
+_MOST_PARTS = 3
+"""Damaged parts of a file that are reported one by one."""
+
+
+def host_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
+    """The facts of one host's file. Raises CorruptProfile."""
+    data, skipped = unpack(data)
+    summary = peek(data)
+    space = load(data, planes=("/device:", "/host:CPU"), events=False)
+    planes = tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes)
+    return RunFacts(
+        hosts=(host,),
+        planes=planes,
+        modules=tuple((module.name, module.program_id) for module in summary.hlo_modules),
+        device_types=tuple(kind for plane in space.planes for kind in _device_type(space, plane)),
+        counter_values=any(
+            plane.name.startswith("/device:TPU:") and plane.stat_metadata.row(_COUNTER) is not None
+            for plane in space.planes
+        ),
+        megascale=any(
+            plane.name == "/host:CPU" and any(name.startswith(_MEGASCALE) for name in plane.event_metadata.names)
+            for plane in space.planes
+        ),
+        requests=any(plane.name == "/host:CPU" and has_requests(plane) for plane in space.planes),
+        tf_data=any(plane.name == "/host:CPU" and has_iterators(plane) for plane in space.planes),
+        tf_executor=any(plane.name == "/host:CPU" and runs_tensorflow(plane) for plane in space.planes),
+        defects=(
+            *_left_out(skipped),
+            *_broken_modules(summary.broken_modules),
+            *(Defect("too_many", text) for text in summary.excess),
+        ),
+    )
+
+
+def _left_out(skipped: Sequence[Skipped]) -> Iterator[Defect]:
+    """Reports damaged parts of a record file: the first ones each, the rest as a number."""
+    for part in skipped[:_MOST_PARTS]:
+        text = f"{part.bytes:,} bytes at offset {part.offset:,} were left out: {part.reason}. The rest is shown."
+        yield Defect("skipped_records", text, part.offset)
+    more = skipped[_MOST_PARTS:]
+    if more:
+        lost = sum(part.bytes for part in more)
+        text = f"{len(more)} more parts, {lost:,} bytes from offset {more[0].offset:,}, were left out as well."
+        yield Defect("skipped_records", text, more[0].offset)
+
+
+def _broken_modules(broken: Sequence[tuple[str, str, int]]) -> Iterator[Defect]:
+    """Reports HLO modules that do not decode."""
+    if not broken:
+        return
+    _, message, offset = broken[0]
+    names = ", ".join(name for name, _, _ in broken[:3]) + (", ..." if len(broken) > 3 else "")
+    subject = f"HLO module {names} does" if len(broken) == 1 else f"{len(broken)} HLO modules ({names}) do"
+    yield Defect("damaged_module", f"{subject} not decode: {message}. The rest of the file is shown.", offset)
+
+
+def count_events(data: bytes | memoryview) -> int:
+    """The number of events of a profile. Raises CorruptProfile."""
+    space = load(np.frombuffer(data, np.uint8))
+    return sum(len(plane.events.duration_ps) for plane in space.planes)
+
+
+def _device_type(space: XSpace, plane: Plane) -> Iterable[str]:
+    """The device type stat of a device plane, else the kind in its name; nothing for other planes."""
+    if not plane.name.startswith("/device:"):
+        return
+    codes, texts = stats.strings(space, plane, plane.stats, _DEVICE_TYPE)
+    if len(codes) and codes[0] >= 0:
+        yield texts[codes[0]]
+    else:
+        kind = plane.name.removeprefix("/device:").partition(":")[0]
+        if kind in ("TPU", "GPU"):
+            yield kind

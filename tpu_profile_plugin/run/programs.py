@@ -1,0 +1,138 @@
+"""Resolves the module name or program id of a request to an HLO program of the chosen hosts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from tpu_profile_plugin import errors
+from tpu_profile_plugin.tools.params import Param
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
+    from tpu_profile_plugin.run.facts import RunFacts
+    from tpu_profile_plugin.run.host import HostProfile
+    from tpu_profile_plugin.run.inputs import Inputs
+
+T = TypeVar("T")
+
+PARAMS = (
+    Param("module_name", "string", "", "An HLO module, `name(program id)` as in the list of modules."),
+    Param("program_id", "string", "", "An HLO module by its program id."),
+)
+_LISTED = 200
+
+
+def programs_of(host: HostProfile) -> HloPrograms:
+    """The HLO programs of one host, decoded on demand."""
+    from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
+
+    return host.derive_metadata("programs", hlo_programs)
+
+
+def no_modules(facts: RunFacts) -> str | None:
+    """The reason why tools about HLO modules are unavailable for a run; None if they are available."""
+    if facts.modules:
+        return None
+    return (
+        "The profile contains no HLO module (an event of the plane /host:metadata with the stat 'Hlo Proto'); "
+        "profilers of XLA devices write them unless their HLO option is off."
+    )
+
+
+def chosen_program(inputs: Inputs) -> Program:
+    """The program with exactly the requested name or id; the largest program if the request has neither.
+
+    Raises:
+      BadRequest: the program id is not a number.
+      NotFound: no chosen host has that module (code module_not_found).
+      NoData: no chosen host has any module.
+      CorruptProfile: the module does not decode.
+    """
+    return chosen(inputs)[1]
+
+
+def chosen(inputs: Inputs) -> tuple[HostProfile, Program]:
+    """The host and program of the request, as `chosen_program`."""
+    host, program_id = _find(inputs)
+    return host, _decoded(host, program_id)
+
+
+def program_with(inputs: Inputs, node: str, called: str = "") -> Program:
+    """The first program of the chosen hosts with an instruction or computation named `node`, if need be in other case.
+
+    Programs whose module is `called` so, without its id, come before the others.
+
+    Raises:
+      NotFound: no program has one (code node_not_found).
+    """
+    wanted = node.encode("utf-8", "replace")
+    for folded, named in itertools.product((False, True), (True, False) if called else (False,)):
+        for _, programs in inputs.iterate_hosts(programs_of):
+            for program_id in programs.modules:
+                if named and programs.names[program_id].rpartition("(")[0] != called:
+                    continue
+                # Searching the encoded bytes first avoids decoding most programs.
+                data = programs.blob(program_id)
+                if not (wanted.lower() in data.lower() if folded else wanted in data):
+                    continue
+                program = programs.program(program_id)
+                if program is not None and _has(program, node, folded):
+                    return program
+    raise errors.NotFound(f"Couldn't find HloInstruction or HloComputation named {node[:200]}.", code="node_not_found")
+
+
+def _has(program: Program, node: str, folded: bool) -> bool:
+    names = program.row_of.keys() | set(program.computation_names)
+    return node in names or (folded and node.casefold() in {name.casefold() for name in names})
+
+
+def _decoded(host: HostProfile, program_id: int) -> Program:
+    program = programs_of(host).program(program_id)
+    assert program is not None
+    if program.problem is not None:
+        message, offset = program.problem
+        raise errors.CorruptProfile(
+            f"The HLO module {program.module.name} does not decode: {message}", file=host.file, offset=offset
+        )
+    return program
+
+
+def _find(inputs: Inputs) -> tuple[HostProfile, int]:
+    name, number = inputs.text("module_name"), inputs.text("program_id")
+    if number and not name:
+        program_number = _program_id(number)
+        return _first(inputs, lambda programs: program_number if program_number in programs.modules else None, number)
+    if name:
+        return _first(inputs, lambda programs: programs.id_of(name), name)
+    sizes = [
+        (programs.size(program_id), -at, -position, host, program_id)
+        for at, (host, programs) in enumerate(inputs.iterate_hosts(programs_of))
+        for position, program_id in enumerate(programs.modules)
+    ]
+    if not sizes:
+        raise errors.NoData("The profile contains no HLO module.")
+    return max(sizes, key=lambda entry: entry[:3])[3:]
+
+
+def _program_id(text: str) -> int:
+    try:
+        return int(text) % (1 << 64)
+    except ValueError:
+        raise errors.BadRequest(
+            f"Parameter 'program_id' must be a whole number, not {text[:80]!r}.", parameter="program_id"
+        ) from None
+
+
+def _first(inputs: Inputs, find: Callable[[HloPrograms], int | None], requested: str) -> tuple[HostProfile, int]:
+    for host, programs in inputs.iterate_hosts(programs_of):
+        program_id = find(programs)
+        if program_id is not None:
+            return host, program_id
+    modules = sorted({name for _, programs in inputs.iterate_hosts(programs_of) for name in programs.names.values()})
+    raise errors.NotFound(
+        f"There is no HLO module {requested[:200]!r} in this profile.",
+        code="module_not_found",
+        modules=modules[:_LISTED],
+    )

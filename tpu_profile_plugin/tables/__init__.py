@@ -1,0 +1,1 @@
+"""The one form of tabular results, and its encoders."""

@@ -1,5 +1,0 @@
-"""Compare: what changed between two runs."""
-
-from tpu_profile_plugin.tools.compare.tool import TOOL
-
-__all__ = ["TOOL"]

@@ -1,0 +1,151 @@
+"""Events of the files, one by one or in groups, for the command `tpu-profile events` and other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tpu_profile_plugin.analysis.timeline.listing import KEYS, Event, Group, Wanted, check, grouped, listed
+from tpu_profile_plugin.errors import BadRequest, OutOfRange
+from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
+
+_ORDERS = ("begin", "duration", "self")
+_FARTHEST_PS = 1 << 62
+MOST = 100_000
+
+PARAMS = (
+    Param("plane", "string", "", "Regular expression that is searched for in the names of planes."),
+    Param("line", "string", "", "Regular expression that is searched for in the names of lines."),
+    Param("name", "string", "", "Regular expression that is searched for in the names of events."),
+    Param("start_time_ms", "float", None, "Begin of the window in ms, on the axis of the trace viewer."),
+    Param("end_time_ms", "float", None, "End of the window in ms."),
+    Param("inside", "bool", False, "Only events that lie in the window; otherwise they may reach beyond it."),
+    Param("min_us", "float", None, "Shortest duration in us.", minimum=0),
+    Param("max_us", "float", None, "Longest duration in us.", minimum=0),
+    Param("by", "string", "", "Groups: name, line and plane, joined by commas; empty: the events one by one."),
+    Param("order", "string", "begin", "Order of single events; durations and self times: longest first.", _ORDERS),
+    Param("stats", "bool", False, "Whether single events have their stats."),
+    Param("limit", "int", 100, "Maximum number of rows.", minimum=1, maximum=MOST),
+    Param("offset", "int", 0, "Number of rows to skip.", minimum=0, maximum=1 << 40),
+)
+
+_SELF = "Time without the events of the line that it encloses."
+PLACES = {
+    "host": Column("host", "Host", "string", "", "Host whose file contains the event."),
+    "plane": Column("plane", "Plane", "string", "", "Device or part of the host, as named by the profiler."),
+    "line": Column("line", "Line", "string", "", "Thread, stream or kind of record within the plane."),
+    "name": Column("name", "Event", "string", "", "Displayed name of the event."),
+}
+EVENT_COLUMNS = (
+    *PLACES.values(),
+    Column("begin", "Begin", "number", "ps", "Begin on the axis of the trace viewer."),
+    Column("duration", "Duration", "number", "ps", "Time from begin to end."),
+    Column("self", "Self time", "number", "ps", _SELF),
+    Column("stats", "Stats", "string", "", "Stats of the event and of its metadata."),
+)
+GROUP_COLUMNS = (
+    Column("count", "Events", "number", "", "Number of events."),
+    Column("total", "Total", "number", "ps", "Sum of durations; events within each other count several times."),
+    Column("self", "Self time", "number", "ps", "Sum of the times without enclosed events of the same line."),
+    Column("mean", "Mean", "number", "ps", "Mean duration."),
+    Column("min", "Minimum", "number", "ps", "Shortest duration."),
+    Column("p50", "Median", "number", "ps", "Half of the events are not longer."),
+    Column("p90", "90 %", "number", "ps", "90 % of the events are not longer."),
+    Column("p99", "99 %", "number", "ps", "99 % of the events are not longer."),
+    Column("max", "Maximum", "number", "ps", "Longest duration."),
+    Column("deviation", "Standard deviation", "number", "ps", "Of the durations as a sample; 0 for a single event."),
+)
+
+
+def make_listing(
+    host: HostProfile, wanted: Wanted, order: str, count: int, stats: bool
+) -> tuple[int, tuple[Event, ...]]:
+    """The wanted events of one host: how many there are, and the first ones."""
+    return listed(host.space, wanted, order, 0, count, stats=stats)
+
+
+def make_groups(host: HostProfile, wanted: Wanted, by: Sequence[str]) -> tuple[Group, ...]:
+    """The wanted events of one host in groups."""
+    return grouped(host.space, wanted, by)
+
+
+def build(inputs: Inputs) -> Table:
+    """One row per event or per group and host, with the number of events or groups as the property `total`."""
+    wanted, by = _wanted(inputs), _keys(inputs.text("by"))
+    first, count = inputs.integer("offset"), inputs.integer("limit")
+    if by:
+        of_hosts = inputs.map_hosts(PerHost(make_groups, (wanted, by)))
+        groups = [(host.name, one) for host, part in zip(inputs.readable, of_hosts, strict=True) for one in part]
+        groups.sort(key=lambda entry: -entry[1].total_ps)
+        columns = [PLACES["host"], *(PLACES[key] for key in by), *GROUP_COLUMNS]
+        rows = [_group_row(*entry) for entry in groups[first : first + count]]
+        return Table.from_rows(columns, rows, {"total": str(len(groups))})
+    order = inputs.text("order")
+    step = PerHost(make_listing, (wanted, order, first + count, inputs.flag("stats")))
+    listings = inputs.map_hosts(step)
+    events = [(host.name, one) for host, part in zip(inputs.readable, listings, strict=True) for one in part[1]]
+    events.sort(key=lambda entry: _place(entry[1], order))
+    shown = [_event_row(*entry) for entry in events[first : first + count]]
+    return Table.from_rows(EVENT_COLUMNS, shown, {"total": str(sum(total for total, _ in listings))})
+
+
+def _place(event: Event, order: str) -> tuple[int, int]:
+    return {"begin": 0, "duration": -event.duration_ps, "self": -event.self_ps}[order], event.begin_ps
+
+
+def _event_row(host: str, one: Event) -> tuple[object, ...]:
+    return (host, one.plane, one.line, one.name, one.begin_ps, one.duration_ps, one.self_ps, one.stats)
+
+
+def _group_row(host: str, one: Group) -> tuple[object, ...]:
+    sums = one.count, one.total_ps, one.self_ps
+    return (host, *one.key, *sums, one.mean_ps, one.min_ps, *one.quantiles_ps, one.max_ps, one.deviation_ps)
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    given = [part.strip() for part in text.split(",") if part.strip()]
+    if unknown := [part for part in given if part not in KEYS]:
+        raise BadRequest(f"Events are grouped by {', '.join(KEYS)}, not by {unknown[0][:80]!r}.", parameter="by")
+    return tuple(key for key in KEYS if key in given)
+
+
+def _wanted(inputs: Inputs) -> Wanted:
+    patterns = {name: inputs.text(name) for name in KEYS}
+    for name, pattern in patterns.items():
+        try:
+            check(pattern)
+        except ValueError as error:
+            raise BadRequest(f"Parameter {name!r}: {error}", parameter=name) from None
+    return Wanted(
+        **patterns,
+        begin_ps=_ps(inputs, "start_time_ms", PS_PER_MS),
+        end_ps=_ps(inputs, "end_time_ms", PS_PER_MS),
+        inside=inputs.flag("inside"),
+        shortest_ps=_ps(inputs, "min_us", PS_PER_US),
+        longest_ps=_ps(inputs, "max_us", PS_PER_US),
+    )
+
+
+def _ps(inputs: Inputs, name: str, unit: int) -> int | None:
+    value = inputs.params[name]
+    if not isinstance(value, (int, float)):
+        return None
+    if abs(value) > _FARTHEST_PS / unit:
+        raise OutOfRange(f"Parameter {name!r} is farther than a profile can reach.", parameter=name, value=value)
+    return round(value * unit)
+
+
+TOOL = Tool(
+    id="events",
+    title="Events",
+    group="Data",
+    summary="Events by plane, line, name, time and duration, one by one or in groups of equal names.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=PARAMS,
+    offered=False,
+)

@@ -1,0 +1,347 @@
+"""Rules: which advice fits a bottleneck of a tf.data pipeline, given its kind and its recorded settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tpu_profile_plugin.analysis.tf_data.settings import BottleneckFacts, Stage
+from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import (
+    ANALYSIS,
+    BATCH,
+    BUCKETS,
+    CACHING,
+    EXTRACTION,
+    INTERLEAVE,
+    PREFETCHING,
+    REBATCH,
+    SERVICE,
+    SHUFFLE,
+    TRANSFORMATION,
+    VECTORIZING,
+    Advice,
+    Step,
+)
+from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.sources import SOURCE_RULES
+
+_VERSION = re.compile(r"V\d+\Z")
+_AUTO = "num_parallel_calls=tf.data.AUTOTUNE"
+
+OTHER = Advice(
+    "other",
+    (
+        Step(
+            "No rule covers this kind of iterator. The guide explains what iterators wait for and how to make them "
+            "faster.",
+            (ANALYSIS,),
+        ),
+    ),
+)
+
+_CHEAPER = Step(
+    "Make its function cheaper: avoid `tf.py_function` and `tf.numpy_function`, which run on one thread, and if the "
+    "function accepts whole batches, write `.batch(n)` before `.map(f)`.",
+    (VECTORIZING,),
+)
+_RESOURCES = Step(
+    "Give the host more CPUs, or distribute the pipeline over several machines: "
+    '`.apply(tf.data.experimental.service.distribute("parallel_epochs", "grpc://dispatcher:5000"))`.',
+    (SERVICE,),
+)
+
+
+def base_name(name: str) -> str:
+    """The kind of an iterator without the version of its op, e.g. "Batch" for "BatchV2"."""
+    return _VERSION.sub("", name)
+
+
+def advice_for(facts: BottleneckFacts) -> Advice:
+    """The advice for a bottleneck."""
+    name = base_name(facts.own.name)
+    rule = _RULES.get(name) or SOURCE_RULES.get(name)
+    if rule is None and "Cache" in name:
+        rule = _cache
+    if name == "FlatMap" and "Generator" in facts.own.inputs:
+        rule = SOURCE_RULES["Generator"]
+    if rule is None:
+        return OTHER
+    advice = rule(facts)
+    steps = (*_filling(facts), *advice.steps, *_prefetch_at_the_end(facts))
+    return Advice(advice.kind, tuple(dict.fromkeys(steps)))
+
+
+def _filling(facts: BottleneckFacts) -> tuple[Step, ...]:
+    """That a shuffle buffer was being filled in this call, and so the bottleneck worked ahead."""
+    for stage in (facts.own, *facts.consumers):
+        if base_name(stage.name) in _SHUFFLES and stage.input_calls >= 2 * max(1, stage.calls):
+            size = stage.settings.buffer_size
+            buffer = "its buffer" if size is None else f"its buffer of {size:,} elements"
+            text = (
+                f"In this call {stage.name} fetched {stage.input_calls:,} elements for {stage.calls:,} that it "
+                f"returned: it filled {buffer}. If only the first call is slow, compare with further ranks; else "
+                "shuffle something small, such as file names, "
+                "`tf.data.Dataset.list_files(pattern, shuffle=True)`, or use a smaller buffer, `.shuffle(n)`."
+            )
+            return (Step(text, (SHUFFLE,)),)
+    return ()
+
+
+def _prefetch_at_the_end(facts: BottleneckFacts) -> tuple[Step, ...]:
+    """That nothing is made ahead, unless a prefetch follows or the chain of consumers is unknown."""
+    if not facts.consumers or any(base_name(stage.name) == "Prefetch" for stage in (facts.own, *facts.consumers)):
+        return ()
+    text = "End the pipeline with `.prefetch(tf.data.AUTOTUNE)`, so that it works ahead while the program computes."
+    return (Step(text, (PREFETCHING,)),)
+
+
+def _caching(facts: BottleneckFacts) -> tuple[Step, ...]:
+    if any("Cache" in stage.name for stage in facts.consumers):
+        return (
+            Step("A cache() follows: this work is done in the first epoch only. Profile a later epoch.", (CACHING,)),
+        )
+    text = (
+        "If its elements fit in memory and nothing before it is random, write `.cache()` right after it: from the "
+        "second epoch on they are read from memory."
+    )
+    return (Step(text, (CACHING,)),)
+
+
+def _map(facts: BottleneckFacts) -> Advice:
+    steps = [Step(f"`map()` computes one element at a time. Write `.map(f, {_AUTO})`.", (TRANSFORMATION,))]
+    if not any("Batch" in name for name in facts.own.inputs):
+        text = f"If its function accepts whole batches, write `.batch(n).map(f, {_AUTO})`."
+        steps.append(Step(text, (VECTORIZING,)))
+    return Advice("parallel_version", (*steps, *_caching(facts), _RESOURCES))
+
+
+def _interleave(facts: BottleneckFacts) -> Advice:
+    cycle = facts.own.settings.cycle_length
+    inputs = "its inputs" if cycle is None else f"its {cycle} inputs" if cycle > 1 else "one input at a time"
+    text = (
+        f"`interleave()` reads {inputs} on one thread. Write `.interleave(f, {_AUTO}, deterministic=False)`, without "
+        "`deterministic=False` if the order of the elements matters."
+    )
+    return Advice("parallel_version", (Step(text, (EXTRACTION, INTERLEAVE)), *_caching(facts), _RESOURCES))
+
+
+def _flat_map(facts: BottleneckFacts) -> Advice:
+    text = (
+        "`flat_map()` reads one input at a time. Write "
+        f"`.interleave(f, {_AUTO}, deterministic=False)` in its place, without `deterministic=False` if the order of "
+        "the elements matters."
+    )
+    return Advice("parallel_version", (Step(text, (EXTRACTION, INTERLEAVE)), *_caching(facts), _RESOURCES))
+
+
+def _parallel(code: str) -> Callable[[BottleneckFacts], Advice]:
+    """The rule for a transformation that can work on several elements at once; `code` sets its parallelism."""
+
+    def rule(facts: BottleneckFacts) -> Advice:
+        size = facts.own.settings.batch_size
+        state = _parallelism(facts, code.replace("batch(n", f"batch({size}") if size else code)
+        steps = [state]
+        if base_name(facts.own.name) != "ParallelBatch":
+            steps.append(_CHEAPER)
+        return Advice("parallel", (*steps, *_caching(facts), _RESOURCES))
+
+    return rule
+
+
+def _parallelism(facts: BottleneckFacts, code: str) -> Step:
+    """What is recorded about the parallelism, and how to raise it."""
+    own, cpus = facts.own.settings, facts.cpu_budget
+    known = own.parallelism
+    merged = " `map()` and `batch()` run as one MapAndBatch." if facts.own.dataset.startswith("fused(") else ""
+    if known is None or own.autotune is None:
+        text = "Its parallelism and whether it is autotuned are not recorded."
+        if known is not None:
+            text = f"Its parallelism is {known} in this call; whether it is autotuned is not recorded."
+        text = f"{text} Write `{code}`."
+        return Step(text + merged, (TRANSFORMATION,))
+    at_once = "one element at a time" if known == 1 else f"{known} elements at a time"
+    share = "" if cpus is None else f" (tf.data may use {cpus} CPU{'s' if cpus > 1 else ''})"
+    enough = cpus is not None and known >= cpus
+    if own.autotune and enough:
+        text = f"It works on {at_once}, chosen by autotuning, which is as much as its CPUs allow{share}."
+    elif own.autotune:
+        text = (
+            f"It works on {at_once}, chosen by autotuning{share}. Autotuning needs some elements to settle: profile "
+            "later in the run, or fix a higher number, "
+            f"`num_parallel_calls={cpus if cpus is not None else 2 * known}`."
+        )
+    elif enough and known > 1:
+        text = (
+            f"It works on {at_once}, fixed by the program{share}. A higher number helps only where its function "
+            "waits, for files or for the network."
+        )
+    else:
+        text = f"It works on {at_once}, fixed by the program{share}. Write `{code}`."
+    return Step(text + merged, (TRANSFORMATION,))
+
+
+def _parallel_interleave(facts: BottleneckFacts) -> Advice:
+    own = facts.own.settings
+    steps = [_inputs_at_once(facts.own)]
+    if own.deterministic:
+        text = (
+            "It keeps the order of the elements, so that one slow input holds up the others. If the order does not "
+            "matter, write `deterministic=False`."
+        )
+        steps.append(Step(text, (INTERLEAVE,)))
+    return Advice("parallel", (*steps, *_caching(facts), _RESOURCES))
+
+
+def _inputs_at_once(stage: Stage) -> Step:
+    """How many inputs a parallel interleave reads at once, and how to raise it."""
+    own = stage.settings
+    known, cycle = own.parallelism, own.cycle_length
+    if known is None or cycle is None:
+        return Step(
+            f"Write `.interleave(f, cycle_length=n, {_AUTO})` with n larger than now.", (EXTRACTION, INTERLEAVE)
+        )
+    by = "" if own.autotune is None else ", chosen by autotuning" if own.autotune else ", fixed by the program"
+    count = "one input at a time" if cycle == 1 else f"{known} of {cycle} inputs at once"
+    state = f"It reads {count}{by}."
+    if known < cycle and not own.autotune:
+        return Step(f"{state} Write `.interleave(f, cycle_length={cycle}, {_AUTO})`.", (EXTRACTION, INTERLEAVE))
+    more = max(4, 2 * cycle)
+    code = f"`.interleave(f, cycle_length={more}, {_AUTO})`"
+    return Step(f"{state} If it has more inputs, such as files, write {code}.", (EXTRACTION, INTERLEAVE))
+
+
+def _legacy_interleave(facts: BottleneckFacts) -> Advice:
+    cycle = facts.own.settings.cycle_length
+    state = "" if cycle is None else f"It reads {cycle} file{'s' if cycle > 1 else ''} at once. "
+    text = (
+        f"{state}Write `tf.data.TFRecordDataset(files, num_parallel_reads=tf.data.AUTOTUNE)`, or "
+        f"`.interleave(f, {_AUTO})` for other datasets."
+    )
+    return Advice("parallel", (Step(text, (EXTRACTION, INTERLEAVE)), *_caching(facts), _RESOURCES))
+
+
+def _shuffle(facts: BottleneckFacts) -> Advice:
+    own, size = facts.own, facts.own.settings.buffer_size
+    known = "" if size is None else f" of {size:,} elements"
+    steps = [
+        Step(
+            f"A shuffle buffer{known} moves every element through memory. Shuffle before elements become large: "
+            "write `.shuffle(n)` before the `.map()` that reads or decodes them.",
+            (SHUFFLE,),
+        ),
+        Step("If a less thorough shuffle suffices, use a smaller buffer, `.shuffle(n)`.", (SHUFFLE,)),
+    ]
+    if base_name(own.name) == "ShuffleAndRepeat" or any("Repeat" in stage.name for stage in facts.consumers):
+        text = (
+            "With `.shuffle().repeat()` the buffer is filled again in each epoch; `.repeat().shuffle(n)` fills it "
+            "once, and then mixes elements of neighbouring epochs."
+        )
+        steps.append(Step(text, (SHUFFLE,)))
+    return Advice("shuffle", tuple(steps))
+
+
+def _prefetch(facts: BottleneckFacts) -> Advice:
+    own, limit = facts.own.settings, facts.own.settings.buffer_limit
+    steps = [
+        Step(
+            "The program waited for its buffer longer than any of its inputs worked in this call: the producing thread "
+            "waited for a CPU, or the calls that made the element are not in the profile. Compare with further ranks, "
+            "or record for longer.",
+            (PREFETCHING,),
+        )
+    ]
+    size = "" if limit is None else f"{limit:,} element{'s' if limit > 1 else ''}"
+    if own.autotune is False and size:
+        text = f"Its buffer holds {size}, fixed by the program. Write `.prefetch(tf.data.AUTOTUNE)`."
+    elif own.autotune and size:
+        text = f"Its buffer holds {size} in this call, chosen by tf.data: a fixed size is unlikely to help."
+    else:
+        text = "Write `.prefetch(tf.data.AUTOTUNE)`."
+    text += (
+        " A larger buffer evens out elements that take unequally long; if all of them take longer than a step, make "
+        "the iterators below it faster."
+    )
+    return Advice("prefetch", (*steps, Step(text, (PREFETCHING,))))
+
+
+def _batch(facts: BottleneckFacts) -> Advice:
+    size = facts.own.settings.batch_size
+    count = "its elements" if size is None else f"{size:,} elements"
+    code = f".batch({size or 'n'}, {_AUTO})"
+    steps = [
+        Step(f"`batch()` collects {count} on one thread. Write `{code}` to make several batches at once.", (BATCH,)),
+        Step(
+            "Each element costs a call. Where possible produce larger ones: batch right after the source, and let "
+            f"`.map(f, {_AUTO})` work on whole batches.",
+            (VECTORIZING,),
+        ),
+    ]
+    return Advice("sequential", (*steps, *_caching(facts)))
+
+
+def _padded_batch(facts: BottleneckFacts) -> Advice:
+    size = facts.own.settings.batch_size or "n"
+    text = (
+        "`padded_batch()` copies and pads its elements on one thread. Padding less is cheaper: batch elements of "
+        "similar length, `.bucket_by_sequence_length(length, boundaries, batch_sizes)`, or do not pad, "
+        f"`.ragged_batch({size})`."
+    )
+    return Advice("sequential", (Step(text, (BUCKETS,)), *_caching(facts)))
+
+
+def _filter(facts: BottleneckFacts) -> Advice:
+    passed, dropped = facts.own.settings.passed, facts.own.settings.filtered
+    total = (passed or 0) + (dropped or 0)
+    tally = f" So far it dropped {dropped:,} of {total:,} elements." if dropped else ""
+    text = (
+        f"`filter()` tests one element at a time.{tally} Filter before the expensive steps, and compute what the "
+        f"test needs in a parallel `.map(f, {_AUTO})`."
+    )
+    return Advice("sequential", (Step(text, (TRANSFORMATION,)), *_caching(facts), _RESOURCES))
+
+
+def _unbatch(facts: BottleneckFacts) -> Advice:
+    text = (
+        "`unbatch()` splits one batch at a time. To change the batch size, write `.rebatch(n)`, which does not go "
+        "through single elements."
+    )
+    return Advice("sequential", (Step(text, (REBATCH,)), *_caching(facts), _RESOURCES))
+
+
+def _sequential(facts: BottleneckFacts) -> Advice:
+    text = (
+        "It works on one element at a time. Split the input into shards, give each a pipeline of its own, and merge "
+        f"them: `tf.data.Dataset.range(n).interleave(lambda i: pipeline(i), {_AUTO})`, where `pipeline(i)` reads "
+        "`.shard(n, i)`."
+    )
+    return Advice("sequential", (Step(text, (INTERLEAVE, EXTRACTION)), *_caching(facts), _RESOURCES))
+
+
+def _cache(_: BottleneckFacts) -> Advice:
+    text = (
+        "A cache is written in the first epoch and read in later ones: profile a later epoch. If it is a file and the "
+        "elements fit in memory, write `.cache()` without a file name."
+    )
+    return Advice("cache", (Step(text, (CACHING,)),))
+
+
+_SHUFFLES = ("Shuffle", "ShuffleAndRepeat")
+_MAP_CODE = f".map(f, {_AUTO})"
+_RULES: dict[str, Callable[[BottleneckFacts], Advice]] = {
+    "Map": _map,
+    "Interleave": _interleave,
+    "FlatMap": _flat_map,
+    "ParallelMap": _parallel(_MAP_CODE),
+    "MapAndBatch": _parallel(f"{_MAP_CODE}.batch(n)"),
+    "ParallelBatch": _parallel(f".batch(n, {_AUTO})"),
+    "ParallelFilter": _parallel(_MAP_CODE),
+    "ParseExample": _parallel(f"tf.data.experimental.parse_example_dataset(features, {_AUTO})"),
+    "ParallelInterleave": _parallel_interleave,
+    "LegacyParallelInterleave": _legacy_interleave,
+    **dict.fromkeys(_SHUFFLES, _shuffle),
+    "Prefetch": _prefetch,
+    "Batch": _batch,
+    "PaddedBatch": _padded_batch,
+    "Filter": _filter,
+    "Unbatch": _unbatch,
+    **dict.fromkeys(("GroupByWindow", "GroupByReducer", "Window", "Scan", "Rebatch"), _sequential),
+}

@@ -1,0 +1,110 @@
+"""One run of a tf.data pipeline in detail: its iterators, and their calls by thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, IteratorTimes, pipeline_names
+from tpu_profile_plugin.analysis.tf_data.run import RunDetail, run_detail
+from tpu_profile_plugin.analysis.tf_data.settings import Settings
+from tpu_profile_plugin.errors import BadRequest, ProfileError
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.hosts import calls_of
+from tpu_profile_plugin.tools.payload import Json
+
+
+def build(inputs: Inputs) -> Json:
+    """The run given by `pipeline` and `rank`, on the first chosen host that has the pipeline."""
+    name, rank = inputs.text("pipeline"), inputs.integer("rank")
+    host, calls, number = _find(inputs.hosts, name)
+    first, last = int(calls.start[number]), int(calls.start[number + 1])
+    if rank >= last - first:
+        raise BadRequest(
+            f"Pipeline {name} was called {last - first} times; ranks go from 0 to {last - first - 1}.",
+            parameter="rank",
+            value=rank,
+        )
+    detail = run_detail(host.lazy, calls, first + rank, inputs.integer("resolution"))
+    kind = "device" if calls.is_device[number] else "host"
+    identity: dict[str, Any] = {"host": host.name, "pipeline": name, "kind": kind, "rank": rank, "ranks": last - first}
+    return Json(identity | _detail(detail, inputs.integer("resolution")))
+
+
+def problems(cut_runs: int) -> list[str]:
+    """Problems of the profile, as sentences."""
+    if not cut_runs:
+        return []
+    return [
+        f"{cut_runs} {'run reaches' if cut_runs == 1 else 'runs reach'} the same iterator calls in very many ways and "
+        "could not be followed to the end; their durations and calls are too low. The profile is damaged."
+    ]
+
+
+def _find(hosts: tuple[HostProfile, ...], name: str) -> tuple[HostProfile, DataCalls, int]:
+    known: list[str] = []
+    for host in hosts:
+        try:
+            calls = calls_of(host)
+        except ProfileError:
+            if len(hosts) == 1:
+                raise
+            continue
+        if calls is None:
+            continue
+        names = pipeline_names(calls)
+        if name in names:
+            return host, calls, names.index(name)
+        known += [other for other in names[:100] if other not in known]
+    raise BadRequest(
+        f"There is no pipeline {name[:80]!r} on {'this host' if len(hosts) == 1 else 'these hosts'}.",
+        parameter="pipeline",
+        value=name[:80],
+        pipelines=known[:100],
+    )
+
+
+def _detail(detail: RunDetail, resolution: int) -> dict[str, Any]:
+    run, boxes, (begin, end) = detail.run, detail.boxes, detail.window_ps
+    bottleneck = None if run.bottleneck is None else run.iterators[run.bottleneck].iterator.id
+    return {
+        "begin_ps": run.begin_ps,
+        "duration_ps": run.duration_ps,
+        "window_ps": [begin, end],
+        "bottleneck": "" if bottleneck is None else str(bottleneck),
+        "iterators": [
+            _iterator(times, settings, index == run.bottleneck)
+            for index, (times, settings) in enumerate(zip(run.iterators, detail.settings, strict=True))
+        ],
+        "iterators_left_out": run.left_out,
+        "tracks": [{"pid": track.pid, "tid": track.tid, "name": track.name} for track in detail.tracks],
+        "boxes": {
+            "iterator": boxes.iterator.tolist(),
+            "track": boxes.track.tolist(),
+            "begin_ps": boxes.begin_ps.tolist(),
+            "duration_ps": boxes.duration_ps.tolist(),
+            "blocking": boxes.blocking.astype(int).tolist(),
+            "count": boxes.count.tolist(),
+        },
+        "executions": detail.executions,
+        "resolution": max(1, min(resolution, -(-(end - begin) // detail.unit_ps))),
+        "truncated": detail.truncated,
+        "problems": problems(int(detail.cut)),
+    }
+
+
+def _iterator(times: IteratorTimes, settings: Settings, is_bottleneck: bool) -> dict[str, Any]:
+    iterator = times.iterator
+    return {
+        "id": str(iterator.id),
+        "parent": str(iterator.parent) if iterator.parent else "",
+        "iterator": iterator.name,
+        "long_name": iterator.long_name,
+        "name": iterator.dataset,
+        "start_ps": times.start_ps,
+        "duration_ps": times.duration_ps,
+        "self_ps": times.self_ps,
+        "calls": times.calls,
+        "type": 2 if is_bottleneck else int(times.blocking),
+        "settings": settings.known(),
+    }

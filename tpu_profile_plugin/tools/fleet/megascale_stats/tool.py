@@ -1,0 +1,206 @@
+"""Megascale stats: slack, stalls and bandwidth of collectives over the data-centre network, one row per rendezvous.
+
+A list with one table, as XProf. Times come from the first TPU of each host; `host_stall` needs traces of hosts that
+profiles do not have, so it is "-".
+
+With `timeline=true` (ours) the parts of collectives on all TPUs and what hands over to what:
+`{"kinds": [name], "hosts": [{"host", "names": [rendezvous], "parts": {"device", "run", "rendezvous", "kind",
+"begin_ps", "end_ps"}, "flows": [[from], [to]]}]}`; members of `parts` are lists, flows are places in them, run ids are
+texts.
+
+With `perfetto=true` a compressed trace of Perfetto, as XProf's: a file to keep, or to open in a viewer of one's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from tpu_profile_plugin.analysis.common.planes import tensor_core
+from tpu_profile_plugin.analysis.megascale.flows import flows
+from tpu_profile_plugin.analysis.megascale.handovers import add_flows
+from tpu_profile_plugin.analysis.megascale.hidden import hide_tiny_events
+from tpu_profile_plugin.analysis.megascale.network import counters
+from tpu_profile_plugin.analysis.megascale.ops import PLANE, send_recv_ops
+from tpu_profile_plugin.analysis.megascale.parts import KINDS, collective_parts
+from tpu_profile_plugin.analysis.megascale.parts import PLANE as COPIES
+from tpu_profile_plugin.analysis.megascale.slack import Collective, collectives, combine
+from tpu_profile_plugin.analysis.megascale.trace import load
+from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.programs import programs_of
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.fleet.megascale_stats.perfetto import TraceWriter
+from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Raw
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.run.facts import RunFacts
+
+NO_LIMIT = 2**31 - 1
+"""Required bandwidth without slack."""
+_US_PER_MS = 1e3
+_GIGABITS_PER_BYTE, _SECONDS_PER_US = 8e-9, 1e-6
+
+COLUMNS = (
+    Column("rendezvous_name", "Rendezvous Name", "string", "", "Name that the sender and the receiver share."),
+    Column("recv_op_name", "Recv Op Name", "string", "", "The recv-done op."),
+    Column("send_op_name", "Send Op Name", "string", "", "The send op."),
+    Column("transfer_type", "Transfer Type", "string", "", "Kind of collective."),
+    Column(
+        "slack_time",
+        "Slack Time (ms)",
+        "number",
+        "ms",
+        "Time from the send to the begin of the recv-done, without sends and receives in between: what the network may "
+        "take without holding the TPU up.",
+    ),
+    Column(
+        "host_stall", "Host Stall (ms)", "string", "ms", "Time that the host holds the collective up; not recorded."
+    ),
+    Column(
+        "observed_duration",
+        "Observed Duration (ms)",
+        "number",
+        "ms",
+        "Time from the begin of the send to the end of the recv-done.",
+    ),
+    Column("send_stall", "Send Stall (ms)", "number", "ms", "Time of the send op."),
+    Column("send_done_stall", "SendDone Stall (ms)", "number", "ms", "Time of the send-done op."),
+    Column(
+        "recv_stall", "Recv Stall (ms)", "number", "ms", "Time of the recv op; XProf makes it a million times smaller."
+    ),
+    Column("recv_done_stall", "RecvDone Stall (ms)", "number", "ms", "Time of the recv-done op."),
+    Column("stall_duration", "Stall Duration (ms)", "number", "ms", "Time of all four ops: the TPU does nothing else."),
+    Column("total_stall", "Aggregated Total Stall (ms)", "number", "ms", "Stall duration of all runs."),
+    Column("occurrences", "Occurrences", "number", "", "Number of runs."),
+    Column(
+        "net_tx_bytes",
+        "Data Transmitted Size",
+        "number",
+        "bytes",
+        "What a run sends over the network, from the size of the result and the number of participants.",
+        format="given",
+    ),
+    Column(
+        "required_bandwidth",
+        "Required Bandwidth (Gbps)",
+        "number",
+        "Gbit/s",
+        "Bandwidth at which the transfer fits into the slack; 2147483647: there is no slack.",
+    ),
+)
+
+
+def make_collectives(host: HostProfile) -> tuple[Collective, ...]:
+    """The collectives of one host."""
+    plane = next((plane for plane in host.lazy.planes if plane.name == PLANE), None)
+    return () if plane is None else collectives(send_recv_ops(host.lazy, plane, programs_of(host)))
+
+
+COLLECTIVES = PerHost(make_collectives)
+
+
+def make_timeline(host: HostProfile) -> dict[str, Any]:
+    """The parts and flows of one host."""
+    space = host.lazy
+    space.decode([plane for plane in space.planes if plane.name == COPIES or tensor_core(plane.name) is not None])
+    parts = collective_parts(space)
+    source, target = flows(parts)
+    columns = ("device", "rendezvous", "kind", "begin_ps", "end_ps")
+    return {
+        "host": host.name,
+        "names": list(parts.names),
+        "parts": {
+            **{name: getattr(parts, name).tolist() for name in columns},
+            "run": [str(run) for run in parts.run.tolist()],
+        },
+        "flows": [source.tolist(), target.tolist()],
+    }
+
+
+TIMELINE = PerHost(make_timeline)
+
+
+def build(inputs: Inputs) -> tuple[Table] | Json | Raw:
+    """One row per rendezvous, of one host or averaged over all; or the timeline, or a file of Perfetto."""
+    if inputs.flag("timeline"):
+        return Json({"kinds": list(KINDS), "hosts": inputs.map_hosts(TIMELINE)})
+    if inputs.flag("perfetto"):
+        return _perfetto(inputs)
+    found = combine(inputs.map_hosts(COLLECTIVES))
+    return (Table.from_rows(COLUMNS, [_row(one) for one in found]),)
+
+
+def _perfetto(inputs: Inputs) -> Raw:
+    if len(inputs.hosts) > 1:
+        raise BadRequest("A Perfetto trace is of one host: choose one with host=NAME.", parameter="host")
+    trace = load(inputs.host.lazy)
+    if inputs.flag("group_tiny_events"):
+        hide_tiny_events(trace)
+    add_flows(trace, receives=inputs.flag("recv_done"))
+    name = quote(f"{inputs.run}-{inputs.host.name}.perfetto-trace.gz", safe="")
+    shown = (("Content-Disposition", f"attachment; filename*=UTF-8''{name}"),)
+    return Raw(TraceWriter(trace).compressed(counters(trace)), BINARY_TYPE, headers=shown)
+
+
+def _row(one: Collective) -> tuple[object, ...]:
+    bandwidth = one.bytes / one.slack_us * (_GIGABITS_PER_BYTE / _SECONDS_PER_US) if one.slack_us else NO_LIMIT
+    return (
+        one.rendezvous,
+        one.recv_op,
+        one.send_op,
+        one.transfer_type,
+        one.slack_us / _US_PER_MS,
+        "-",
+        one.observed_us / _US_PER_MS,
+        one.send_us / _US_PER_MS,
+        one.send_done_us / _US_PER_MS,
+        one.recv_us / _US_PER_MS,
+        one.recv_done_us / _US_PER_MS,
+        one.stall_us / _US_PER_MS,
+        one.stall_us * one.runs / _US_PER_MS,
+        one.runs,
+        (float(one.bytes), bytes_text(one.bytes)),
+        bandwidth,
+    )
+
+
+def bytes_text(count: int) -> str:
+    """A number of bytes as XProf writes it here: "600B", "22.9K", "1.25M"."""
+    if count < 1024:
+        return f"{count}B"
+    unit = 0
+    while count >= 1024 * 1024:
+        count //= 1024
+        unit += 1
+    return f"{count / 1024:.{1 if unit == 0 else 2}f}{'KMGTPE'[unit]}"
+
+
+def _available(facts: RunFacts) -> str | None:
+    if facts.megascale:
+        return None
+    return "The run has no collectives between slices: no host recorded an event named `MegaScale:`."
+
+
+TOOL = Tool(
+    id="megascale_stats",
+    title="Megascale Stats",
+    group="Fleet",
+    summary="Collectives over the data-centre network: slack, stalls and the bandwidth they need.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=(
+        Param(
+            "perfetto", "bool", False, "A compressed trace of one host for viewers of Perfetto, in place of the table."
+        ),
+        Param("group_tiny_events", "bool", True, "Whether that trace has one event for neighbours shorter than 1 ns."),
+        Param("recv_done", "bool", False, "Whether flows of that trace also lead to the recv-done ops."),
+        Param(
+            "timeline", "bool", False, "Parts of the collectives and what hands over to what, in place of the table."
+        ),
+    ),
+    available=_available,
+)

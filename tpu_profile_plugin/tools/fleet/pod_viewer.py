@@ -1,0 +1,161 @@
+"""Pod viewer: time breakdown of each step on every worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.steps.breakdown import POD_CATEGORIES, pod_ps
+from tpu_profile_plugin.analysis.steps.slowest import core_parts, part_names
+from tpu_profile_plugin.analysis.steps.table import host_among
+from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.run.budget import LABELS, run_budget
+from tpu_profile_plugin.run.diagnostics import step_warnings
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.summary import run_summary
+from tpu_profile_plugin.tools.common.step_reading import PART_NAMES, own_steps
+from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+
+def build(inputs: Inputs) -> Json:
+    """All steps, including the first and last; as arrays with the parameter `compact` (see `_arrays`)."""
+    run = run_summary(inputs, drop_edges=False)
+    devices = _cpu_devices(inputs, run)
+    if devices is not None:
+        return Json(_of_devices(devices, [host.name for host in inputs.readable], run))
+    warnings = step_warnings(len(run.steps), run.steps.empty_intersection)
+    return Json(
+        {
+            **(
+                {"steps": _arrays(run)}
+                if inputs.flag("compact")
+                else {"podStatsSequence": {"podStatsMap": _steps(run)}}
+            ),
+            "diagnostics": {"info": [], "warnings": list(warnings), "errors": []},
+            "stepBreakdownEvents": [
+                {"id": i, "name": name} for i, name in enumerate(_categories(inputs, run), start=1)
+            ],
+            "deviceType": run.environment.device_type,
+        }
+    )
+
+
+def _cpu_devices(inputs: Inputs, run: RunSummary) -> RunBudget | None:
+    """The steps of the CPU backend's devices, for the array form; None if hosts have at most one or other devices."""
+    if not inputs.flag("compact") or run.environment.hardware is not Hardware.CPU_ONLY or not run.cpu_ops:
+        return None
+    budget = run_budget(inputs)
+    several = len(budget.devices) > len(budget.hosts)
+    return budget if several and "recording" not in budget.sources else None
+
+
+def _of_devices(budget: RunBudget, hosts: list[str], run: RunSummary) -> dict[str, Any]:
+    """The array form with a column per device of the CPU backend, `labels`, and the parts of the time budget."""
+    ends = _rounded(np.cumsum(budget.time_ps, axis=2))
+    times = np.diff(ends, axis=2, prepend=0)
+    several = len(budget.hosts) > 1
+    steps = {
+        "numbers": budget.number.tolist(),
+        "cores": list(range(len(budget.devices))),
+        "hosts": [hosts[device.host] for device in budget.devices],
+        "labels": [f"{hosts[device.host]}: {device.name}" if several else device.name for device in budget.devices],
+        "total_ns": ends[:, :, -1].tolist(),
+        "parts_ns": {
+            str(i): times[:, :, i - 1].tolist() for i in range(1, times.shape[2] + 1) if times[:, :, i - 1].any()
+        },
+    }
+    return {
+        "steps": steps,
+        "diagnostics": {"info": [], "warnings": [], "errors": []},
+        "stepBreakdownEvents": [{"id": i, "name": LABELS[key].name} for i, key in enumerate(CATEGORIES, start=1)],
+        "deviceType": run.environment.device_type,
+    }
+
+
+def _categories(inputs: Inputs, run: RunSummary) -> tuple[str, ...]:
+    """The names of the categories: XProf's, or those of the array form."""
+    if not inputs.flag("compact"):
+        return POD_CATEGORIES
+    return tuple(PART_NAMES[name] for name in part_names(own_steps(run)))
+
+
+def _steps(run: RunSummary) -> list[dict[str, Any]]:
+    steps = run.steps
+    if not len(steps):
+        return []
+    times = pod_ps(steps) / 1e6
+    totals = steps.duration_ps[:, steps.dense_cores]
+    sequence = []
+    for row, number in enumerate(steps.number.tolist()):
+        cores = {}
+        for column, position in enumerate(steps.dense_cores):
+            core = steps.cores[position]
+            # As in the reference, only cores with a recorded ordinal; the arrays have all.
+            if run.cores.get(core, ("", -1))[1] >= 0 and totals[row, column] > 0:
+                total = float(totals[row, column]) / 1e6
+                cores[str(core)] = _core(run.cores[core][0], number, total, times[row, column].tolist())
+        unknown: dict[str, Any] = {"channelDb": [], "coreIdToReplicaIdMap": {}, "allReduceOpDb": []}
+        sequence.append({"stepNum": number, "podStatsPerCore": cores, **unknown})
+    return sequence
+
+
+def _arrays(run: RunSummary) -> dict[str, Any]:
+    """The steps in about a twentieth of the bytes, for pods of hundreds of hosts, in the parts of the other pages.
+
+    `numbers`: step numbers; `cores`, `hosts`: one entry per column; `total_ns[step][column]`; `parts_ns`: the same
+    by category id, without categories that are 0 throughout. The parts of a core add up to its step, to the nanosecond.
+    Steps of GPUs include the host's events.
+    """
+    steps = own_steps(run)
+    positions = [position for position in steps.dense_cores if steps.cores[position] in run.cores]
+    if not len(steps) or not positions:
+        return {"numbers": [], "cores": [], "hosts": [], "total_ns": [], "parts_ns": {}}
+    columns = [at for at, position in enumerate(steps.dense_cores) if steps.cores[position] in run.cores]
+    # Rounded sums, so that the rounded parts add up.
+    ends = _rounded(np.cumsum(core_parts(steps)[:, columns], axis=2))
+    times = np.diff(ends, axis=2, prepend=0)
+    parts = {i: times[:, :, i - 1] for i in range(1, times.shape[2] + 1) if times[:, :, i - 1].any()}
+    hosts = len(run.host_names)
+    return {
+        "numbers": steps.number.tolist(),
+        "cores": [steps.cores[position] for position in positions],
+        "hosts": [run.host_names[host_among(hosts, steps.cores[position])] for position in positions],
+        "total_ns": ends[:, :, -1].tolist(),
+        "parts_ns": {str(i): part.tolist() for i, part in parts.items()},
+    }
+
+
+def _rounded(ps: I64) -> I64:
+    return (ps + 500) // 1000
+
+
+def _core(host: str, number: int, total_us: float, parts: list[float]) -> dict[str, Any]:
+    # The longest category, the last by name among equals.
+    bottleneck = max(zip(parts, POD_CATEGORIES, strict=True))[1]
+    return {
+        "hostName": host,
+        "chipId": 0,
+        "nodeId": 0,
+        "stepNum": number,
+        "totalDurationUs": total_us,
+        "bottleneck": bottleneck,
+        "stepBreakdownUs": {str(i): value for i, value in enumerate(parts, start=1)},
+    }
+
+
+TOOL = Tool(
+    id="pod_viewer",
+    title="Pod Viewer",
+    group="Fleet",
+    summary="Time of each worker in each step, by category, to find stragglers.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=(Param("compact", "bool", False, "Arrays over steps and cores instead of one object per pair."),),
+)

@@ -1,5 +1,0 @@
-"""Graph viewer: the compiled program as text, bytes, or the neighbourhood of one instruction."""
-
-from tpu_profile_plugin.tools.graph_viewer.tool import TOOL
-
-__all__ = ["TOOL"]

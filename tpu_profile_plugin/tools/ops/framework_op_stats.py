@@ -1,0 +1,213 @@
+"""Framework op stats: time per TensorFlow or JAX op, on devices and on hosts, with and without idle time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tpu_profile_plugin.analysis.common.op_names import in_gradient
+from tpu_profile_plugin.analysis.common.statistics import ratio
+from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
+from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
+from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
+from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
+from tpu_profile_plugin.run.framework_ops import run_framework_ops
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.ops import BACKEND, OP_PARAMS, op_summary, peak_properties
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.units import GIB
+
+MAX_ROWS = 500
+"""Maximum number of rows each of device and host, including idle time."""
+
+_PERCENT_HELP = "as a fraction of all time on the {}; 0 on rows of the other side"
+_MATRIX_COLUMN = Column(
+    "gpu_tensorcore_utilization",
+    "GPU TensorCore utilization",
+    "number",
+    "",
+    "Share of the op's kernel time in kernels that use tensor cores, 0 to 1.",
+)
+COLUMNS = (
+    Column("rank", "Rank", "number", "", "Rank by self time, device ops first."),
+    Column("host_or_device", "Host/device", "string", "", "Host or Device: where the op ran."),
+    Column("type", "Operation Type", "string", "", "Type of the framework op; Unknown for ops without a framework op."),
+    Column("operation", "Operation Name", "string", "", "Name of the framework op, else of the device op."),
+    Column("occurrences", "#Occurrences", "number", "", "Number of runs."),
+    Column("total_time", "Total time (us)", "number", "us", "Time of all runs, including nested ops."),
+    Column("avg_time", "Avg. time (us)", "number", "us", "Total time divided by occurrences."),
+    Column("total_self_time", "Total self-time (us)", "number", "us", "Time of all runs, excluding nested ops."),
+    Column("avg_self_time", "Avg. self-time (us)", "number", "us", "Total self-time divided by occurrences."),
+    Column(
+        "device_total_self_time_percent",
+        "Total self-time on Device (%)",
+        "number",
+        "",
+        f"Total self-time {_PERCENT_HELP.format('device')}.",
+    ),
+    Column(
+        "device_cumulative_total_self_time_percent",
+        "Cumulative total-self time on Device (%)",
+        "number",
+        "",
+        f"Self-time of this row and those above {_PERCENT_HELP.format('device')}.",
+    ),
+    Column(
+        "host_total_self_time_percent",
+        "Total self-time on Host (%)",
+        "number",
+        "",
+        f"Total self-time {_PERCENT_HELP.format('host')}.",
+    ),
+    Column(
+        "Host_cumulative_total_self_time_percent",
+        "Cumulative total-self time on Host (%)",
+        "number",
+        "",
+        f"Self-time of this row and those above {_PERCENT_HELP.format('host')}.",
+    ),
+    Column("measured_flop_rate", "Normalized FLOP Rate (FLOPs/s)", "number", "GFLOP/s", "FLOPs divided by total time."),
+    Column(
+        "model_flop_rate", "Model FLOP Rate (GFLOP/s)", "number", "GFLOP/s", "FLOPs of the model divided by total time."
+    ),
+    Column(
+        "measured_memory_bw",
+        "Measured Memory BW (GBytes/Sec)",
+        "number",
+        "GiB/s",
+        "Bytes accessed divided by total time.",
+    ),
+    Column(
+        "operational_intensity", "Operational Intensity (FLOPs/Byte)", "number", "", "FLOPs divided by bytes accessed."
+    ),
+    Column("bound_by", "Bound by", "string", "", "Resource of which the op uses the largest share of the peak."),
+    Column("eager", "Execution mode", "string", "", "Eager: op by op; Function: as part of a graph or function."),
+)
+GPU_COLUMNS = (*COLUMNS[:-2], _MATRIX_COLUMN, *COLUMNS[-2:])
+
+
+def build(inputs: Inputs) -> tuple[Table, Table]:
+    """The table with idle time, then the one without."""
+    run = run_framework_ops(inputs)
+    if inputs.text(BACKEND.name) == "cpu" or (inputs.text(BACKEND.name) == "auto" and not run.environment.device_cores):
+        cpu = op_summary(inputs)
+        run = replace(run, device=cpu.records.table, environment=cpu.environment)
+    return _table(run, with_idle=True), _table(run, with_idle=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Op:
+    name: str
+    kind: str
+    occurrences: int
+    time_us: float
+    self_us: float
+    flops: float
+    model_flops: float
+    bytes: float
+    eager: bool
+
+
+def _ops(table: OpTable, with_idle: bool) -> list[_Op]:
+    """The ops with most self time, including idle time; the limit applies before idle time is removed."""
+    ops = [
+        _Op(
+            table.name[i],
+            table.category[i],
+            int(table.occurrences[i]),
+            int(table.time_ps[i]) / 1e6,
+            int(table.self_ps[i]) / 1e6,
+            float(table.flops[i]),
+            float(table.model_flops[i]),
+            float(table.bytes[i]),
+            bool(table.eager[i]),
+        )
+        for i in range(len(table))
+    ]
+    # Device ops of the category IDLE are a row of that name; the time without any op comes to it.
+    row = next((i for i, op in enumerate(ops) if (op.name, op.kind) == (IDLE, IDLE)), None)
+    idle_op = _Op(IDLE, IDLE, 0, 0.0, 0.0, 0.0, 0.0, 0.0, False) if row is None else ops.pop(row)
+    idle_us = table.idle_ps / 1e6
+    ops.append(replace(idle_op, time_us=idle_op.time_us + idle_us, self_us=idle_op.self_us + idle_us))
+    ops.sort(key=lambda op: (-op.self_us, op.name))
+    return [op for op in ops[:MAX_ROWS] if with_idle or op.name != IDLE]
+
+
+def bound_by(flop_rate: float, bytes_per_second: float, peaks: Peaks, *, gpu: bool = False) -> str:
+    """The resource with the highest share of its peak, for rates in GFLOP/s and bytes/s; Unknown if all are 0.
+
+    On GPUs all bytes may have gone through shared memory, of which no traffic is recorded.
+    """
+    shares = {
+        Resource.UNKNOWN: 0.0,
+        Resource.COMPUTE: ratio(flop_rate, peaks.tera_flops * 1000.0),
+        Resource.HBM: ratio(bytes_per_second, peaks.hbm * 1e9),
+    }
+    if gpu:
+        shared = peak_gib(peaks, Resource.VMEM_WRITE, Hardware.GPU) * GIB
+        shares[Resource.SHARED] = ratio(bytes_per_second, shared)
+    return max(shares, key=lambda resource: shares[resource]).value
+
+
+def _table(run: FrameworkOps, *, with_idle: bool) -> Table:
+    device = framework_ops(run.device)
+    gpu = run.environment.hardware is Hardware.GPU
+    rows: list[tuple[object, ...]] = []
+    training = False
+    for table, side in ((device, "Device"), (run.host.ops, "Host")):
+        if side == "Device" and run.environment.device_cores == 0:
+            continue
+        total = (table.total_ps if with_idle else table.op_ps) / 1e6
+        cumulative = 0.0
+        for op in _ops(table, with_idle):
+            share = ratio(op.self_us, total)
+            cumulative += share
+            training = training or in_gradient(op.name, op.kind)
+            matrix = (run.kernels.matrix_share(op.name) if side == "Device" else 0.0,) if gpu else ()
+            rows.append(_row(len(rows) + 1, side, op, (share, cumulative), run.peaks, matrix, gpu=gpu))
+    properties = {"architecture_type": "Unknown", "task_type": "Training" if training else "Inference"}
+    # Additions of ours: for how many cores the times add up, and rates that nothing measured exceeds.
+    if run.environment.device_cores:
+        properties |= {"cores": str(run.environment.device_cores), **peak_properties(run.peaks)}
+    return Table.from_rows(GPU_COLUMNS if gpu else COLUMNS, rows, properties)
+
+
+def _row(
+    rank: int, side: str, op: _Op, shares: tuple[float, float], peaks: Peaks, matrix: tuple[float, ...], *, gpu: bool
+) -> tuple[object, ...]:
+    nanoseconds = op.time_us * 1e3
+    flop_rate = ratio(op.flops, nanoseconds)
+    byte_rate = ratio(op.bytes, nanoseconds) * 1e9
+    none = (0.0, 0.0)
+    return (
+        rank,
+        side,
+        op.kind,
+        op.name,
+        op.occurrences,
+        op.time_us,
+        ratio(op.time_us, op.occurrences),
+        op.self_us,
+        ratio(op.self_us, op.occurrences),
+        *(shares if side == "Device" else none),
+        *(shares if side == "Host" else none),
+        flop_rate,
+        ratio(op.model_flops, nanoseconds),
+        byte_rate / GIB,
+        ratio(op.flops, op.bytes),
+        *matrix,
+        bound_by(flop_rate, byte_rate, peaks, gpu=gpu),
+        "Eager" if op.eager else "Function",
+    )
+
+
+TOOL = Tool(
+    id="framework_op_stats",
+    title="Framework Op Stats",
+    group="Ops",
+    summary="Time of TensorFlow and JAX ops on devices and hosts.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=OP_PARAMS[:1],
+    aliases=("tensorflow_stats",),
+)

@@ -1,0 +1,180 @@
+"""HLO stats: one row per XLA op with its time, rates and the resource that bounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.common.op_names import is_outside_compilation
+from tpu_profile_plugin.analysis.ops.rates import Resource, divide, rates
+from tpu_profile_plugin.analysis.ops.records import OpRecords
+from tpu_profile_plugin.analysis.ops.text import hlo_name, is_rematerialized
+from tpu_profile_plugin.analysis.ops.tree import rows_of
+from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
+from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.ops import OP_PARAMS, notes_of, op_summary, peaks_of
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.common.source_cell import source_cell
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+COLUMNS = (
+    Column("rank", "Rank", "number", "", "Rank by self time; 0 for ops that run inside another op on SparseCores."),
+    Column("program_id", "Program id", "string", "", "Id of the HLO program that the op belongs to."),
+    Column("category", "HLO op category", "string", "", "Kind of the op."),
+    Column("hlo_op_name", "HLO op name", "string", "", "Name of the op in its program."),
+    Column("hlo_op_expression", "HLO op text", "string", "", "HLO instruction."),
+    Column("tf_op_name", "Framework op name", "string", "", "Framework op from which the op was compiled."),
+    Column("occurrences", "#Occurrences", "number", "", "Number of runs on all cores."),
+    Column("total_time", "Total time (us)", "number", "us", "Time of all runs, including nested ops."),
+    Column("avg_time", "Avg. time (us)", "number", "us", "Total time divided by occurrences."),
+    Column("total_self_time", "Total self time (us)", "number", "us", "Time of all runs, excluding nested ops."),
+    Column("avg_self_time", "Avg. self time (us)", "number", "us", "Total self time divided by occurrences."),
+    Column(
+        "total_self_time_percent",
+        "Total self time (%)",
+        "number",
+        "%",
+        "Share of the device time, including idle time.",
+    ),
+    Column(
+        "cumulative_total_self_time_percent",
+        "Cumulative total self time (%)",
+        "number",
+        "%",
+        "Sum of the shares of this row and the rows above.",
+    ),
+    Column(
+        "dma_stall_percent", "%time stalled by DMA", "number", "", "Share of its time spent waiting for DMA, 0 to 1."
+    ),
+    Column("model_flop_rate", "Model GFLOP/s", "number", "GFLOP/s", "FLOPs of the model divided by time."),
+    Column(
+        "normalized_flop_rate",
+        "Normalized GFLOP/s",
+        "number",
+        "GFLOP/s",
+        "FLOPs in bf16 equivalents divided by time: operations of narrower types count less.",
+    ),
+    Column(
+        "measured_memory_bw",
+        "Measured memory BW (GiB/s)",
+        "number",
+        "GiB/s",
+        "Bytes accessed in all memories, divided by time.",
+    ),
+    Column("hbm_bw", "HBM BW (GiB/s)", "number", "GiB/s", "Bytes accessed in HBM, divided by time."),
+    Column("cmem_read_bw", "CMEM Read BW (GiB/s)", "number", "GiB/s", "Bytes read from CMEM, divided by time."),
+    Column("cmem_write_bw", "CMEM Write BW (GiB/s)", "number", "GiB/s", "Bytes written to CMEM, divided by time."),
+    Column(
+        "operational_intensity", "Operational intensity (FLOPS/Byte)", "number", "", "FLOPs divided by bytes accessed."
+    ),
+    Column("bound_by", "Bound by", "string", "", "Resource of which it uses the largest share of the peak."),
+    Column(
+        "hlo_rematerialization",
+        "Rematerialization",
+        "string",
+        "",
+        "Yes: the op recomputes a value (rematerialization).",
+    ),
+    Column(
+        "outside_compilation",
+        "Outside Compilation",
+        "string",
+        "",
+        "Yes: the op waits for a part of the program on the host (outside compilation).",
+    ),
+    Column("autotuned", "Autotuned", "string", "", "Yes: its parameters were autotuned."),
+    Column("source_info", "Source Info", "string", "", "Source line of the program."),
+    Column("core_type", "TPU core type", "string", "", "TensorCore or SparseCore."),
+    Column("parent_op_name", "Parent op name", "string", "", "Op inside which this op ran on SparseCores."),
+    Column("vdd_energy", "VDD Energy (J)", "number", "J", "Energy used by all runs."),
+)
+
+
+def build(inputs: Inputs) -> Table:
+    """The table of ops that ran, by self time."""
+    summary = op_summary(inputs)
+    return hlo_table(summary, {**notes_of(inputs, summary), **peaks_of(summary)})
+
+
+def hlo_table(summary: OpSummary, properties: Mapping[str, str]) -> Table:
+    """The table of a summary's ops; the ops that SparseCores ran for an op follow it."""
+    records = summary.records
+    at = rows_of(records)
+    rows = _rows(summary, records, at, total_ps=records.table.total_ps)
+    if records.inner:
+        rows = [row for index, own in zip(at.tolist(), rows, strict=True) for row in (own, *_inner(summary, index))]
+    return Table.from_rows(COLUMNS, rows, properties)
+
+
+def _inner(summary: OpSummary, row: int) -> list[tuple[object, ...]]:
+    inside = summary.records.inside(row)
+    if inside is None:
+        return []
+    return _rows(summary, inside, rows_of(inside), parent=summary.records.table.name[row])
+
+
+def _rows(
+    summary: OpSummary, records: OpRecords, rows: I64, *, total_ps: int = 0, parent: str = ""
+) -> list[tuple[object, ...]]:
+    """The cells of the given rows in order; SparseCore ops with a `parent` have rank and share 0."""
+    table, indices = records.table, rows.tolist()
+    time, own, runs = (c[rows].astype(np.float64) for c in (table.time_ps, table.self_ps, table.occurrences))
+    rate = rates(
+        time, table.flops[rows], table.model_flops[rows], table.bytes[rows], records.traffic[rows],
+        supported_peaks(summary), summary.hardware, records.has_traffic[rows],
+    )  # fmt: skip
+    share = own / total_ps * 100.0 if total_ps else np.zeros(len(indices))
+    columns: dict[str, Sequence[object]] = {
+        "rank": [0] * len(indices) if parent else range(1, len(indices) + 1),
+        "program_id": [str(table.module[i]) for i in indices],
+        "category": [table.category[i] for i in indices],
+        "hlo_op_name": [hlo_name(records.expression(i)) for i in indices],
+        "hlo_op_expression": [records.expression(i) for i in indices],
+        "tf_op_name": [table.provenance[i] for i in indices],
+        "occurrences": runs.tolist(),
+        "total_time": (time / 1e6).tolist(),
+        "avg_time": (time / 1e6 / runs).tolist(),
+        "total_self_time": (own / 1e6).tolist(),
+        "avg_self_time": (own / 1e6 / runs).tolist(),
+        "total_self_time_percent": share.tolist(),
+        "cumulative_total_self_time_percent": np.cumsum(share).tolist(),
+        "dma_stall_percent": divide(records.stall_ps[rows], time).tolist(),
+        "model_flop_rate": rate.model_flops.tolist(),
+        "normalized_flop_rate": rate.flops.tolist(),
+        "measured_memory_bw": rate.bandwidth.tolist(),
+        "hbm_bw": rate.memory[Resource.HBM].tolist(),
+        "cmem_read_bw": rate.memory[Resource.CMEM_READ].tolist(),
+        "cmem_write_bw": rate.memory[Resource.CMEM_WRITE].tolist(),
+        "operational_intensity": rate.intensity.tolist(),
+        "bound_by": [resource.value for resource in rate.bound],
+        "hlo_rematerialization": [
+            _yes(is_rematerialized(records.text[i].expression, table.provenance[i])) for i in indices
+        ],
+        "outside_compilation": [
+            _yes(is_outside_compilation(table.provenance[i], records.text[i].expression)) for i in indices
+        ],
+        "autotuned": ["No"] * len(indices),
+        "source_info": [source_cell(records.text[i]) for i in indices],
+        "core_type": [records.text[i].core for i in indices],
+        "parent_op_name": [parent] * len(indices),
+        "vdd_energy": records.energy[rows].tolist(),
+    }
+    return list(zip(*(columns[column.id] for column in COLUMNS), strict=True))
+
+
+def _yes(value: bool) -> str:
+    return "Yes" if value else "No"
+
+
+TOOL = Tool(
+    id="hlo_stats",
+    title="HLO Op Stats",
+    group="Ops",
+    summary="Time, rates and bottleneck of every XLA op.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=OP_PARAMS,
+    aliases=("hlo_op_stats",),
+)

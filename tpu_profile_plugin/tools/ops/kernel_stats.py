@@ -1,0 +1,112 @@
+"""Kernel stats: time, launch configuration and tensor core use of GPU kernels."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows, kernel_rows
+from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.ops import hlo_ops_of
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.run.facts import RunFacts
+
+_GPU = "/device:GPU:"
+COLUMNS = (
+    Column("rank", "Rank", "number", "", "Rank by total duration."),
+    Column("kernel_name", "Kernel Name", "string", "", "Name of the kernel."),
+    Column("registers_per_thread", "Registers per thread", "number", "", "Number of registers per thread."),
+    Column("shmem_bytes", "Shared Mem bytes", "number", "bytes", "Static and dynamic shared memory of a block."),
+    Column("block_dim", "Block dim", "string", "", "Threads per block, `x,y,z`."),
+    Column("grid_dim", "Grid dim", "string", "", "Blocks of the grid, `x,y,z`."),
+    Column(
+        "occupancy_pct",
+        "Theoretical Occupancy %",
+        "number",
+        "%",
+        "Share of a multiprocessor's threads that can be in use.",
+    ),
+    Column(
+        "is_op_tensor_core_eligible",
+        "Op is TensorCore eligible",
+        "boolean",
+        "",
+        "Whether the op can run on tensor cores.",
+    ),
+    Column(
+        "is_kernel_using_tensor_core",
+        "Kernel uses TensorCore",
+        "boolean",
+        "",
+        "Whether the kernel uses tensor cores, judged by its name.",
+    ),
+    Column("op_name", "Op Name", "string", "", "Framework op that launched the kernel."),
+    Column("occurrences", "Occurrences", "number", "", "Number of runs."),
+    Column("total_duration_us", "Total Duration (μs)", "number", "us", "Time of all runs."),
+    Column(
+        "avg_duration_us",
+        "Avg Duration (μs)",
+        "number",
+        "us",
+        "Total duration divided by runs, in whole ns.",
+    ),
+    Column("min_duration_us", "Min Duration (μs)", "number", "us", "Duration of the shortest run."),
+    Column("max_duration_us", "Max Duration (μs)", "number", "us", "Duration of the longest run."),
+)
+
+
+def build(inputs: Inputs) -> Table:
+    """The kernels by total duration."""
+    rows = combine_kernel_rows(inputs.map_hosts(KERNELS))
+    return Table.from_rows(COLUMNS, [_cells(rank, row) for rank, row in enumerate(rows, 1)])
+
+
+def make_rows(host: HostProfile) -> list[KernelRow]:
+    """The kernels of one host."""
+    space = host.lazy
+    planes = [plane for plane in space.planes if plane.name.startswith(_GPU)]
+    space.decode(planes)
+    return kernel_rows(space, planes, hlo_ops_of(host)) if planes else []
+
+
+KERNELS = PerHost(make_rows)
+
+
+def _cells(rank: int, row: KernelRow) -> tuple[object, ...]:
+    kernel = row.kernel
+    return (
+        rank,
+        kernel.name,
+        kernel.registers,
+        kernel.static_shared + kernel.dynamic_shared,
+        ",".join(map(str, kernel.block)),
+        ",".join(map(str, kernel.grid)),
+        row.occupancy if isfinite(row.occupancy) else None,
+        kernel.eligible,
+        kernel.uses_tensor_core,
+        kernel.op,
+        row.runs,
+        row.total_ns / 1e3,
+        row.total_ns // row.runs / 1e3,
+        row.min_ns / 1e3,
+        row.max_ns / 1e3,
+    )
+
+
+def _available(facts: RunFacts) -> str | None:
+    return None if facts.has_plane(_GPU) else "The profile has no GPU: kernels are recorded on GPUs only."
+
+
+TOOL = Tool(
+    id="kernel_stats",
+    title="Kernel Stats",
+    group="Ops",
+    summary="Time of GPU kernels, their launch parameters and use of tensor cores.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    available=_available,
+)

@@ -1,0 +1,82 @@
+"""Kernel utilization: for each line of counters, the units of a TPU in percent of their peaks.
+
+`{"devices": [{"device_id", "device_type", "kernels": [{"kernel_name", "duration_us", "mxu_utilization",
+"mxu_is_anomaly", "mxu_cycles_breakdown", "other_metrics"}]}], "status": "SUCCESS"}` as XProf; `host` of a device and
+`sample` of a kernel are ours. XProf answers one host; ours several.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpu_profile_plugin.analysis.counters.kernels import Asked, DeviceKernels, Kernel, kernels
+from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tools.common.counters import counters_recorded, tpu_planes
+from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+_NO_DEVICE = -1
+
+
+def make_kernels(host: HostProfile, asked: Asked) -> tuple[DeviceKernels, ...]:
+    """The kernels of one host."""
+    return tuple(kernels(host.lazy, tpu_planes(host), asked))
+
+
+def build(inputs: Inputs) -> Json:
+    """The object described above."""
+    device = inputs.integer("device_id")
+    asked = Asked(
+        inputs.text("kernel") or inputs.text("kernel_name"),
+        device if device >= 0 else None,
+        inputs.number("duration_us"),
+        inputs.flag("force_duration"),
+    )
+    of_hosts = inputs.map_hosts(PerHost(make_kernels, (asked,)))
+    devices = [
+        _device(host.name, device)
+        for host, devices in zip(inputs.readable, of_hosts, strict=True)
+        for device in devices
+    ]
+    return Json({"devices": devices, "status": "SUCCESS"})
+
+
+def _device(host: str, device: DeviceKernels) -> dict[str, Any]:
+    return {
+        "device_id": device.device,
+        "device_type": device.device_type,
+        "host": host,
+        "kernels": [_kernel(kernel) for kernel in device.kernels],
+    }
+
+
+def _kernel(kernel: Kernel) -> dict[str, Any]:
+    return {
+        "duration_us": kernel.duration_us,
+        "kernel_name": kernel.name,
+        "mxu_cycles_breakdown": kernel.precisions,
+        "mxu_is_anomaly": kernel.mxu > 100,
+        "mxu_utilization": kernel.mxu,
+        "other_metrics": kernel.others,
+        "sample": kernel.line,
+    }
+
+
+TOOL = Tool(
+    id="kernel_utilization",
+    title="Kernel Utilization",
+    group="Ops",
+    summary="How much of their peaks the units of a TPU achieved in each kernel.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=(
+        Param("kernel", "string", "", "Part of the names of the kernels to show; all by default."),
+        Param("kernel_name", "string", "", "Another name of `kernel`."),
+        Param("duration_us", "float", 0.0, "Duration of the kernels in µs; 0: as recorded.", minimum=0.0),
+        Param("force_duration", "bool", False, "Whether the duration replaces counted cycles, not only missing ones."),
+        Param("device_id", "int", _NO_DEVICE, "The device to show; all by default."),
+    ),
+    available=counters_recorded,
+)

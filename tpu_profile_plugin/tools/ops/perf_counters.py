@@ -1,0 +1,111 @@
+"""Perf counters: the recorded values of performance counters, and the names of those that a type of TPU has.
+
+The columns up to `Set` are XProf's. XProf reads values written as doubles as 0; `reading` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.counters import v6e, v7x
+from tpu_profile_plugin.analysis.counters.listing import Listing, has_values, listings
+from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.common.counters import counters_recorded
+from tpu_profile_plugin.tools.params import Param, ParamValue
+from tpu_profile_plugin.tools.payload import Json, Payload
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COLUMNS = (
+    Column("Host", "Host", "string", "", "Host of the device."),
+    Column("Chip", "Chip", "number", "", "Id of the chip among all chips, or of the device where it is not recorded."),
+    Column(
+        "Kernel", "Kernel", "string", "", "Name of the line, which names the kernel if counters are read per kernel."
+    ),
+    Column("Sample", "Sample", "number", "", "Id of the line: one line for each time the counters are read."),
+    Column("Counter", "Counter", "string", "", "Name of the counter, in lower case."),
+    Column(
+        "Value",
+        "Value (Hex)",
+        "number",
+        "",
+        "Value written as an integer, shown in hexadecimal; values written as doubles read 0.",
+        format="hex",
+    ),
+    Column("Description", "Description", "string", "", "What it counts: as recorded, else words made of its name."),
+    Column("Set", "Set", "string", "", "Counter sets of the counter."),
+    Column("reading", "Reading", "number", "", "Value of any type; our own column."),
+)
+_LISTED = {"v6e": v6e.listed, "v7x": v7x.listed}
+
+
+def make_listings(host: HostProfile) -> tuple[Listing, ...]:
+    """The counters of one host."""
+    planes = tuple(plane for plane in host.lazy.planes if has_values(plane))
+    host.lazy.decode(planes)
+    return tuple(listings(host.lazy, planes))
+
+
+LISTINGS = PerHost(make_listings)
+
+
+def build(inputs: Inputs) -> Payload:
+    """A row per counter event, host after host."""
+    named = names(inputs.params)
+    if named is not None:
+        return named
+    of_hosts = inputs.map_hosts(LISTINGS)
+    parts = [(host.name, part) for host, found in zip(inputs.readable, of_hosts, strict=True) for part in found]
+    return Table(
+        COLUMNS,
+        (
+            list(chain.from_iterable([host] * len(part.counter) for host, part in parts)),
+            list(chain.from_iterable([part.chip] * len(part.counter) for _, part in parts)),
+            _joined([part.line_name for _, part in parts]),
+            np.concatenate([np.zeros(0, np.int64), *(part.line for _, part in parts)]),
+            _joined([part.counter for _, part in parts]),
+            np.concatenate([np.zeros(0, np.uint64), *(part.value for _, part in parts)]),
+            _joined([part.description for _, part in parts]),
+            _joined([part.sets for _, part in parts]),
+            np.concatenate([np.zeros(0, np.float64), *(part.reading for _, part in parts)]),
+        ),
+    )
+
+
+def _joined(parts: Sequence[list[str]]) -> list[str]:
+    return list(chain.from_iterable(parts))
+
+
+def names(params: Mapping[str, ParamValue]) -> Json | None:
+    """With `names_only=1` the counters of a type of TPU, `[{"name", "val"}]`; they need no run."""
+    if params["names_only"] != "1":
+        return None
+    kind = params["device_type"]
+    if not kind:
+        raise BadRequest("Parameter 'device_type' is missing: names_only needs it.", parameter="device_type")
+    return Json([{"name": register.name, "val": register.address} for register in _LISTED[str(kind)]()])
+
+
+TOOL = Tool(
+    id="perf_counters",
+    title="Perf Counters",
+    group="Ops",
+    summary="Values of performance counters, as they were recorded.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=(
+        Param("names_only", "string", "", "`1`: the names and ids of all counters of `device_type`."),
+        Param("device_type", "string", "", "With `names_only`: the type of TPU.", ("v6e", "v7x")),
+    ),
+    available=counters_recorded,
+    without_run=names,
+)

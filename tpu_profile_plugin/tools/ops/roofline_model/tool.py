@@ -1,0 +1,213 @@
+"""Roofline model: rates of the program, its steps and its ops relative to compute and memory peaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.common.planes import device_planes
+from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.ops.rates import Rates, Resource, peak_gib
+from tpu_profile_plugin.analysis.steps.step_ops import StepWork, merged_step_work, step_ops
+from tpu_profile_plugin.analysis.steps.table import StepTable
+from tpu_profile_plugin.analysis.summary.host import may_have_groups
+from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
+from tpu_profile_plugin.analysis.summary.roofline import Ops, Programs, Roofline, roofline
+from tpu_profile_plugin.run.diagnostics import run_diagnostics, step_warnings
+from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.ops import OP_PARAMS, notes_of, op_summary, peaks_of
+from tpu_profile_plugin.run.summary import groups_of, summary_of
+from tpu_profile_plugin.tables.table import Table, property_text
+from tpu_profile_plugin.tools.common.source_cell import source_cell
+from tpu_profile_plugin.tools.ops.roofline_model.columns import COLUMNS, DIAGNOSTICS, GPU_COLUMNS
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+
+def build(inputs: Inputs) -> tuple[Table, Table]:
+    """The table of programs, ops and steps, then the table of diagnostics."""
+    summary = op_summary(inputs)
+    environment = summary.environment
+    # Without any device there are neither rows nor diagnostics, so that no steps are needed.
+    shown = environment.device_cores or environment.hardware is not Hardware.CPU_ONLY
+    tables = inputs.map_hosts(STEP_OPS) if shown else [StepTable()]
+    steps, all_ops, without_transfers = merged_step_work(tables, [True] * len(tables))
+    columns = GPU_COLUMNS if summary.hardware is Hardware.GPU else COLUMNS
+    cells: dict[str, list[Any]] = {column.id: [] for column in COLUMNS}
+    if summary.environment.device_cores:
+        for work, transfers in ((all_ops, True), (without_transfers, False)):
+            _Rows(summary, steps, cells, transfers=transfers).add(work)
+    properties = {**_properties(summary), **notes_of(inputs, summary), **peaks_of(summary)}
+    table = Table(columns, [cells[column.id] for column in columns], properties)
+    return table, Table.from_rows(DIAGNOSTICS, _diagnostics(summary, steps))
+
+
+def make_step_ops(host: HostProfile) -> StepTable:
+    """The steps of one host with the work of their ops."""
+    space = host.lazy
+    space.decode(device_planes(space))
+    if not may_have_groups(space):
+        return StepTable()
+    steps = summary_of(host).steps
+    return step_ops(space, groups_of(host), steps) if len(steps) else steps
+
+
+STEP_OPS = PerHost(make_step_ops)
+
+
+def _diagnostics(summary: OpSummary, steps: StepTable) -> list[tuple[str, str]]:
+    environment = summary.environment
+    if environment.hardware is Hardware.CPU_ONLY:
+        return []
+    about_steps = step_warnings(len(steps), steps.empty_intersection)
+    return run_diagnostics(
+        summary.errors, summary.warnings, environment.device_type, environment.device_cores, about_steps
+    ).rows()
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Appends the rows with or without infeed and outfeed to the columns."""
+
+    summary: OpSummary
+    steps: StepTable
+    cells: dict[str, list[Any]]
+    transfers: bool
+
+    def add(self, work: StepWork) -> None:
+        roof = roofline(self.summary, work, transfers=self.transfers)
+        self._programs(["Total"], roof.total)
+        self._ops(roof)
+        labels = ["Average"] if roof.has_average else []
+        runs = np.ones(len(labels) + len(self.steps))
+        if roof.has_average:
+            runs[0] = len(self.steps)  # as in the reference, the average time per run is the time of all steps
+        self._programs(labels + [str(number) for number in self.steps.number.tolist()], roof.steps, runs)
+
+    def _programs(self, labels: list[str], programs: Programs, runs: Any = 1.0) -> None:
+        time = programs.time_ps / 1e6
+        count = len(labels)
+        zero = np.zeros(count)
+        self._extend(
+            count,
+            programs.rates,
+            step=labels,
+            rank=zero,
+            category="Program",
+            operation="Program",
+            occurrences=zero + 1,
+            total_time=time,
+            avg_time=time * runs,
+            total_self_time=zero,
+            avg_self_time=zero,
+            total_self_time_percent=zero,
+            cumulative_total_self_time_percent=zero,
+            dma_stall_percent=zero,
+            total_time_in_percentage=(time > 0).astype(np.float64),
+            hlo_module_id="0",
+            source_info="",
+        )
+
+    def _ops(self, roof: Roofline) -> None:
+        records, table, ops = self.summary.records, self.summary.records.table, roof.ops
+        at = ops.rows.tolist()
+        time, own = table.time_ps[ops.rows] / 1e6, table.self_ps[ops.rows] / 1e6
+        runs = table.occurrences[ops.rows]
+        total = float(roof.total.time_ps[0]) / 1e6 or 1.0
+        self._extend(
+            len(at),
+            ops.rates,
+            step="Total",
+            rank=np.arange(1.0, len(at) + 1),
+            category=[table.category[i] or "unknown" for i in at],
+            operation=[table.name[i] for i in at],
+            occurrences=runs,
+            total_time=time,
+            avg_time=time / runs,
+            total_self_time=own,
+            avg_self_time=own / runs,
+            total_self_time_percent=own / total,
+            cumulative_total_self_time_percent=np.cumsum(own / total),
+            dma_stall_percent=self._stalls(ops),
+            total_time_in_percentage=time / total,
+            hlo_module_id=[str(table.module[i]) for i in at],
+            source_info=[source_cell(records.text[i]) for i in at],
+        )
+
+    def _stalls(self, ops: Ops) -> Any:
+        time = self.summary.records.table.time_ps[ops.rows]
+        stall = self.summary.records.stall_ps[ops.rows]
+        return np.divide(stall, time, out=np.zeros(len(time)), where=time > 0)
+
+    def _extend(self, count: int, rate: Rates, **columns: Any) -> None:
+        """Appends `count` rows; a text is repeated in all of them."""
+        cores = self.summary.environment.device_cores
+        columns["total_time_per_core"] = columns["total_time"] / cores
+        columns["include_infeed_outfeed"] = [self.transfers] * count
+        for name, values in {**columns, **_rate_cells(rate)}.items():
+            listed = [values] * count if isinstance(values, str) else getattr(values, "tolist", lambda v=values: v)()
+            self.cells[name].extend(listed)
+
+
+_MEMORY_IDS = (
+    (Resource.HBM, "hbm"),
+    (Resource.CMEM_READ, "cmem_read"),
+    (Resource.CMEM_WRITE, "cmem_write"),
+    (Resource.VMEM_READ, "vmem_read"),
+    (Resource.VMEM_WRITE, "vmem_write"),
+)
+
+
+def _rate_cells(rate: Rates) -> dict[str, Any]:
+    cells: dict[str, Any] = {
+        "measured_flop_rate": rate.flops,
+        "model_flop_rate": rate.model_flops,
+        "measured_memory_bw": rate.bandwidth,
+        "operational_intensity": rate.intensity,
+        "bottleneck_operational_intensity": rate.bound_intensity,
+        "bound_by": [resource.value for resource in rate.bound],
+        "optimal_flop_rate": rate.optimal_flops,
+        "roofline_efficiency": rate.efficiency,
+        "compute_efficiency": rate.compute_share,
+        "max_mem_bw_utilization": rate.best_memory_share,
+    }
+    for memory, name in _MEMORY_IDS:
+        cells[f"{name}_bw"] = rate.memory[memory]
+        cells[f"{name}_operational_intensity"] = rate.memory_intensity[memory]
+    return cells
+
+
+def _properties(summary: OpSummary) -> dict[str, str]:
+    gpu = summary.hardware is Hardware.GPU
+    device = bool(summary.environment.device_cores)
+    peaks = supported_peaks(summary)
+    giga_flops = peaks.tera_flops * 1000.0
+    properties = {
+        "device_type": summary.environment.device_type if device else "",
+        "peak_flop_rate": property_text(giga_flops),
+    }
+    for memory, name in _MEMORY_IDS:
+        peak = peak_gib(peaks, memory, summary.hardware)
+        if not gpu or memory in (Resource.HBM, Resource.VMEM_WRITE):
+            properties[f"peak_{name}_bw"] = property_text(peak)
+            gigabytes = peak * (1 << 30) / 1e9
+            properties[f"{name}_ridge_point"] = property_text(giga_flops / gigabytes if gigabytes else 0.0)
+    if not gpu:
+        properties["megacore"] = str(int(summary.chip.megacore))
+        properties["has_cmem"] = str(int(any(rate > 0 for rate in peaks.bandwidths[3:5])))
+        properties["has_merged_vmem"] = str(int(summary.chip.merged_vmem))
+        properties["time_scale_multiplier"] = property_text(summary.records.time_scale)
+    return properties
+
+
+TOOL = Tool(
+    id="roofline_model",
+    title="Roofline Model",
+    group="Ops",
+    summary="Limits by compute and memory for the program, its steps and each op.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=OP_PARAMS,
+)

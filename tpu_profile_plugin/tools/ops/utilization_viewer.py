@@ -1,0 +1,81 @@
+"""Utilization viewer: achieved and peak work of the units of a TPU, for each sample of its counters.
+
+The columns up to `unit` are XProf's, and so is `host`, which is always 0; `hostname` and `kernel` are ours. Of a run
+with several hosts XProf answers one; ours has all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tpu_profile_plugin.analysis.counters.samples import (
+    DEVICE_ID,
+    chip_of,
+    counted,
+    declares_values,
+    plane_integer,
+    samples,
+)
+from tpu_profile_plugin.analysis.counters.utilization import utilization
+from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.common.counters import HOST_NAME, counters_recorded, tpu_planes
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+COLUMNS = (
+    Column("host", "Host", "number", "", "Always 0."),
+    Column("device", "Device", "number", "", "Id of the device."),
+    Column("sample", "Sample", "number", "", "Id of the line: one line for each time the counters are read."),
+    Column("node", "Node", "number", "", "Number of the TensorCore or SparseCore; 0 for what a chip shares."),
+    Column("name", "Name", "string", "", "Unit of the chip, or part of it."),
+    Column("achieved", "Achieved", "number", "", "Work that the counters counted, in `unit`."),
+    Column("peak", "Peak", "number", "", "Work that the unit could have done in the counted cycles, in `unit`."),
+    Column("unit", "Unit", "string", "", "Unit of `achieved` and `peak`; percent: both are bytes, part and whole."),
+    HOST_NAME,
+    Column("kernel", "Kernel", "string", "", "Name of the line; our own column."),
+)
+_Row = tuple[int, int, int, int, str, float, float, str, str, str]
+
+
+def make_rows(host: HostProfile) -> tuple[_Row, ...]:
+    """The rows of one host."""
+    return tuple(_rows(host))
+
+
+def _rows(host: HostProfile) -> Iterator[_Row]:
+    space = host.lazy
+    for plane in filter(declares_values, tpu_planes(host)):
+        chip, device = chip_of(space, plane), plane_integer(space, plane, DEVICE_ID)
+        if chip is None or device is None or device == -1:
+            continue
+        for sample in samples(plane, counted(space, plane), add=False):
+            about = 0, _unsigned(device), _unsigned(int(plane.lines.id[sample.line]))
+            kernel = plane.lines.name[sample.line]
+            for work in utilization(chip, sample):
+                yield (*about, work.node, work.name, work.achieved, work.peak, work.unit, host.name, kernel)
+
+
+def _unsigned(number: int) -> int:
+    """An id as XProf keeps it: cut to 32 bits with a sign, then read as 64 bits without one."""
+    low = number & 0xFFFFFFFF
+    return low if low < 1 << 31 else low + (1 << 64) - (1 << 32)
+
+
+ROWS = PerHost(make_rows)
+
+
+def build(inputs: Inputs) -> Table:
+    """A row per sample, core and unit."""
+    return Table.from_rows(COLUMNS, [row for rows in inputs.map_hosts(ROWS) for row in rows])
+
+
+TOOL = Tool(
+    id="utilization_viewer",
+    title="Utilization Viewer",
+    group="Ops",
+    summary="How much of its peak each unit of a TPU achieved, from performance counters.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    available=counters_recorded,
+)

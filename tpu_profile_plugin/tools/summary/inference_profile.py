@@ -1,0 +1,272 @@
+"""Inference profile: latency of the requests and batches of a model server, and time per phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from tpu_profile_plugin.analysis.common.statistics import ratio
+from tpu_profile_plugin.analysis.serving.batching_parameters import BatchingParameters
+from tpu_profile_plugin.analysis.serving.requests import ALL_MODELS, Batch, Inference, Phase, Request
+from tpu_profile_plugin.analysis.serving.sampling import sample
+from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.summary import inference_of
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+NOT_APPLICABLE = "N/A"
+
+
+def _ms(id_: str, label: str, sentence: str) -> Column:
+    return Column(id_, label, "number", "ms", sentence)
+
+
+_PERCENTILE = Column("percentile", "Percentile", "string", "", "Share of items that are faster, or the averaged group.")
+_URL = Column("trace_viewer_url", "Trace Viewer URL", "string", "", "Address in the trace viewer.")
+_THROUGHPUT = Column("throughput", "Throughput", "string", "1/s", "Items per second; of averages only.")
+REQUEST_COLUMNS = (
+    _PERCENTILE,
+    Column("request_id", "Request ID", "string", "", "Group id of the request's events."),
+    _ms("latency_ms", "Latency", "From the first event of the request to the end of the last."),
+)
+BATCHED_COLUMNS = (
+    Column("batching_request_size", "Request size", "number", "", "Number of inputs in the request."),
+    _ms("host_batch_formation", "Host batch formation", "Time until the batch of the request starts."),
+    _THROUGHPUT,
+)
+PHASE_COLUMNS = (
+    _ms("host_preprocessing", "Host preprocess", "Time on the host before the program is called."),
+    _ms("host_runtime", "Host runtime", "Time from the call until the program is enqueued on the device."),
+    _ms("data_transfer_h2d", "Data transfer H2D", "Time of copying inputs to the device."),
+    _ms("data_transfer_d2h", "Data transfer D2H", "Time of copying results from the device."),
+    _ms("device_compute", "Device compute", "Time in which the device runs the program."),
+    _ms("host_postprocess", "Host postprocess", "Time on the host after the program ends."),
+    _ms("idle time", "Idle time", "Time in none of the other parts."),
+    _URL,
+    _ms("begin_ms", "Begin", "Begin on the time axis of the profile; of single requests only."),
+    _ms("end_ms", "End", "When it ends."),
+)
+_PHASES = (Phase.PREPROCESS, Phase.RUNTIME, Phase.H2D, Phase.D2H, Phase.DEVICE, Phase.POSTPROCESS, Phase.IDLE)
+BATCH_COLUMNS = (
+    _PERCENTILE,
+    Column("batch_id", "Batch ID", "string", "", "Group id of the batch's events."),
+    _ms("latency", "Latency", "Processing of the batch."),
+    Column("padding_amount", "Padding amount", "number", "", "Inputs added to reach an allowed batch size."),
+    Column("batch_size_after_padding", "Batch size after padding", "number", "", "Inputs in the batch."),
+    Column(
+        "batching_efficiency",
+        "Batching efficiency",
+        "number",
+        "",
+        "Share that is not padding, 0 to 1.",
+    ),
+    _ms("batching_delay_us", "Batching delay", "Time from the earliest request of the batch until the batch starts."),
+    _THROUGHPUT,
+    _ms("device_compute", "Device compute", "Time in which the device runs the program."),
+    Column("program_id", "Program ID(s)", "string", "", "Program that the batch ran on the device."),
+    _URL,
+    _ms("begin_ms", "Begin", "Begin on the time axis of the profile; of single batches only."),
+    _ms("end_ms", "End", "When it ends."),
+)
+
+_REQUEST_KEYS: dict[str, Callable[[Request], float]] = {
+    "Latency": lambda r: r.duration_ps,
+    "Request size": lambda r: r.size,
+    "Host batch formation": lambda r: r.delay_ps,
+    "Host preprocess": lambda r: r.phases_ps[Phase.PREPROCESS],
+    "Host runtime": lambda r: r.phases_ps[Phase.RUNTIME],
+    "Data transfer H2D": lambda r: r.phases_ps[Phase.H2D],
+    "Data transfer D2H": lambda r: r.phases_ps[Phase.D2H],
+    "Device compute": lambda r: r.phases_ps[Phase.DEVICE],
+    "Host postprocess": lambda r: r.phases_ps[Phase.POSTPROCESS],
+    "Idle time": lambda r: r.phases_ps[Phase.IDLE],
+}
+_BATCH_KEYS: dict[str, Callable[[Batch], float]] = {
+    "Latency": lambda b: b.duration_ps,
+    "Padding amount": lambda b: b.padding,
+    "Batch size after padding": lambda b: b.size,
+    "Batching efficiency": lambda b: _efficiency(b),
+    "Batching delay": lambda b: b.delay_ps,
+    "Device compute": lambda b: b.device_ps,
+}
+
+
+def build(inputs: Inputs) -> tuple[Table, ...]:
+    """The table of models, then per model a table of requests and, if there are any, one of batches."""
+    serving = inference_of(inputs.host)
+    models = serving.models or (ALL_MODELS,)
+    batching = bool(serving.batches)
+    properties = {"hasBatching": str(batching).lower(), "hasTensorPattern": "false"}
+    name = Column("model_name", "Model Name", "string", "", "Model to which the following tables refer.")
+    tables = [Table.from_rows((name,), [(model,) for model in models], properties)]
+    for model in models:
+        requests = [request for request in serving.requests if request.model == model]
+        batches = [batch for batch in serving.batches if batch.model == model]
+        tables.append(request_table(requests, batches if batching else None, inputs.text("request_column")))
+        if batching:
+            tables.append(batch_table(batches, _parameters(serving, model), inputs.text("batch_column")))
+    return tuple(tables)
+
+
+def _parameters(serving: Inference, model: str) -> BatchingParameters | None:
+    return serving.parameters.get(model) or serving.parameters.get(model.partition(":")[0])
+
+
+def request_table(requests: Sequence[Request], batches: Sequence[Batch] | None, sort_by: str) -> Table:
+    """Requests sampled by the given column, averages per batch size, and the overall average.
+
+    `batches` are those of the model; None when no model has any.
+    """
+    batching = batches is not None
+    key = _REQUEST_KEYS.get(sort_by, _REQUEST_KEYS["Latency"])
+    columns = (*REQUEST_COLUMNS, *(BATCHED_COLUMNS if batching else ()), *PHASE_COLUMNS)
+    rows = []
+    ordered = sorted(requests, key=_by_latency)
+    for percentile, i in sample([key(request) for request in ordered]):
+        rows.append(_request_row(f"{percentile:.3f}", [ordered[i]], batching))
+    rate = _throughput(requests)
+    for size, parts, device_ps in _parts(requests, batches or ()):
+        share = ratio(rate * len(parts), len(requests))
+        rows.append(_request_row(f"Batch size {size}", parts, batching, f"{share:.1f}", device_ps))
+    rows.append(_request_row("Average", requests, batching, f"{rate:.1f}"))
+    return Table.from_rows(columns, rows, _rates(requests))
+
+
+def _parts(requests: Sequence[Request], batches: Sequence[Batch]) -> Iterator[tuple[int, list[Request], int]]:
+    """Per batch size, ascending, the requests of such batches, and the average time of these batches on the device.
+
+    A request that was split among several batches is there once for each of them.
+    """
+    size_of = {batch.id: batch.size for batch in batches}
+    device_ps: dict[int, list[int]] = {size: [] for size in sorted(set(size_of.values()))}
+    parts: dict[int, list[Request]] = {size: [] for size in device_ps}
+    for batch in batches:
+        device_ps[batch.size].append(batch.device_ps)
+    for request in requests:
+        for number in request.batches:
+            if number in size_of:
+                parts[size_of[number]].append(request)
+    for size, times in device_ps.items():
+        yield size, parts[size], _mean(times)
+
+
+def _request_row(
+    label: str, requests: Sequence[Request], batching: bool, rate: str = "", device_ps: int | None = None
+) -> tuple[object, ...]:
+    """A single request, or with a rate the average of several; `device_ps` replaces their time on the device."""
+    single = not rate
+    phases = {phase: _mean([request.phases_ps[phase] for request in requests]) for phase in _PHASES}
+    if device_ps is not None:
+        phases[Phase.DEVICE] = device_ps
+    batched: tuple[object, ...] = ()
+    if batching:
+        size, delay = _mean([request.size for request in requests]), _mean([request.delay_ps for request in requests])
+        batched = (size, delay / 1e9, rate or NOT_APPLICABLE)
+    return (
+        label,
+        str(requests[0].id) if single else NOT_APPLICABLE,
+        _mean([request.duration_ps for request in requests]) / 1e9,
+        *batched,
+        *(time / 1e9 for time in phases.values()),
+        "",
+        *(_span_ms(requests[0]) if single else (None, None)),
+    )
+
+
+def _by_latency(item: Request | Batch) -> tuple[int, int]:
+    """The order before the one by the chosen column: it decides where equal values of that column end up."""
+    return item.duration_ps, item.begin_ps
+
+
+def _span_ms(item: Request | Batch) -> tuple[float, float]:
+    return item.begin_ps / 1e9, item.end_ps / 1e9
+
+
+def batch_table(batches: Sequence[Batch], parameters: BatchingParameters | None, sort_by: str) -> Table:
+    """Batches sampled by the given column, averages per size, and the overall average."""
+    key = _BATCH_KEYS.get(sort_by, _BATCH_KEYS["Latency"])
+    rows = []
+    ordered = sorted(batches, key=_by_latency)
+    for percentile, i in sample([key(batch) for batch in ordered]):
+        programs = ",".join(ordered[i].programs) or NOT_APPLICABLE
+        rows.append(_batch_row(f"{percentile:.3f}", str(ordered[i].id), [ordered[i]], NOT_APPLICABLE, programs, ""))
+    for size in sorted({batch.size for batch in batches}):
+        of_size = [batch for batch in batches if batch.size == size]
+        programs = ",".join(dict.fromkeys(program for batch in of_size for program in batch.programs)) or NOT_APPLICABLE
+        rate = f"{ratio(_throughput(batches) * len(of_size), len(batches)):.1f}"
+        rows.append(_batch_row(f"Batch size {size}", NOT_APPLICABLE, of_size, rate, programs, ""))
+    rate = f"{_throughput(batches):.1f}"
+    rows.append(_batch_row("Aggregated", NOT_APPLICABLE, batches, rate, NOT_APPLICABLE, NOT_APPLICABLE))
+    properties = {**_rates(batches), "hasBatchingParam": str(parameters is not None).lower()}
+    if parameters is not None:
+        properties |= {
+            "batchingParamNumBatchThreads": str(parameters.num_batch_threads),
+            "batchingParamMaxBatchSize": str(parameters.max_batch_size),
+            "batchingParamBatchTimeoutMicros": str(parameters.batch_timeout_micros),
+            "batchingParamMaxEnqueuedBatches": str(parameters.max_enqueued_batches),
+            "batchingParamAllowedBatchSizes": parameters.allowed_batch_sizes,
+        }
+    return Table.from_rows(BATCH_COLUMNS, rows, properties)
+
+
+def _batch_row(
+    label: str, id_: str, batches: Sequence[Batch], rate: str, programs: str, url: str
+) -> tuple[object, ...]:
+    return (
+        label,
+        id_,
+        _mean([batch.duration_ps for batch in batches]) / 1e9,
+        _mean([batch.padding for batch in batches]),
+        _mean([batch.size for batch in batches]),
+        _efficiency(*batches),
+        _mean([batch.delay_ps for batch in batches]) / 1e9,
+        rate,
+        _mean([batch.device_ps for batch in batches]) / 1e9,
+        programs,
+        url,
+        *(_span_ms(batches[0]) if id_ != NOT_APPLICABLE else (None, None)),
+    )
+
+
+def _efficiency(*batches: Batch) -> float:
+    size = sum(batch.size for batch in batches)
+    return ratio(size - sum(batch.padding for batch in batches), size)
+
+
+def _mean(values: Sequence[int]) -> int:
+    """The average, without its fraction."""
+    return sum(values) // len(values) if values else 0
+
+
+def _throughput(items: Sequence[Request] | Sequence[Batch]) -> float:
+    if not items:
+        return 0.0
+    span = max(item.end_ps for item in items) - min(item.begin_ps for item in items)
+    return ratio(len(items), span / 1e12)
+
+
+def _rates(items: Sequence[Request] | Sequence[Batch]) -> dict[str, str]:
+    latency = ratio(sum(item.duration_ps for item in items), len(items)) / 1e9
+    return {"throughput": f"{_throughput(items):.1f}", "averageLatencyMs": f"{latency:.3f}"}
+
+
+def _available(facts: RunFacts) -> str | None:
+    if facts.requests:
+        return None
+    return "No request of a model server was recorded. Profile a server while it handles requests."
+
+
+TOOL = Tool(
+    id="inference_profile",
+    title="Inference Profile",
+    group="Summary",
+    summary="Latency of the requests and batches of a model server, by part.",
+    build=build,
+    hosts=HostChoice.ONE,
+    available=_available,
+    params=(
+        Param("request_column", "string", "Latency", "Label of the column that orders the requests for percentiles."),
+        Param("batch_column", "string", "Latency", "Label of the column that orders the batches for percentiles."),
+    ),
+)

@@ -1,0 +1,149 @@
+"""Input pipeline analyzer: time waiting for input, and the host time to prepare it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
+from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown
+from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown
+from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.run.diagnostics import step_warnings
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.summary import run_summary
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.common import step_texts
+from tpu_profile_plugin.tools.common.statements import input_text
+from tpu_profile_plugin.tools.common.step_reading import Reading, read_steps, reading_json
+from tpu_profile_plugin.tools.common.step_tables import analyse, step_table
+from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.payload import Raw, encode, encode_object
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+_SHARE = "as a fraction of the self time of all input ops"
+INPUT_OP_COLUMNS = (
+    Column("opName", "Input Op", "string", "", "Name of the op or stage."),
+    Column("count", "Count", "number", "", "Number of runs."),
+    Column("timeInMs", "Total Time (in ms)", "number", "ms", "Time of all runs, including nested ops."),
+    Column(
+        "timeInPercent",
+        "Total Time (as % of total input-processing time)",
+        "number",
+        "",
+        f"Total time {_SHARE}; the sum exceeds 1 if ops are nested.",
+    ),
+    Column("selfTimeInMs", "Total Self Time (in ms)", "number", "ms", "Time of all runs, excluding nested ops."),
+    Column(
+        "selfTimeInPercent",
+        "Total Self Time (as % of total input-processing time)",
+        "number",
+        "",
+        f"Total self time {_SHARE}.",
+    ),
+    Column("category", "Category", "string", "", "Reading ahead or on demand, preprocessing, or enqueuing."),
+)
+_API = "https://www.tensorflow.org/api_docs/python/tf/data/"
+
+
+def _link(address: str, text: str) -> str:
+    return f'<a href="{address}" target="_blank">{text}</a>'
+
+
+_READER = _API + "TFRecordDataset#class_tfrecorddataset"
+RECOMMENDATIONS = (
+    "Enqueuing data: you may want to combine small input data chunks into fewer but larger chunks.",
+    f"Data preprocessing: you may increase num_parallel_calls in {_link(_API + 'Dataset#map', 'Dataset map()')} "
+    "or preprocess the data OFFLINE.",
+    "Reading data from files in advance: you may tune parameters in the following tf.data API "
+    f"({_link(_API + 'Dataset#prefetch', 'prefetch size')}, "
+    f"{_link(_API + 'Dataset#interleave', 'interleave cycle_length')}, {_link(_READER, 'reader buffer_size')})",
+    "Reading data from files on demand: you should read data IN ADVANCE using the following tf.data API "
+    f"({_link(_API + 'Dataset#prefetch', 'prefetch')}, {_link(_API + 'Dataset#interleave', 'interleave')}, "
+    f"{_link(_READER, 'reader buffer')})",
+    "Other data reading or processing: you may consider using the "
+    f"{_link('https://www.tensorflow.org/programmers_guide/datasets', 'tf.data API')} (if you are not using it now)",
+)
+
+
+PARAMS = (Param("extended", "bool", False, "Adds a sixth element with our own reading of the steps."),)
+
+
+def build(inputs: Inputs) -> tuple[Table, ...] | Raw:
+    """Five tables: cores with the longest wait, steps, input ops, recommendations, diagnostics.
+
+    With the parameter `extended` a sixth element follows, the object of `step_reading.reading_json`, with `next`: what
+    to do about the input, "" if nothing is to be said.
+    """
+    run = run_summary(inputs)
+    analysis = analyse(run)
+    steps = step_table(analysis)
+    if analysis.generic is not None:
+        steps = replace(steps, properties={**steps.properties, "hardware_type": run.environment.hardware.value})
+    warnings = step_warnings(analysis.steps, run.steps.empty_intersection)
+    tables = (
+        Table((), ()) if analysis.tpu is None else _waiting_cores(run, analysis.tpu),
+        steps,
+        input_op_table(analysis.input),
+        Table.from_rows((Column("link", "link", "string", "", "What to try."),), [(text,) for text in RECOMMENDATIONS]),
+        step_texts.diagnostics_table([("WARNING", text) for text in warnings]),
+    )
+    if not inputs.flag("extended"):
+        return tables
+    reading = read_steps(run)
+    more = {
+        **reading_json(run, reading, analysis.verdict),
+        "statement": input_text(reading.verdict.input),
+        "next": next_step(run, reading, analysis.input),
+    }
+    return Raw(b"[" + b",".join([*(encode(table).body for table in tables), encode_object(more)]) + b"]")
+
+
+def next_step(run: RunSummary, reading: Reading, source: InputBreakdown) -> str:
+    """What to do about the input; "" if it takes little time."""
+    if reading.verdict.input.level not in ("HIGHLY", "MODERATELY"):
+        return ""
+    if source.ops:
+        return "Section 3 shows which input ops take the time of the host."
+    if TENSORFLOW in run.frameworks:
+        return "Input through tf.data is recorded by op; other input pipelines are not, so section 3 is empty."
+    return "The profile does not show what prepares the input; the trace viewer shows what the host does meanwhile."
+
+
+def _waiting_cores(run: RunSummary, steps: TpuBreakdown) -> Table:
+    """Per step the core that waited longest for input: two rows, one column per step."""
+    index = Column("index", "Index", "string", "", "Name of the row.")
+    columns = [Column(str(i), str(i), "string", "", f"Step {label}.") for i, label in enumerate(steps.labels)]
+    names = [_core_name(run, core) for core in steps.infeed_core]
+    return Table.from_rows((index, *columns), [("Step number", *steps.labels), ("Core name", *names)])
+
+
+def _core_name(run: RunSummary, core: int) -> str:
+    host, ordinal = run.cores.get(core, ("", -1))
+    return f"{host}:{ordinal}" if ordinal >= 0 else "unknown"
+
+
+def input_op_table(source: InputBreakdown) -> Table:
+    """The host's input ops, with the breakdown of input processing as properties."""
+    rows = [
+        (op.name, op.count, op.time_ps / 1e9, op.time_share, op.self_ps / 1e9, op.self_share, op.category)
+        for op in source.ops
+    ]
+    properties = {
+        "enqueue_us": source.enqueue_us,
+        "demanded_file_read_us": source.demanded_read_us,
+        "advanced_file_read_us": source.advanced_read_us,
+        "preprocessing_us": source.preprocessing_us,
+        "unclassified_nonequeue_us": source.unclassified_us,
+    }
+    return Table.from_rows(INPUT_OP_COLUMNS, rows, {name: f"{us:.3f}" for name, us in properties.items()})
+
+
+TOOL = Tool(
+    id="input_pipeline_analyzer",
+    title="Input Pipeline Analyzer",
+    group="Summary",
+    summary="Time spent waiting for input, and time of the host's input ops.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=PARAMS,
+)

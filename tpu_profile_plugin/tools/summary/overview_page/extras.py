@@ -1,0 +1,201 @@
+"""Extensions of the overview, in addition to the tables that other clients read.
+
+With `extended=true` the overview's answer has an eighth element, a JSON object:
+
+* `steps`: each step on its slowest host, in parts that add up to it, as a step table (`tools/common/step_reading.py`);
+  null without steps. GPUs: with the host's events and both spellings of copies. CPUs: without
+  instants, of which the reference counts the time until the next event of their class ends.
+* `verdict`: the bottleneck analysis of these steps; the level of `input` is UNSEEN when the profile has no event of an
+  input pipeline. `xprof_input` is the verdict on XProf's reading.
+* `hosts`: `step_ms`, the average step time per host; `slowest_in`, the number of steps in which it was the slowest;
+  `over_others`, by what share it exceeds the median of the other hosts; `stragglers`, more than a tenth.
+* `recording`: what the steps cover of it on the host where they cover least, and `dispatch` if steps are only
+  dispatch times.
+* `inferred_steps`: steps of a profile without markers, or given by the event `step_event`: `evidence` for the steps,
+  `table`, `statistics` in ms. Never part of the other tables. Null if there are markers or nothing was inferred.
+* `efficiency`: shares of the peak, the roofline and goodput in percent, null where peaks or costs are unknown.
+* `precision`: `narrow_percent`, `wide_percent` of the device's compute time on data of at most 16 bits and of more;
+  null without any.
+* `op_categories`: for each row of the first table the HLO category of the op that takes most of its time.
+* `peak_gflops`: peak FLOP rate of a core; null if unknown. Ops with a higher rate work outside their recorded time.
+* `session`: average latency of a request and its parts in ms, and a `histogram` (`edges_ms`, `counts`); null without
+  requests.
+* `statements`: sentences for the recommendation panel, each with a `topic` and a `level`; `advice`: what to look at
+  next.
+* `frameworks`: names of those that wrote the profile; `cpu_ops`: whether the CPU ran XLA ops.
+* `functions`: tf.functions with their share of tracing and eager execution.
+* `spans`: begin and end of each step on its slowest host, `begin_ps` and `end_ps` on the time axis of the trace of
+  `hosts`; null without steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.common.op_names import UNKNOWN, parse_op
+from tpu_profile_plugin.analysis.common.statistics import statistics
+from tpu_profile_plugin.analysis.ops.table import OpTable
+from tpu_profile_plugin.analysis.serving.requests import Inference, Phase
+from tpu_profile_plugin.analysis.steps.efficiency import efficiency
+from tpu_profile_plugin.analysis.steps.inferred import InferredSteps, infer_steps, named_steps
+from tpu_profile_plugin.analysis.steps.table import StepTable, host_among
+from tpu_profile_plugin.analysis.summary.framework import NAMES
+from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.columns.arrays import F64
+from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.common.statements import statements
+from tpu_profile_plugin.tools.common.step_reading import Reading, own_steps, read_steps, reading_json
+from tpu_profile_plugin.tools.common.step_tables import StepAnalysis
+from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.summary.overview_page.advice import advice
+
+PARAMS = (
+    Param("extended", "bool", False, "Adds an eighth element with extensions for our own pages."),
+    Param("step_event", "string", "", "Name of the event that marks a step, for profiles without step markers."),
+)
+_MOST_BINS = 20
+
+INFERRED_COLUMNS = (
+    Column("stepnum", "Step", "string", "", "Number of the inferred step, in time order."),
+    Column("beginMs", "Begin", "number", "ms", "Begin, since the begin of the first inferred step."),
+    Column("stepTimeMs", "Step time", "number", "ms", "Time until the next step begins, or the duration of the event."),
+    Column(
+        "deviceBusyMs",
+        "Device busy",
+        "number",
+        "ms",
+        "Time in which the first device ran ops; empty without devices.",
+    ),
+    Column("deviceIdleMs", "Device idle", "number", "ms", "The rest."),
+)
+
+
+def extras(
+    inputs: Inputs, run: RunSummary, analysis: StepAnalysis, serving: Inference, top_ops: Table
+) -> dict[str, Any]:
+    """The object described above; tables are not yet encoded."""
+    reading, uses_dataset = read_steps(run), analysis.input.uses_dataset
+    return {
+        **reading_json(run, reading, analysis.verdict),
+        "inferred_steps": _inferred(inputs, analysis),
+        "efficiency": asdict(efficiency(run.steps, run.device, run.peaks)),
+        "precision": _precision(run),
+        "op_categories": op_categories(run.device, top_ops),
+        "peak_gflops": run.peaks.tera_flops * 1e3 or None,
+        "session": _session(serving),
+        "statements": statements(run, reading, uses_dataset),
+        "advice": advice(run, reading, uses_dataset=uses_dataset, serves=bool(serving.requests)),
+        "frameworks": [NAMES[name] for name in run.frameworks],
+        "cpu_ops": run.cpu_ops,
+        "functions": [
+            {
+                "name": function.name,
+                "calls": function.calls,
+                "self_ms": function.self_ps / 1e9,
+                "expensive_share": function.expensive_share,
+            }
+            for function in run.functions
+        ],
+        "spans": _spans(inputs, own_steps(run), reading),
+    }
+
+
+def _precision(run: RunSummary) -> dict[str, float] | None:
+    narrow, wide = run.precision.narrow_ps, run.precision.wide_ps
+    if not narrow + wide:
+        return None
+    return {"narrow_percent": 100.0 * narrow / (narrow + wide), "wide_percent": 100.0 * wide / (narrow + wide)}
+
+
+def op_categories(device: OpTable, top_ops: Table) -> list[str]:
+    """The HLO category of the device op with most self time in each row of the table of framework ops."""
+    own: dict[str, tuple[int, str]] = {}
+    columns = (device.name, device.category, device.provenance, device.self_ps.tolist())
+    for name, category, provenance, ps in zip(*columns, strict=True):
+        op = (parse_op(provenance).name if provenance else "") or name
+        if ps > own.get(op, (-1, ""))[0]:
+            own[op] = (ps, category)
+    shown = top_ops.columns.index(next(column for column in top_ops.columns if column.id == "operation"))
+    return [own.get(name, (0, ""))[1] or UNKNOWN for name in top_ops.data[shown]]
+
+
+def _inferred(inputs: Inputs, analysis: StepAnalysis) -> dict[str, Any] | None:
+    """Inferred steps of the first host that has any; a given event name takes precedence over markers."""
+    name = inputs.text("step_event")
+    if analysis.steps and not name:
+        return None
+    inferred = inputs.map_hosts(PerHost(make_inferred, (name,)))
+    for host, steps in zip(inputs.readable, inferred, strict=True):
+        if steps is not None:
+            times = statistics((steps.duration_ps / 1e9).tolist())
+            return {
+                "host": host.name,
+                "evidence": asdict(steps.evidence),
+                "table": inferred_table(steps),
+                "statistics": asdict(times),
+            }
+    return None
+
+
+def make_inferred(host: HostProfile, name: str) -> InferredSteps | None:
+    """The steps of one host given by the event `name`, or inferred if it is empty."""
+    return named_steps(host.lazy, name) if name else infer_steps(host.lazy)
+
+
+def inferred_table(steps: InferredSteps) -> Table:
+    """One row per step."""
+    begin = (steps.begin_ps - steps.begin_ps[:1]) / 1e9
+    numbers = [str(i) for i in range(len(begin))]
+    unknown = [None] * len(begin)
+    busy = unknown if steps.busy_ps is None else steps.busy_ps / 1e9
+    idle = unknown if steps.busy_ps is None else (steps.duration_ps - steps.busy_ps) / 1e9
+    return Table(INFERRED_COLUMNS, (numbers, begin, steps.duration_ps / 1e9, busy, idle))
+
+
+def _session(serving: Inference) -> dict[str, Any] | None:
+    if not serving.requests:
+        return None
+    count = len(serving.requests)
+    total = sum(request.duration_ps for request in serving.requests) / count / 1e9
+    times = {
+        p: sum(r.phases_ps[p] for r in serving.requests) / count / 1e9 for p in (Phase.DEVICE, Phase.H2D, Phase.D2H)
+    }
+    device, transfer = times[Phase.DEVICE], times[Phase.H2D] + times[Phase.D2H]
+    return {
+        "requests": count,
+        "average_ms": total,
+        "host_ms": total - device - transfer,
+        "device_ms": device,
+        "communication_ms": transfer,
+        "histogram": _histogram(np.array([request.duration_ps for request in serving.requests]) / 1e9),
+    }
+
+
+def _histogram(values: F64) -> dict[str, list[float]]:
+    """Counts of the values between edges of equal distance; about as many bins as the root of their number."""
+    bins = 1 if values.min() == values.max() else min(_MOST_BINS, math.ceil(math.sqrt(len(values))) + 1)
+    counts, edges = np.histogram(values, bins=bins)
+    return {"edges_ms": edges.tolist(), "counts": counts.tolist()}
+
+
+def _spans(inputs: Inputs, steps: StepTable, reading: Reading) -> dict[str, Any] | None:
+    """When the cores of the slowest host of each step begin and end it."""
+    if not len(reading.steps):
+        return None
+    count, dense = len(inputs.readable), steps.dense_cores
+    hosts = np.array([host_among(count, steps.cores[i]) for i in dense])
+    slowest = [host_among(count, core) for core in reading.steps.cores]
+    own = hosts[None] == np.array(slowest)[:, None]
+    begin, end = steps.begin_ps[:, dense], (steps.begin_ps + np.maximum(steps.duration_ps, 0))[:, dense]
+    last = np.iinfo(np.int64).max
+    return {
+        "hosts": [inputs.readable[host].name for host in slowest],
+        "begin_ps": np.where(own, begin, last).min(axis=1).tolist(),
+        "end_ps": np.where(own, end, -last).max(axis=1).tolist(),
+    }

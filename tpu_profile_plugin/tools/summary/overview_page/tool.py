@@ -1,0 +1,247 @@
+"""Overview: step time, utilization of the hardware, time breakdown and recommendations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tpu_profile_plugin.analysis.common.statistics import ratio
+from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware
+from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
+from tpu_profile_plugin.analysis.serving.requests import Inference, Phase, combine_inference
+from tpu_profile_plugin.analysis.serving.sampling import LATENCY_PERCENTILES, at_percentile
+from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.run.diagnostics import run_diagnostics, step_warnings
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.ops import DEVICE_OPS
+from tpu_profile_plugin.run.summary import INFERENCE, run_summary
+from tpu_profile_plugin.tables.table import Column, Table, property_text
+from tpu_profile_plugin.tools.common import step_texts
+from tpu_profile_plugin.tools.common.step_tables import StepAnalysis, analyse, step_table
+from tpu_profile_plugin.tools.payload import Json, Raw, encode, encode_object
+from tpu_profile_plugin.tools.summary.overview_page.extras import PARAMS, extras
+from tpu_profile_plugin.tools.summary.overview_page.tips import recommendations
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+MAX_OPS = 10
+OP_COLUMNS = (
+    Column(
+        "selfTimePercent", "Time (%)", "number", "", "Self time of the op as a fraction of the self time of all ops."
+    ),
+    Column(
+        "cumulativeTimePercent",
+        "Cumulative time (%)",
+        "number",
+        "",
+        "Sum of the shares of this row and the rows above.",
+    ),
+    Column("category", "Category", "string", "", "Type of the framework op."),
+    Column("operation", "Operation", "string", "", "Name of the framework op, else of the device op."),
+    Column(
+        "flopRate",
+        "Bf16 Normalized Flop Rate(GFLOPs/Sec)",
+        "number",
+        "GFLOP/s",
+        "FLOPs divided by total time, including nested ops.",
+    ),
+)
+GPU_OP_COLUMNS = (
+    *OP_COLUMNS[:-1],
+    Column("flopRate", "GFLOPs/Sec", "number", "GFLOP/s", "FLOPs divided by total time, including nested ops."),
+    Column("tcEligibility", "TensorCore eligibility", "boolean", "", "Whether the op can run on tensor cores."),
+    Column("tcUtilization", "Op is using TensorCore", "boolean", "", "Whether a kernel of the op ran on tensor cores."),
+)
+ENVIRONMENT_COLUMNS = tuple(
+    Column(name, name, "string", "", "Job of the host; open-source profilers do not record it.")
+    for name in ("host_id", "command_line", "start_time", "bns_address")
+)
+LATENCY_COLUMNS = (
+    Column("percentile", "percentile", "string", "", "Avg, or the percentile."),
+    Column("hostTimeMs", "Host time (in ms)", "number", "ms", "Time in neither the device nor transfers."),
+    Column("deviceTimeMs", "Device time (in ms)", "number", "ms", "Time in which the device runs the program."),
+    Column("communicationTimeMs", "Host-device communication time (in ms)", "number", "ms", "Transfers."),
+    Column("totalTimeMs", "Total latency (in ms)", "number", "ms", "Latency of the request."),
+)
+
+
+def build(inputs: Inputs) -> Raw:
+    """Seven tables; with the parameter `extended` an eighth element (see `overview_page.extras`)."""
+    run = run_summary(inputs, prefetch=(DEVICE_OPS,))  # op tools are usually opened after the overview
+    analysis = analyse(run)
+    steps = step_table(analysis)
+    if analysis.generic is not None:
+        steps = replace(steps, properties={**steps.properties, "hardware_type": run.environment.hardware.value})
+    serving = _serving(inputs, run)
+    messages = run_diagnostics(
+        run.errors,
+        run.warnings,
+        run.environment.device_type,
+        run.environment.device_cores,
+        step_warnings(analysis.steps, run.steps.empty_intersection),
+    )
+    general = general_table(run, analysis)
+    parts = [
+        encode(general),
+        encode(steps),
+        encode(environment_table(run.environment)),
+        encode(recommendations(run, analysis)),
+        encode(latency_table(serving)),
+        encode(Json({})),
+        encode(step_texts.diagnostics_table(messages.rows())),
+    ]
+    if inputs.flag("extended"):
+        parts.append(Raw(encode_object(extras(inputs, run, analysis, serving, general))))
+    return Raw(b"[" + b",".join(part.body for part in parts) + b"]")
+
+
+def _serving(inputs: Inputs, run: RunSummary) -> Inference:
+    """Requests of all hosts; training runs have none."""
+    if run.environment.is_training:
+        return Inference()
+    return combine_inference(inputs.map_hosts(INFERENCE))
+
+
+def general_table(run: RunSummary, analysis: StepAnalysis) -> Table:
+    """The device ops with most self time, with utilization of hosts and devices as properties."""
+    gpu = run.environment.hardware is Hardware.GPU
+    device = framework_ops(run.device)
+    properties = _shared_properties(run, device)
+    properties |= _gpu_properties(run) if gpu else _busy_properties(run, analysis)
+    return Table.from_rows(GPU_OP_COLUMNS if gpu else OP_COLUMNS, _top_ops(run, device, gpu), properties)
+
+
+def _top_ops(run: RunSummary, device: OpTable, gpu: bool) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    cumulative = 0.0
+    for i in [i for i in device.by_self_time() if device.category[i] != IDLE][:MAX_OPS]:
+        share = ratio(int(device.self_ps[i]), device.op_ps)
+        cumulative += share
+        rate = ratio(float(device.flops[i]), int(device.time_ps[i]) / 1e3)
+        row: tuple[object, ...] = (share, cumulative, device.category[i], device.name[i], rate)
+        if gpu:
+            name = device.name[i]
+            row += (name in run.kernels.eligible, run.kernels.matrix_share(name) > 0)
+        rows.append(row)
+    return rows
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.1f}%"
+
+
+def _recorded_percent(value: float) -> str:
+    """A percentage that the profiler measured; one that is negative or no number is unknown."""
+    return f"{value:.1f}%" if value >= 0 else "unknown"
+
+
+def _shared_properties(run: RunSummary, device: OpTable) -> dict[str, str]:
+    on_host, on_device = int(run.host.ops.occurrences.sum()), int(device.occurrences.sum())
+    return {
+        "remark_text": "",
+        "remark_color": "",
+        "host_trace_level": "0",
+        "mxu_utilization_percent": _recorded_percent(run.mxu_percent),
+        "hbm_utilization_percent": _recorded_percent(run.hbm_percent),
+        "host_tf_op_percent": _percent(ratio(on_host, on_host + on_device)),
+        "device_tf_op_percent": _percent(ratio(on_device, on_host + on_device)),
+        "host_op_time_eager_percent": _percent(eager_share(run.host.ops)),
+        "device_op_time_eager_percent": _percent(eager_share(device)),
+    }
+
+
+def eager_share(table: OpTable) -> float:
+    """Share of eager ops in the self time of all ops."""
+    return ratio(int(table.self_ps[table.eager].sum()), table.op_ps)
+
+
+def _gpu_properties(run: RunSummary) -> dict[str, str]:
+    half, full = run.steps.compute_16_ps, run.steps.compute_32_ps
+    return {
+        "device_compute_16bit_percent": _percent(ratio(half, half + full)),
+        "device_compute_32bit_percent": _percent(ratio(full, half + full)),
+    }
+
+
+def _busy_properties(run: RunSummary, analysis: StepAnalysis) -> dict[str, str]:
+    on_tpu = run.environment.hardware is Hardware.TPU
+    properties = {
+        # Not computed by the reference either; `overview_page.extras` has the efficiency.
+        "flop_rate_utilization_relative_to_roofline": "0.0%",
+        "memory_bw_utilization_relative_to_hw_limit": "0.0%",
+        "device_idle_time_percent": _idle(run.device) if on_tpu else "0.0%",
+        "host_idle_time_percent": _idle(run.host.ops) if on_tpu else "0.0%",
+        "device_duty_cycle_percent": f"{run.duty.percent:.1f}%",
+        "device_duty_cycle_high_confidence_percent": f"{run.duty.sure_percent:.1f}%",
+    }
+    idle_ps = run.duty.recorded_ps - run.duty.sure_ps
+    if idle_ps > 0:
+        properties["idle_time_high_confidence_ps"] = property_text(idle_ps)
+    tpu = analysis.tpu
+    if tpu is not None and len(tpu.active):
+        # Of all cores, SparseCores among them, and of TensorCores.
+        means = {"active_steptime_ms_average": tpu.active_on_any.mean(), "tc_active_ms_average": tpu.active.mean()}
+        properties |= {name: f"{mean:.2f}" for name, mean in means.items() if mean != 0}
+    if tpu is not None and len(tpu.sparse_step):
+        properties |= {
+            "sc_steptime_average": f"{tpu.sparse_step.mean():.1f}",
+            "sc_infeed_time_avg": f"{tpu.sparse_infeed.mean():.1f}",
+            "sc_outfeed_time_avg": f"{tpu.sparse_outfeed.mean():.1f}",
+            "sc_idle_time_avg": f"{tpu.sparse_idle.mean():.1f}",
+            "sc_active_ms_average": f"{tpu.sparse_active.mean():.2f}",
+        }
+    return properties
+
+
+def _idle(table: OpTable) -> str:
+    """Idle share in percent; 100% if no time was observed."""
+    return _percent(1.0 - ratio(table.op_ps, table.total_ps))
+
+
+def environment_table(environment: Environment) -> Table:
+    """Hardware of the profile as properties; open-source profilers do not record the data of the original's rows."""
+    hosts, tasks = len(environment.hostnames), environment.tasks
+    per_host = f" (num tasks per host = {tasks // hosts})" if hosts and tasks else ""
+    properties = {
+        "host_count": str(hosts),
+        "task_count": f"{tasks}{per_host}",
+        "device_type": environment.device_type,
+        "device_core_count": str(environment.device_cores),
+        "is_training": str(environment.is_training).lower(),
+    }
+    if environment.start_ns:
+        properties["start_time_ms"] = str(environment.start_ns // 1_000_000)
+        properties["duration_ms"] = str(environment.duration_ns // 1_000_000)
+    return Table.from_rows(ENVIRONMENT_COLUMNS, (), properties)
+
+
+def latency_table(serving: Inference) -> Table:
+    """Latency of requests: the mean, and the request at each percentile."""
+    rows = sorted(
+        (
+            request.duration_ps,
+            request.phases_ps[Phase.DEVICE],
+            request.phases_ps[Phase.H2D] + request.phases_ps[Phase.D2H],
+        )
+        for request in serving.requests
+    )
+    if not rows:
+        return Table.from_rows(LATENCY_COLUMNS, ())
+    mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    labelled: list[tuple[str, tuple[float, ...]]] = [("Avg", tuple(mean))]
+    for percentile in LATENCY_PERCENTILES:
+        labelled.append((f"{percentile:.1f}%", rows[at_percentile(range(len(rows)), percentile)]))
+    return Table.from_rows(LATENCY_COLUMNS, [_latency_row(label, *values) for label, values in labelled])
+
+
+def _latency_row(label: str, total: float, device: float, transfer: float) -> tuple[object, ...]:
+    return label, (total - device - transfer) / 1e9, device / 1e9, transfer / 1e9, total / 1e9
+
+
+TOOL = Tool(
+    id="overview_page",
+    title="Overview Page",
+    group="Summary",
+    summary="Step time, its parts, and recommendations.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    params=PARAMS,
+)

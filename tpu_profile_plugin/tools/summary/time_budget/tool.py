@@ -1,0 +1,130 @@
+"""The answer of the time budget.
+
+An object; all times in it are whole picoseconds:
+
+* `steps` [{number, name, begin_ps, duration_ps: [per device], device_begin_ps: [per device]}], `devices` [{name, host,
+  kind}], `categories` [ids]; begins are on the time axis of the device's host; `begin_ps` is that of the first device,
+  `device_begin_ps` is left out if they are all the same;
+* `time_ps` [step][device][category], with `sum(time_ps[s][d]) == steps[s].duration_ps[d]`;
+* `average`: DataTable of device, category, time_ps (mean over the steps), percent;
+* `between` {duration_ps: [per device], time_ps: [device][category]}: the time between successive steps;
+* `causes` [{name, inner, host, time_ps, percent}] of `idle_host`: code of the host, time per step and device;
+* `labels` {id: {name, help}}; `steps_from`: "device", "host", "inferred", "dispatch" or "recording";
+* `largest` {category, percent}: the largest part other than compute and idle_other; null below 5 percent;
+* `notes` [sentences].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_OTHER
+from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.run.budget import LABELS, run_budget
+from tpu_profile_plugin.run.devices import device_names, devices_available
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.payload import Raw, Records, encode_object
+from tpu_profile_plugin.tools.summary.time_budget.texts import notes
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+COLUMNS = (
+    Column("device", "Device", "string", "", "The device, with its host if there are several; `all`: their mean."),
+    Column("category", "Category", "string", "", "Id of the part of the step."),
+    Column("time_ps", "Time", "number", "ps", "Time per step, averaged over the steps."),
+    Column("percent", "Share", "number", "%", "Share of the device's time in steps."),
+)
+ALL = "all"
+LEAST_LARGEST = 5.0
+"""Percent of the steps below which no part is called the largest."""
+_NO_CAUSE = (CATEGORIES[COMPUTE], CATEGORIES[IDLE_OTHER])
+
+
+def build(inputs: Inputs) -> Raw:
+    """The parts of every step, their average and what is known about their causes."""
+    budget = run_budget(inputs)
+    hosts = [host.name for host in inputs.readable]
+    average = _average(budget, hosts)
+    return Raw(
+        encode_object(
+            {
+                "steps": _steps(budget),
+                "devices": [{"name": one.name, "host": hosts[one.host], "kind": one.kind} for one in budget.devices],
+                "categories": list(CATEGORIES),
+                "time_ps": budget.time_ps,
+                "average": average,
+                "between": {"duration_ps": budget.between_ps, "time_ps": budget.between_time_ps},
+                "causes": _causes(budget, hosts),
+                "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
+                "steps_from": next((source for source in budget.sources), None),
+                "largest": _largest(budget),
+                "notes": [*notes(budget), *inputs.warnings],
+            }
+        )
+    )
+
+
+def _steps(budget: RunBudget) -> Records:
+    begin = budget.begin_ps
+    numbered = zip(budget.names, budget.number.tolist(), strict=True)
+    columns: dict[str, I64 | list[str]] = {
+        "number": budget.number,
+        "name": [name or str(number) for name, number in numbered],
+        "begin_ps": begin[:, 0] if begin.shape[1] else budget.number,
+        "duration_ps": budget.duration_ps,
+    }
+    same = not bool((begin != begin[:, :1]).any())
+    return Records(columns if same else columns | {"device_begin_ps": begin})
+
+
+def _average(budget: RunBudget, hosts: list[str]) -> Table:
+    steps, totals = len(budget), budget.average_ps()
+    rows: list[tuple[object, ...]] = []
+    named = zip(device_names(budget.devices, hosts, several=len(budget.hosts) > 1), totals.tolist(), strict=True)
+    everything = (ALL, [sum(column) / max(len(totals), 1) for column in zip(*totals.tolist(), strict=True)])
+    for name, parts in [*named, *([everything] if len(totals) else [])]:
+        length = sum(parts)
+        for category, ps in zip(CATEGORIES, parts, strict=True):
+            rows.append((name, category, ps / steps if steps else None, 100 * ps / length if length else None))
+    return Table.from_rows(COLUMNS, rows)
+
+
+def _causes(budget: RunBudget, hosts: list[str]) -> list[dict[str, Any]]:
+    """Host code per step, averaged over the devices of its host."""
+    length = dict.fromkeys(budget.hosts, 0)
+    count = dict(length)
+    for device, ps in zip(budget.devices, budget.duration_ps.sum(axis=0).tolist(), strict=True):
+        length[device.host] += ps
+        count[device.host] += 1
+    steps = max(len(budget), 1)
+    return [
+        {
+            "name": cause.name,
+            "inner": cause.inner,
+            "host": hosts[i],
+            "time_ps": sum(cause.time_ps) / count[i] / steps,
+            "percent": 100 * sum(cause.time_ps) / length[i] if length[i] else None,
+        }
+        for i, cause in budget.causes
+    ]
+
+
+def _largest(budget: RunBudget) -> dict[str, Any] | None:
+    """The part with most time other than computation and unexplained time, over all devices and steps."""
+    totals = dict(zip(CATEGORIES, budget.time_ps.sum(axis=(0, 1)).tolist(), strict=True))
+    length = sum(totals.values())
+    category = max((name for name in CATEGORIES if name not in _NO_CAUSE), key=lambda name: totals[name])
+    share = 100 * totals[category] / length if length else 0.0
+    return {"category": category, "percent": share} if share >= LEAST_LARGEST else None
+
+
+TOOL = Tool(
+    id="time_budget",
+    title="Time budget",
+    group="Summary",
+    summary="What a step consists of: computation, exposed communication and copies, and idle time by cause.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    available=devices_available,
+)

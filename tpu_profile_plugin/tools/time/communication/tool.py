@@ -1,0 +1,189 @@
+"""The answer of the communication tool.
+
+An object; times are whole picoseconds, bandwidths 1e9 bytes per second:
+
+* `ops`: DataTable, one row per collective, most exposed time first;
+* `steps` [{number, name, begin_ps, communication_ps, exposed_ps, hidden_percent}], times summed over devices;
+* `ranks`: DataTable, one row per device;
+* `stragglers` [{device, host, work_ratio, modified_z, waits_ratio}]: devices that the others wait for;
+  `late_hosts` [{host, modified_z}];
+* `clocks`, `launches`: DataTables; `host_offsets_ps` {host: what to add to its times};
+* `early_ends`: runs of collectives that ended before the last rank began;
+* `notes` [sentences].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
+from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostCommunication
+from tpu_profile_plugin.analysis.communication.run import RunCommunication
+from tpu_profile_plugin.analysis.devices.clocks import ClockOffset
+from tpu_profile_plugin.run.communication import COMMUNICATION, run_communication
+from tpu_profile_plugin.run.devices import communication_available, device_names
+from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.ops import hlo_ops_of
+from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tools.payload import Raw, Records, encode_object
+from tpu_profile_plugin.tools.time.communication.columns import CLOCKS, LAUNCHES, OPS, RANKS
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
+
+_SAMPLED = "There are too many runs of collectives to match all of them between hosts; waits are of the first ones."
+_UNKNOWN_CLOCK = "The clocks of some hosts could not be compared; waits there are for devices of the same host."
+
+
+def build(inputs: Inputs) -> Raw:
+    """Collectives, steps, ranks, clocks and launches of the chosen hosts."""
+    parts, run = inputs.map_hosts(COMMUNICATION), run_communication(inputs)
+    hosts = [host.name for host in inputs.readable]
+    names = device_names(run.devices, hosts, several=len(run.hosts) > 1)
+    notes = [] if run.whole else [_SAMPLED]
+    if any(offset is None for offset in run.offsets[1:]):
+        notes.append(_UNKNOWN_CLOCK)
+    return Raw(
+        encode_object(
+            {
+                "ops": Table.from_rows(OPS, (_op(one, run, names, hosts, _programs(inputs)) for one in run.sums)),
+                "steps": _steps(run),
+                "ranks": Table.from_rows(RANKS, _ranks(run, names, hosts)),
+                "stragglers": [
+                    {
+                        "device": names[one.index],
+                        "host": hosts[run.devices[one.index].host],
+                        "work_ratio": one.ratio if isfinite(one.ratio) else None,
+                        "modified_z": one.z,
+                        "waits_ratio": one.waits,
+                    }
+                    for one in run.stragglers
+                ],
+                "late_hosts": [{"host": hosts[at], "modified_z": score} for at, score in run.host_outliers],
+                "clocks": Table.from_rows(CLOCKS, _clocks(run, parts, names, hosts)),
+                "host_offsets_ps": {
+                    hosts[host]: offset.offset_ps
+                    for host, offset in zip(run.hosts, run.offsets, strict=True)
+                    if offset is not None
+                },
+                "early_ends": run.early,
+                "launches": Table.from_rows(LAUNCHES, _launches(run, parts, names)),
+                "notes": [*notes, *inputs.warnings],
+            }
+        )
+    )
+
+
+def _programs(inputs: Inputs) -> dict[int, str]:
+    """Names of the programs by id."""
+    return {number: name for host in inputs.readable for number, name in hlo_ops_of(host).programs.names.items()}
+
+
+def _op(
+    one: CollectiveSums, run: RunCommunication, names: Sequence[str], hosts: Sequence[str], programs: dict[int, str]
+) -> tuple[object, ...]:
+    # A single device of which others are unknown says nothing about their number.
+    ranks = one.transfer.ranks or (one.ranks if one.ranks > 1 else 0)
+    size = message_bytes(one.key.kind, one.transfer.operand_bytes, ranks)
+    rate = gigabytes_per_second(None if size is None else size * one.instances, one.latency_ps)
+    program = programs.get(one.key.program) or (str(one.key.program) if one.key.program else "")
+    return (
+        one.key.name,
+        one.key.kind,
+        ranks or None,
+        one.count,
+        one.total_ps,
+        one.exposed_ps,
+        100 * (1 - one.exposed_ps / one.total_ps) if one.total_ps else None,
+        one.stall_ps,
+        one.wait_ps,
+        one.most_wait_ps,
+        names[one.last] if one.last >= 0 else "",
+        size,
+        rate,
+        None if rate is None or not ranks else rate * bus_factor(one.key.kind, ranks),
+        program,
+        hosts[run.devices[one.device].host],
+        one.begin_ps,
+        one.end_ps,
+    )
+
+
+def _steps(run: RunCommunication) -> Records:
+    communication, exposed = run.communication_ps.sum(axis=1), run.exposed_ps.sum(axis=1)
+    times = zip(communication.tolist(), exposed.tolist(), strict=True)
+    numbered = zip(run.names, run.number.tolist(), strict=True)
+    return Records(
+        {
+            "number": run.number,
+            "name": [name or str(number) for name, number in numbered],
+            "begin_ps": run.begin_ps[:, 0] if len(run.number) else run.number,
+            "communication_ps": communication,
+            "exposed_ps": exposed,
+            "hidden_percent": np.array(
+                [100 * (1 - shown / time) if time else None for time, shown in times], np.float64
+            ),
+        }
+    )
+
+
+def _ranks(run: RunCommunication, names: Sequence[str], hosts: Sequence[str]) -> Iterable[tuple[object, ...]]:
+    steps = max(len(run.number), 1)
+    tables = (run.work_ps, run.communication_ps, run.exposed_ps, run.wait_ps)
+    sums = [table.sum(axis=0) for table in tables]
+    median = float(np.median(sums[0])) if len(sums[0]) else 0.0
+    for i, device in enumerate(run.devices):
+        work = int(sums[0][i])
+        per_step = [int(column[i]) / steps for column in sums]
+        ratio = work / median if median > 0 else None
+        yield (names[i], hosts[device.host], *per_step, int(run.caused_ps[i]), ratio)
+
+
+def _clocks(
+    run: RunCommunication, parts: Sequence[HostCommunication], names: Sequence[str], hosts: Sequence[str]
+) -> Iterable[tuple[object, ...]]:
+    """Hosts against the first one; then devices against their host."""
+
+    def row(clock: str, reference: str, one: ClockOffset) -> tuple[object, ...]:
+        return (clock, reference, one.offset_ps, one.spread_ps, one.pairs, one.violations)
+
+    for host, offset in zip(run.hosts, run.offsets, strict=True):
+        if offset is not None:
+            yield row(hosts[host], hosts[run.hosts[0]], offset)
+    found = [clock for host in run.hosts for clock in parts[host].clocks]
+    for device, name, clock in zip(run.devices, names, found, strict=True):
+        if clock is not None:
+            yield row(name, hosts[device.host], clock)
+
+
+def _launches(
+    run: RunCommunication, parts: Sequence[HostCommunication], names: Sequence[str]
+) -> Iterable[tuple[object, ...]]:
+    found = [one for host in run.hosts for one in parts[host].launches]
+    for name, one in zip(names, found, strict=True):
+        if one is not None:
+            yield (
+                name,
+                one.launches,
+                one.per_step,
+                100 * one.starved_ps / one.step_ps if one.step_ps else None,
+                one.delay_ps,
+                one.late_delay_ps,
+                one.call_ps,
+                one.most_queued,
+                one.mean_queued,
+                one.tiny,
+                100 * one.tiny / one.launches,
+            )
+
+
+TOOL = Tool(
+    id="communication",
+    title="Communication",
+    group="Time",
+    summary="Collectives: how much of them computation hides, at what bandwidth, and which device the others wait for.",
+    build=build,
+    hosts=HostChoice.ONE_OR_ALL,
+    available=communication_available,
+)

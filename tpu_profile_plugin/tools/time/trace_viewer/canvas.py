@@ -1,0 +1,268 @@
+"""What the timeline page requests: boxes of a window, one event, hits of a search, sums over a rectangle."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tpu_profile_plugin.analysis.common.patterns import searcher
+from tpu_profile_plugin.analysis.timeline.args import TraceArgs
+from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, Track
+from tpu_profile_plugin.analysis.timeline.sections import HOST_STRIDE
+from tpu_profile_plugin.analysis.timeline.sums import Area, sums
+from tpu_profile_plugin.analysis.timeline.threads import main_thread
+from tpu_profile_plugin.analysis.timeline.window import Window, boxes, event_args, hits, recording
+from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.tools.time.trace_viewer.json_forms import Host
+
+MOST_BOXES = 100_000
+"""A window ships at most about this many boxes."""
+
+MOST_FLOW_ENDS = 200
+
+MOST_AREAS = 10_000
+"""A rectangle covers at most this many tracks."""
+
+_HOST = "/host:"
+
+
+def columns(hosts: Sequence[Host], window: Window, resolution: int, fixed: Sequence[bytes]) -> bytes:
+    """Boxes of a window; `fixed` are the parts of the header that do not depend on it, one per host."""
+    traces = [trace for _, trace in hosts]
+    full = recording(traces)
+    total = sum(len(trace.native) for trace in traces)
+    head = (
+        f'"version":2,"full_timespan_ps":[{full[0]},{full[1]}],"window_ps":[{window[0]},{window[1]}],'
+        f'"total_events":{total},"truncated":false,'
+    )
+    origin = next((trace.time_origin_ns for trace in traces if trace.time_origin_ns), None)
+    if origin is not None:
+        head += f'"time_origin_ns":{origin},'
+    return boxes(traces, window, resolution, MOST_BOXES, head.encode() + _members(hosts, fixed))
+
+
+def fixed_header(name: str, trace: HostTrace, pid_offset: int) -> bytes:
+    """The sections and tracks of one host as two JSON lists without brackets, NUL between them."""
+    sizes, rows = trace.native.track_sizes().tolist(), trace.native.track_rows().tolist()
+    first: dict[int, int] = {}
+    for i, track in enumerate(trace.tracks):
+        first.setdefault(track.pid, i)
+    sections: list[dict[str, Any]] = []
+    main: set[int] = set()
+    for section in trace.sections:
+        begin = first.get(section.pid, len(trace.tracks))
+        end = begin + sum(track.pid == section.pid for track in trace.tracks)
+        if section.name.startswith(_HOST):
+            found = main_thread([track.name for track in trace.tracks[begin:end]], sizes[begin:end])
+            main |= set() if found is None else {begin + found}
+        pid = section.pid + pid_offset
+        facts = {"pid": pid, "name": section.name, "host": name, "sort_index": pid}
+        sections.append({**facts, "track_begin": begin, "track_end": end})
+    tracks = [
+        {
+            "pid": track.pid + pid_offset,
+            "tid": track.tid,
+            "name": track.name,
+            "sort_index": track.tid,
+            "rows": rows[i],
+            "events": sizes[i],
+            "kind": "async" if trace.native.is_async(i) else "events",
+            **({"main": True} if i in main else {}),
+            **_counter_facts(trace, track),
+        }
+        for i, track in enumerate(trace.tracks)
+    ]
+    return b"\0".join(_inner(part) for part in (sections, tracks))
+
+
+def _counter_facts(trace: HostTrace, track: Track) -> dict[str, Any]:
+    if track.counter is None:
+        return {}
+    counter = trace.counters[track.counter]
+    extent = {"min": float(counter.value.min()), "max": float(counter.value.max())}
+    return {"kind": "counter", "events": len(counter.value), "unit": counter.unit, **extent}
+
+
+def _members(hosts: Sequence[Host], fixed: Sequence[bytes]) -> bytes:
+    sections, tracks, base = [], [], 0
+    for (_, trace), part in zip(hosts, fixed, strict=True):
+        own, tracks_of = part.split(b"\0")
+        if own:
+            sections.append(_shifted(own, base) if base else own)
+        if tracks_of:
+            tracks.append(tracks_of)
+        base += len(trace.tracks)
+    return b'"sections":[' + b",".join(sections) + b'],"tracks":[' + b",".join(tracks) + b"],"
+
+
+def _shifted(sections: bytes, base: int) -> bytes:
+    """The sections of a further host: their tracks are numbered behind those of the hosts before."""
+    parts = json.loads(b"[" + sections + b"]")
+    for part in parts:
+        part["track_begin"] += base
+        part["track_end"] += base
+    return _inner(parts)
+
+
+def _inner(parts: list[dict[str, Any]]) -> bytes:
+    return json.dumps(parts, separators=(",", ":"), ensure_ascii=False).encode()[1:-1]
+
+
+def event(host: Host, args: TraceArgs, pid: int, tid: int, index: int) -> dict[str, Any]:
+    """One event with everything that is known about it. Raises NoData when there is no such event."""
+    name, trace = host
+    track = _track(trace, pid, tid)
+    facts = trace.native.event(track, index) if track is not None and 0 <= index <= 0xFFFFFFFF else None
+    if track is None or facts is None:
+        message = f"Host {name} has no event {index} on thread {tid} of process {pid}."
+        raise NoData(message, pid=pid, tid=tid, event=index)
+    name_id, begin, duration, source, group, row = facts
+    values = json.loads(event_args(args, source))
+    place = trace.tracks[track]
+    section = next(section.name for section in trace.sections if section.pid == place.pid)
+    listed = [{"key": key, "value": value, "kind": _kind(value)} for key, value in values.items()]
+    return {
+        "name": trace.names[name_id],
+        "long_name": values.get("long_name", trace.names[name_id]),
+        "section": section,
+        "track": place.name,
+        "host": name,
+        "pid": pid,
+        "tid": tid,
+        "event": index,
+        "row": row,
+        "begin_ps": begin,
+        "duration_ps": duration,
+        "args": [entry for entry in listed if entry["key"] != "long_name"],
+        "group_id": None if group < 0 else group,
+        "group_name": trace.extras.group_names.get(group),
+        "stack": _stack(values),
+        "ancestors": _ancestors(trace, track, index),
+        "flows": _flows(trace, track, index, pid - place.pid),
+    }
+
+
+def _track(trace: HostTrace, pid: int, tid: int) -> int | None:
+    """The track with these numbers, also when the process id is one of an answer with several hosts."""
+    found = trace.track_index(pid, tid)
+    if found is not None:
+        return found
+    matches = (
+        i
+        for i, track in enumerate(trace.tracks)
+        if track.tid == tid and pid > track.pid and (pid - track.pid) % HOST_STRIDE == 0
+    )
+    return next(matches, None)
+
+
+def _kind(value: Any) -> str:
+    return "text" if isinstance(value, str) else "double" if isinstance(value, float) else "int"
+
+
+def _stack(values: dict[str, Any]) -> list[str]:
+    stack = values.get("source_stack", "")
+    return stack.strip().split("\n") if isinstance(stack, str) and stack.strip() else []
+
+
+def _ancestors(trace: HostTrace, track: int, index: int) -> list[dict[str, Any]]:
+    found = []
+    for other, row in trace.native.ancestors(track, index):
+        facts = trace.native.event(track, other)
+        if facts is not None:
+            times = {"begin_ps": facts[1], "duration_ps": facts[2]}
+            found.append({"name": trace.names[facts[0]], "row": row, "event": other, **times})
+    return found
+
+
+def _flows(trace: HostTrace, track: int, index: int, pid_offset: int) -> list[dict[str, Any]]:
+    flow = trace.native.flow(track, index)
+    if flow is None:
+        return []
+    number, category, direction = flow
+    ends = []
+    for end in trace.native.flow_ends(number, MOST_FLOW_ENDS, THREADS):
+        facts, towards = trace.native.event(*end), trace.native.flow(*end)
+        if facts is None or towards is None:
+            continue
+        place = trace.tracks[end[0]]
+        ends.append(
+            {
+                "pid": place.pid + pid_offset,
+                "tid": place.tid,
+                "event": end[1],
+                "row": facts[5],
+                "begin_ps": facts[1],
+                "duration_ps": facts[2],
+                "name": trace.names[facts[0]],
+                "direction": towards[2],
+            }
+        )
+    return [{"id": str(number), "category": category, "direction": direction, "ends": ends}]
+
+
+def name_sums(hosts: Sequence[Host], offsets: Sequence[int], areas: str, window: Window, limit: int) -> dict[str, Any]:
+    """Sums per name over the events of a rectangle.
+
+    Args:
+      offsets: what is added to the process ids of each host.
+      areas: tracks of the rectangle, each with first and last row (`PID.TID.FIRST.LAST,...`).
+        Unknown ones have no events.
+      limit: the most names that are listed, those with most time.
+    """
+    wanted = _areas(areas)
+    parts = []
+    for (_, trace), offset in zip(hosts, offsets, strict=True):
+        numbers = {(track.pid + offset, track.tid): i for i, track in enumerate(trace.tracks)}
+        own = [Area(numbers[pid, tid], *rows) for pid, tid, *rows in wanted if (pid, tid) in numbers]
+        parts.append((trace, own))
+    found = sums(parts, window)
+    return {
+        "window_ps": window,
+        "events": sum(one.count for one in found),
+        "self_ps": sum(one.self_ps for one in found),
+        "names": len(found),
+        "rows": [dataclasses.asdict(one) for one in found[:limit]],
+    }
+
+
+def _areas(text: str) -> list[tuple[int, int, int, int]]:
+    """Parses the areas of a rectangle. Raises BadRequest."""
+    parts = [part.split(".") for part in text.split(",") if part]
+    if len(parts) > MOST_AREAS or not all(len(part) == 4 and all(map(_is_number, part)) for part in parts):
+        raise BadRequest("The parameter 'areas' is not a list of PID.TID.FIRST.LAST.", parameter="areas")
+    return [(int(pid), int(tid), int(first), int(last)) for pid, tid, first, last in parts]
+
+
+def _is_number(text: str) -> bool:
+    return len(text) <= 10 and text.isascii() and text.isdigit() and int(text) <= 0xFFFFFFFF
+
+
+def search(
+    hosts: Sequence[Host],
+    fixed: Sequence[bytes],
+    args: Sequence[TraceArgs],
+    query: str,
+    *,
+    regex: bool,
+    case: bool,
+    limit: int,
+) -> bytes:
+    """Events whose name (and, with `args`, an argument) matches, by begin."""
+    wanted = matcher(query, regex=regex, case=case)
+    traces = [trace for _, trace in hosts]
+    in_args = [(part, query, not case) for part in args]
+    head = b'"version":1,' + _members(hosts, fixed)
+    return hits(traces, wanted, in_args, limit, head)
+
+
+def matcher(query: str, *, regex: bool, case: bool) -> Callable[[str], object]:
+    """Tells whether a name contains a text or a regular expression. Raises BadRequest for a bad expression."""
+    if not regex:
+        text = query if case else query.casefold()
+        return lambda name: text in (name if case else name.casefold())
+    try:
+        return searcher(query, ignore_case=not case)
+    except ValueError as error:
+        raise BadRequest(f"The regular expression is not valid: {error}.") from None

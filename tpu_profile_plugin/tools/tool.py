@@ -1,0 +1,68 @@
+"""Declaration of a tool: id, parameters, hosts, availability, and the function that builds its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Literal
+
+from tpu_profile_plugin.tools.params import Param, ParamValue
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.run.facts import RunFacts
+    from tpu_profile_plugin.run.inputs import Inputs
+    from tpu_profile_plugin.tools.payload import Payload
+
+
+class HostChoice(str, Enum):
+    """Which hosts of a run one request of a tool may name."""
+
+    ONE = "one"
+    """Exactly one host; optional for runs of one host."""
+    SEVERAL = "several"
+    """Any set of hosts, given as `hosts=a,b`; all by default."""
+    ONE_OR_ALL = "one_or_all"
+    """One host, or all of them merged; all by default."""
+    ALL_ONLY = "all"
+    """As ONE_OR_ALL, but pages only offer all hosts merged."""
+
+
+def _always(_: RunFacts) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: declared by a module of the `tools` package and listed in `registry.TOOLS`.
+
+    Attributes:
+      id: the value of `tag` in requests; never changes.
+      title: the name in the menu.
+      group: the heading in the menu: Summary, Ops, Time, Memory, Fleet or Data.
+      summary: one sentence about the question it answers.
+      build: builds the answer; raises only subclasses of ProfileError.
+      hosts: which hosts a request may name.
+      params: the query parameters it reads; others are ignored and not part of the cache key.
+      version: to be incremented whenever the same input gives another answer; invalidates cached answers.
+      available: returns None if the run has the data the tool needs, else the reason, as one sentence. A tool that is
+        not available is not listed but still answers requests.
+      aliases: older ids of this tool.
+      offered: False for a tool that answers requests but is never listed.
+      compares: a request names a second run as `base`; it gives `Inputs.base`.
+      without_run: the answer to parameters that need no run, None for others; None: every request needs one.
+    """
+
+    id: str
+    title: str
+    group: Literal["Summary", "Ops", "Time", "Memory", "Fleet", "Data"]
+    summary: str
+    build: Callable[[Inputs], Payload]
+    hosts: HostChoice = HostChoice.ONE_OR_ALL
+    params: tuple[Param, ...] = ()
+    version: int = 1
+    available: Callable[[RunFacts], str | None] = _always
+    aliases: tuple[str, ...] = ()
+    offered: bool = True
+    compares: bool = False
+    without_run: Callable[[Mapping[str, ParamValue]], Payload | None] | None = None
