@@ -1,7 +1,7 @@
 """Small profiles, tool by tool: decode, analyse, serialise, and compare with the answers stored beside this file.
 
 The demo's are captures of programs on a CPU; typed-in ones have TPUs, GPUs and requests, for the tools that need them.
-What a tool says of an empty profile is stored once, in `empty/`: runs for which it says the same have no file of their own.
+What a tool says of an empty profile is stored once, in `empty/`; runs of which it says the same have no file.
 After an intended change: `UPDATE_GOLDEN=1 pytest tests/golden`, then read the difference before committing it.
 """
 
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import counter_profiles, megascale_profiles, op_profiles, step_profiles
-from builders.board import Board
 from builders.logdirs import write
+from builders.profiles import counter_profiles, megascale_profiles, op_profiles, step_profiles
+from builders.servers.board import Board
 
 from tpu_profile_plugin.tools.registry import TOOLS
 

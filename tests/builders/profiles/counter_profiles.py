@@ -1,6 +1,6 @@
 """Profiles with performance counters, typed in: samples of TPU v6e and v7x, absent counters, odd values.
 
-`python -m builders.counter_profiles DIRECTORY` writes them, and a run with collectives between slices.
+`python -m builders.profiles.counter_profiles DIRECTORY` writes them, and a run with collectives between slices.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from builders import megascale_profiles
 from builders.logdirs import write
+from builders.profiles import megascale_profiles
 from tpu_profile_plugin.analysis.counters import v6e, v7x
 from tpu_profile_plugin.analysis.counters.registers import Register
 

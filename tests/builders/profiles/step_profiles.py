@@ -1,4 +1,4 @@
-"""Small sessions for the browser tests of the step and op pages: `python -m builders.step_profiles DIRECTORY`."""
+"""Sessions for tests of the step and op pages: `python -m builders.profiles.step_profiles DIRECTORY`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A run of two hosts with two TensorCores each: collectives, a late core, idle time with host code behind it.
 
-PYTHONPATH=tests python -m builders.device_profiles DIRECTORY
+PYTHONPATH=tests python -m builders.profiles.device_profiles DIRECTORY
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sessions in which every name is HTML with a script: `python -m builders.hostile DIRECTORY`."""
+"""Sessions in which every name is HTML with a script: `python -m builders.profiles.hostile DIRECTORY`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from builders import op_profiles, step_profiles
 from builders.logdirs import write
 from builders.messages import XSpace
+from builders.profiles import op_profiles, step_profiles
 from builders.xspace_text import build
 
-DEMO = Path(__file__).parents[2] / "demo"
+DEMO = Path(__file__).parents[3] / "demo"
 # Inserted into a page as HTML, this creates an image that fails to load, whose handler sets `window.hostile`.
 MARK = "<img src=x onerror=window.hostile=1>"
 # Names that the analyses depend on; all others are display text.

@@ -1,6 +1,6 @@
 """Load test: many clients on several TensorBoards with one cache, while files appear, change and disappear.
 
-`python -m builders.load --clients 64 --seconds 120` prints the figures as JSON; `scripts/soak/load` calls it.
+`python -m builders.servers.load --clients 64 --seconds 120` prints the figures as JSON; `scripts/soak/load` calls it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builders import counter_profiles, megascale_profiles
-from builders.board import PREFIX, Board
 from builders.damage import profiles
 from builders.damage.ask import MODES
+from builders.profiles import counter_profiles, megascale_profiles
 from builders.records import appended
-from builders.server_process import Server, running_tensorboard
+from builders.servers.board import PREFIX, Board
+from builders.servers.server_process import Server, running_tensorboard
 from builders.xspace_text import build
 
-DEMO = Path(__file__).parents[2] / "demo"
+DEMO = Path(__file__).parents[3] / "demo"
 MLP, SCAN, INPUT = (
     next((DEMO / name).glob("plugins/profile/*/*.xplane.pb")) for name in ("jax_mlp", "jax_scan", "tf_input")
 )

@@ -12,8 +12,7 @@ from builders.damage import profiles
 from builders.damage.ask import RUN
 from builders.damage.parameters import random_request
 from builders.damage.wire import Case
-from builders.messages import XSpace
-from builders.typed_stats import (
+from builders.fuzzing.typed_stats import (
     HOST_LINES,
     KERNELS,
     METRICS,
@@ -27,6 +26,7 @@ from builders.typed_stats import (
     LineKind,
     Stat,
 )
+from builders.messages import XSpace
 from builders.xspace_text import build
 
 _ODDNESS = (0.0, 0.02, 0.02, 0.1, 0.5)

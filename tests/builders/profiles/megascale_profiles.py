@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builders import hlo
+from builders.programs import hlo
 from tpu_profile_plugin.protos import message
 
 MODULE = "jit_step"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from builders.answers import answer
-from builders.hlo import metadata_plane
+from builders.programs.hlo import metadata_plane
 from tpu_profile_plugin.tools.summary.smart_suggestion import TOOL
 
 PROGRAM = 5

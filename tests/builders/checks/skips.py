@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-LIST = Path(__file__).parents[1] / "allowed_skips.txt"
+LIST = Path(__file__).parents[2] / "allowed_skips.txt"
 
 
 @cache

@@ -1,6 +1,6 @@
 """A profile of any number of events, written as bytes at once: nested ops of devices and threads, for benchmarks.
 
-PYTHONPATH=tests python -m builders.many_events FILE.xplane.pb EVENTS
+PYTHONPATH=tests python -m builders.profiles.many_events FILE.xplane.pb EVENTS
 """
 
 from __future__ import annotations

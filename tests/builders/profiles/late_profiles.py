@@ -1,4 +1,4 @@
-"""A GPU run that works at its end, for browser tests: `python -m builders.late_profiles DIRECTORY`."""
+"""A GPU run that works at its end, for browser tests: `python -m builders.profiles.late_profiles DIRECTORY`."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Buffer assignments for tests: `assignment(...)` is appended to what `builders.hlo.program` makes."""
+"""Buffer assignments for tests: `assignment(...)` is appended to what `builders.programs.hlo.program` makes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from builders.hlo import metadata_plane
+from builders.programs.hlo import metadata_plane
 from tpu_profile_plugin.protos import message
 
 FLAGS = {
@@ -63,7 +63,7 @@ def assignment(*parts: Any) -> bytes:
 
 
 def instruction_id(position: int, computation: int = 1) -> int:
-    """The id that `builders.hlo.program` gives to an instruction; the entry is computation 1."""
+    """The id that `builders.programs.hlo.program` gives to an instruction; the entry is computation 1."""
     return (computation << 32) + position
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from builders.hlo import op, program
+from builders.programs.hlo import op, program
 from tpu_profile_plugin.protos import message
 
 ADD = [

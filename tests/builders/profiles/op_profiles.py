@@ -1,13 +1,13 @@
-"""A TPU run and a GPU run for the browser tests of the op tools: `python -m builders.op_profiles DIRECTORY`."""
+"""A TPU run and a GPU run for tests of the op tools: `python -m builders.profiles.op_profiles DIRECTORY`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from builders import hlo
 from builders.logdirs import write
 from builders.messages import traffic
+from builders.programs import hlo
 
 PEAKS = (
     'device_type_string="TPU v9", peak_teraflops_per_second=1d, peak_hbm_bw_gigabytes_per_second=10d, '

@@ -1,15 +1,15 @@
-"""Runs to compare: TensorCores whose steps run given ops; a logdir of them: `python -m builders.compared DIRECTORY`."""
+"""Runs to compare, TensorCores whose steps run given ops: `python -m builders.profiles.compared DIRECTORY`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from builders import op_profiles, step_profiles
 from builders.logdirs import write
-from builders.recompiled import recompiled
+from builders.profiles import op_profiles, step_profiles
+from builders.profiles.recompiled import recompiled
 
-DEMO = Path(__file__).parents[2] / "demo"
+DEMO = Path(__file__).parents[3] / "demo"
 HOST = 'plane 1 "/host:CPU"\nline 1 main\n0us +5us train\n'
 PERIOD_US, STEP_US = 1000, 900
 

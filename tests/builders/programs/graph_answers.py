@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from builders.buffers import profile
-from builders.hlo import op, program
+from builders.programs.buffers import profile
+from builders.programs.hlo import op, program
 from builders.shown import profile as columns
 from builders.xspace_text import build
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs

@@ -1,12 +1,12 @@
-"""Small seeds for the fuzz targets of native/fuzz: `python -m builders.fuzz_seeds DIRECTORY`, a folder per target."""
+"""Seeds of a few hundred bytes for native/fuzz: `python -m builders.fuzzing.seeds DIRECTORY`, a folder per target."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from builders import buffers, hlo
 from builders.logdirs import SMALL
+from builders.programs import buffers, hlo
 from builders.records import simple
 from builders.xspace_text import build
 
