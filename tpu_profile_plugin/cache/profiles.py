@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.cache.sizes import size_of, sizes_of
@@ -39,6 +39,12 @@ class _Entry:
         self.locks: dict[Hashable, threading.RLock] = {}
         self.sizes: dict[Hashable, int] = {}
         self.bytes = 0
+
+    def drop(self, names: Collection[str]) -> None:
+        """Drops the values under these keys, and under tuples that begin with one of them."""
+        for key in list(self.values):
+            if (key[0] if isinstance(key, tuple) else key) in names:
+                del self.values[key]
 
     def lock_of(self, key: Hashable) -> threading.RLock:
         with self.lock:
@@ -125,8 +131,8 @@ class ProfileCache:
             entry = self._entries.pop(identity, None)
             self._total -= entry.bytes if entry is not None else 0
 
-    def release(self, identity: Hashable, *keys: Hashable, least: int | None = None) -> None:
-        """Drops the columns of a file, and the values under `keys` that refer to them, if the columns are large.
+    def release(self, identity: Hashable, *names: str, least: int | None = None) -> None:
+        """Drops the columns of a file, and the values under `names` as `forget` does, if the columns are large.
 
         Large means at least `least` bytes, or a quarter of the cache's limit if that is less. They are decoded again on
         the next access; the other values of the file stay.
@@ -138,8 +144,7 @@ class ProfileCache:
             if entry is None or space is None or entry.sizes[_SPACE] < large:
                 return
             space.unload()
-            for key in keys:
-                entry.values.pop(key, None)
+            entry.drop(names)
             self._resize(identity, entry, sizes_of(entry.values))
         self._release_memory(True)
 
@@ -149,9 +154,7 @@ class ProfileCache:
             entry = self._entries.get(identity)
             if entry is None:
                 return
-            for key in list(entry.values):
-                if (key[0] if isinstance(key, tuple) else key) in names:
-                    del entry.values[key]
+            entry.drop(names)
             self._resize(identity, entry, sizes_of(entry.values))
 
     def bytes(self) -> int:
