@@ -8,6 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+SPARSE_CORE = """
+plane 5 "/device:TPU:0 SparseCore 0" {device_type_string="TPU v4"}
+line 1 "Sparse Core Steps"
+50us +800us 0
+2050us +800us 1
+line 3 "Sparse Core Ops"
+60us +500us y
+2060us +300us y
+2360us +100us in
+2460us +50us out
+metadata y {hlo_category="custom-call", program_id=u7, symbol_id=u9}
+metadata in {hlo_category="infeed", program_id=u7, symbol_id=u10}
+metadata out {hlo_category="outfeed", program_id=u7, symbol_id=u11}
+"""
+"""Two steps on a SparseCore of TPU 0, at 0 and 2 ms."""
 V4 = 'device_type_string="TPU v4"'
 
 
@@ -99,11 +114,11 @@ def tpu(
     """
     ran = events(ops)
     stats = f" {{{facts}}}" if facts else ""
-    lines = [f'plane {core + 1} "/device:TPU:{core}"{stats}']
+    lines = [f'plane {core} "/device:TPU:{core}"{stats}']
     for number, (title, text) in enumerate(
         (("Steps", steps), ("XLA Modules", modules), ("XLA Ops", "\n".join(ran))), 1
     ):
-        lines += [f'line {number} "{title}"', *events(text)] if text else []
+        lines += [f"line {number} {_quoted(title)}", *events(text)] if text else []
     find = category.__getitem__ if isinstance(category, Mapping) else category
     for number, op in enumerate(dict.fromkeys(map(_name, ran)), 1):
         known = f'program_id=u{program}, symbol_id=u{number}, hlo_category="{find(op)}"{more}'

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from builders.xspace_text import build
+from builders.answers import hosts_of
 
-from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import lazy
 from tpu_profile_plugin.run import devices as module
 from tpu_profile_plugin.run.budget import BUDGET
-from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.sides import SIDE
 from tpu_profile_plugin.tools.time.communication.tool import COMMUNICATION
 
@@ -22,17 +19,12 @@ line 3 "XLA Modules"
 """
 
 
-def host(text):
-    data = np.frombuffer(build(text), np.uint8)
-    return HostProfile("h", 0, "h.xplane.pb", "identity", lambda: data, ProfileCache(1 << 30))
-
-
 def test_tools_share_devices_and_steps(monkeypatch):
     calls = []
     for name in ("devices_of", "step_windows"):
         original = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *args, of=original, name=name: (calls.append(name), of(*args))[1])
-    one = host(TEXT)
+    (one,) = hosts_of(TEXT)
     budget, communication = one.compute(BUDGET), one.compute(COMMUNICATION)
     assert budget.steps is communication.steps
     assert budget.devices == communication.devices == (("TPU 0", "tpu"),)
@@ -40,13 +32,13 @@ def test_tools_share_devices_and_steps(monkeypatch):
 
 
 def test_a_host_without_devices_has_no_steps_and_its_events_are_not_read():
-    one = host('plane 7 "/host:CPU"\nline 1 python\n0us +10us train {step_num=1}')
+    (one,) = hosts_of('plane 7 "/host:CPU"\nline 1 python\n0us +10us train {step_num=1}')
     assert (module.host_devices(one), module.device_steps(one)) == ((), None)
     assert not any(plane.decoded for plane in one.lazy.planes)
 
 
 def test_ops_of_tpus_without_steps_are_read_without_their_stats():
-    one = host(TEXT.replace("fusion.1", "fusion.1 {flops=3}").replace("jit_f", "jit_f {run_id=5}"))
+    (one,) = hosts_of(TEXT.replace("fusion.1", "fusion.1 {flops=3}").replace("jit_f", "jit_f {run_id=5}"))
     assert one.compute(BUDGET).devices == one.compute(COMMUNICATION).devices == (("TPU 0", "tpu"),)
     (plane,) = one.lazy.planes
     one.compute(SIDE)
@@ -61,7 +53,7 @@ def test_planes_with_steps_are_decoded_once(monkeypatch):
     decode = lazy.LazyDecoder._decode
     monkeypatch.setattr(lazy.LazyDecoder, "_decode", lambda *args: (passes.append(args[1]), decode(*args))[1])
     steps = 'line 4 Steps\n0us +10us "1" {group_id=1}\n'
-    one = host(TEXT.replace("fusion.1", "fusion.1 {flops=3}") + steps)
+    (one,) = hosts_of(TEXT.replace("fusion.1", "fusion.1 {flops=3}") + steps)
     assert one.compute(BUDGET).steps is not None
     assert one.lazy.planes[0].decoded
     assert passes == [[0]]

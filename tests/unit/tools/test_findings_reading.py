@@ -40,7 +40,7 @@ TPU = "\n".join(
 KEYS = (EVENTS, TIME, MAIN, ALLOCATORS)
 
 
-def host() -> tuple[HostProfile, ProfileCache]:
+def host_and_cache() -> tuple[HostProfile, ProfileCache]:
     data = np.frombuffer(build(TPU + HOST), np.uint8)
     cache = ProfileCache(1 << 28)
     return HostProfile("h", 0, "h.xplane.pb", "h", lambda: data, cache), cache
@@ -64,7 +64,7 @@ def decodes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_each_part_of_the_host_is_read_once(decodes: list[list[int]]) -> None:
-    one, cache = host()
+    one, cache = host_and_cache()
     found = findings.make_gathered(one)
     use = found["memory_near_limit"]
     assert (use.name, use.used, use.capacity) == ("0", 60, 100)
@@ -79,5 +79,5 @@ def test_what_is_read_ahead_may_be_unreadable(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(findings, "available_cores", lambda: 2)
     monkeypatch.setattr(findings, "device_allocators", broken)
-    one, _ = host()
+    one, _ = host_and_cache()
     assert findings.make_gathered(one)["memory_near_limit"].used == 60
