@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tpu_profile_plugin.run.map_hosts import LeftOutHost
+from tpu_profile_plugin.run.hosts import LeftOutHost
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.payload import Json, Payload
 
