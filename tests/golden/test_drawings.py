@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.buffers import profile
-from builders.drawings import digest, requests, sets_of, together
-from builders.graphs import PROGRAMS
+from builders.programs.buffers import profile
+from builders.programs.drawings import digest, requests, sets_of, together
+from builders.programs.graphs import PROGRAMS
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.hlo.drawing import draw_around, draw_computation

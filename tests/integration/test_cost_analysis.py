@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders import frameworks
-from builders.jax_programs import NESTED, PROGRAMS
+from builders.programs.jax_programs import NESTED, PROGRAMS
+from builders.servers import frameworks
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.hlo.cost import CostModel

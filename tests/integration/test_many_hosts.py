@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from builders import host_parts
-from builders.board import Board
 from builders.logdirs import settle, write
-from builders.op_profiles import GPU, TPU
-from builders.step_profiles import serving, worker
+from builders.profiles.op_profiles import GPU, TPU
+from builders.profiles.step_profiles import serving, worker
+from builders.servers import host_parts
+from builders.servers.board import Board
 
 from tpu_profile_plugin.cache.profiles import _SPACE, ProfileCache
 from tpu_profile_plugin.logdir import Logdir

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tpu_profile_plugin.columns.json_text import Member, integers_as_json, records_as_json
-from tpu_profile_plugin.run.map_hosts import LeftOutHost
+from tpu_profile_plugin.run.hosts import LeftOutHost
 from tpu_profile_plugin.tables.datatable import datatable_json
 from tpu_profile_plugin.tables.table import Table
 

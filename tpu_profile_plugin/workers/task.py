@@ -16,28 +16,13 @@ from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.logdir import ContentCache, HostFile
 from tpu_profile_plugin.logdir.files import file_changed, mapping_faults
-from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.host import HostProfile, Origin, PerHost
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.logdir.files import Files
 
 _CACHE_BYTES = 64 << 20
 _LOCK = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The location of a host's file, for any process.
-
-    Attributes:
-      address: the URL of the filesystem, "" for local files.
-      file: the file within it, as it was when the run was listed.
-      copies: directory and limit in bytes of the cache of remote files (`ContentCache.location`); None: no cache.
-    """
-
-    address: str
-    file: HostFile
-    copies: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +88,10 @@ def _failed(values: Sequence[Any], error: Exception) -> Reply:
 def _host(origin: Origin) -> HostProfile:
     file, files = origin.file, _files(origin.address, origin.copies)
 
-    def read() -> Any:
+    def read(file: HostFile) -> Any:
         return files.read(file.path, file.size, file.mtime_ns, file.tag)
 
-    return HostProfile(file.host, 0, file.name, file.identity, read, _cache())
+    return HostProfile(file, 0, read, _cache())
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from builders.annotated_types import results_of_steps
+from builders.checks.annotated_types import results_of_steps
 from builders.logdirs import build
 
 from tpu_profile_plugin.cache.profiles import ProfileCache

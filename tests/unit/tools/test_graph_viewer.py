@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from builders.buffers import profile
 from builders.damage import programs
-from builders.graph_answers import (
+from builders.programs.buffers import profile
+from builders.programs.graph_answers import (
     CHAIN,
     DATA,
     ENTRY,
@@ -22,7 +22,7 @@ from builders.graph_answers import (
     loaded,
     names,
 )
-from builders.hlo import op, program
+from builders.programs.hlo import op, program
 from builders.xspace_text import build
 
 from tpu_profile_plugin.cache.profiles import ProfileCache

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from builders.answers import answer
-from builders.buffers import allocation, assignment, buffer, instruction_id, profile
-from builders.hlo import op, program
+from builders.programs.buffers import allocation, assignment, buffer, instruction_id, profile
+from builders.programs.hlo import op, program
 
 from tpu_profile_plugin.tools.memory import memory_profile
 from tpu_profile_plugin.tools.memory.memory_viewer.tool import TOOL

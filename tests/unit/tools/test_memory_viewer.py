@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from builders.answers import answer
-from builders.buffers import allocation, assignment, buffer, instruction_id, profile, trace
-from builders.hlo import op, program
+from builders.programs.buffers import allocation, assignment, buffer, instruction_id, profile, trace
+from builders.programs.hlo import op, program
 from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.run.map_hosts import LeftOutHost
+from tpu_profile_plugin.run.hosts import LeftOutHost
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.payload import (
     Json,

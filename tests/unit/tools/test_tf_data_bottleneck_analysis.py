@@ -6,7 +6,7 @@ import re
 
 import pytest
 from builders.asked import ask, rows
-from builders.tf_data import PREFETCH, SYNCHRONOUS, one_run
+from builders.profiles.tf_data import PREFETCH, SYNCHRONOUS, one_run
 
 from tpu_profile_plugin.analysis.tf_data import run as run_module
 from tpu_profile_plugin.analysis.tf_data.settings import BottleneckFacts, Stage

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from builders import host_parts
 from builders.logdirs import SMALL, write
+from builders.servers import host_parts
 
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import CorruptProfile, NoData, WorkerLost

@@ -6,10 +6,11 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows, kernel_rows
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
-from tpu_profile_plugin.run.ops import hlo_ops_of
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.programs import hlo_ops
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 if TYPE_CHECKING:
@@ -59,21 +60,19 @@ COLUMNS = (
 )
 
 
-def build(inputs: Inputs) -> Table:
+def build(run: Run, query: Query) -> Table:
     """The kernels by total duration."""
-    rows = combine_kernel_rows(inputs.map_hosts(KERNELS))
+    rows = combine_kernel_rows(run.map_hosts(host_rows))
     return Table.from_rows(COLUMNS, [_cells(rank, row) for rank, row in enumerate(rows, 1)])
 
 
-def make_rows(host: HostProfile) -> list[KernelRow]:
+@per_host()
+def host_rows(host: HostProfile) -> list[KernelRow]:
     """The kernels of one host."""
     space = host.lazy
     planes = [plane for plane in space.planes if plane.name.startswith(_GPU)]
     space.decode(planes)
-    return kernel_rows(space, planes, hlo_ops_of(host)) if planes else []
-
-
-KERNELS = PerHost(make_rows)
+    return kernel_rows(space, planes, hlo_ops(host)) if planes else []
 
 
 def _cells(rank: int, row: KernelRow) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 
 import numpy as np
 import pytest
-from builders.random_devices import HOST_EVENTS, random_profile, role, text_of
+from builders.fuzzing.random_devices import HOST_EVENTS, random_profile, role, text_of
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.budget import budget as module

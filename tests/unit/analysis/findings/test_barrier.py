@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from builders.answers import answer
-from builders.planted import evidence, finding, reason
+from builders.profiles.planted import evidence, finding, reason
 
 from tpu_profile_plugin.analysis.findings.on_device.barriers import BarrierTime, barriers
 from tpu_profile_plugin.tools import registry

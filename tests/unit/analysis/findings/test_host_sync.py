@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders.planted import cpu, evidence, finding, findings, reason, tpu
+from builders.profiles.planted import cpu, evidence, finding, findings, reason, tpu
 
 
 def fetching(blocked, after, call="$array_methods.py:273 _item"):

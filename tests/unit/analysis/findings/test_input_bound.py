@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders.planted import cpu, evidence, finding, reason, tpu
-from builders.tf_loops import tf_loop
+from builders.profiles.planted import cpu, evidence, finding, reason, tpu
+from builders.profiles.tf_loops import tf_loop
 
 
 def waiting(us):

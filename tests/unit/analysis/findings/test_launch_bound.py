@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders.planted import cpu, evidence, finding, reason
-from builders.tf_loops import tf_loop
+from builders.profiles.planted import cpu, evidence, finding, reason
+from builders.profiles.tf_loops import tf_loop
 
 
 def launching(us):

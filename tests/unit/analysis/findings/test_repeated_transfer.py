@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders.hlo import metadata_plane, op, program
-from builders.planted import cpu, evidence, finding, findings, reason
+from builders.profiles.planted import cpu, evidence, finding, findings, reason
+from builders.programs.hlo import metadata_plane, op, program
 
 PROGRAM = program(
     [

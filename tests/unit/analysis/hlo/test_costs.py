@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from builders.hlo import Op, metadata_plane, op, program
+from builders.programs.hlo import Op, metadata_plane, op, program
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.hlo.cost import Cost, CostModel

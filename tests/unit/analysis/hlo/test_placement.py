@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from builders.buffers import profile
-from builders.graphs import PROGRAMS
-from builders.hlo import op, program
+from builders.programs.buffers import profile
+from builders.programs.graphs import PROGRAMS
+from builders.programs.hlo import op, program
 from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.hlo.drawing import ROOT, Drawing, draw_computation

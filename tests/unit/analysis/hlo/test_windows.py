@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from builders.hlo import shape as shape_of
+from builders.programs.hlo import shape as shape_of
 
 from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.convolution_flops import _positions

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builders.hlo import op, program
+from builders.programs.hlo import op, program
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.common.planes import device_planes

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 from builders.asked import ask, rows
-from builders.buffers import profile
-from builders.hlo import op, program
+from builders.programs.buffers import profile
+from builders.programs.hlo import op, program
 
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import (
     KernelTimes,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from builders.messages import XSpace
-from builders.tf_data import PREFETCH, SYNCHRONOUS, one_run
+from builders.profiles.tf_data import PREFETCH, SYNCHRONOUS, one_run
 from builders.xspace_text import build
 from hypothesis import given, settings
 from hypothesis import strategies as st
