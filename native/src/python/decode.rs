@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::without_gil;
+use super::calls::without_gil;
 use crate::decode::columns::{Columns, EventColumns, LineColumns, Options, PlaneColumns, decode};
 use crate::decode::filter::{self, EventFilter, PlaneFilter, StatFilter};
 use crate::decode::metadata::{EventMetadata, StatMetadata};

@@ -2,8 +2,7 @@
 
 use std::io::Read;
 
-use super::Reason;
-use super::chunks::varint;
+use super::reason::Reason;
 
 /// Decompressed bytes that a file may still have.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +68,18 @@ fn snappy(body: &[u8], size: u64, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     out.resize(before + size as usize, 0);
     snap::raw::Decoder::new().decompress(body, &mut out[before..]).is_ok()
+}
+
+/// A varint, and the bytes behind it.
+pub fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0u64;
+    for (i, &byte) in bytes.iter().take(10).enumerate() {
+        value |= u64::from(byte & 0x7f).checked_shl(7 * i as u32)?;
+        if byte < 0x80 {
+            return Some((value, &bytes[i + 1..]));
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{ITERATOR, IteratorCalls, NONE, PRODUCE, ROOT};
-use crate::kernels::nesting::{Nesting, nest};
+use super::calls::{ITERATOR, IteratorCalls, PRODUCE, ROOT};
+use crate::kernels::nesting::{NONE, Nesting, nest};
 use crate::kernels::rows::{Rows, Seeded};
 
 /// The events of the host's plane, as columns of one length; `line_start` has one entry per line and one more.

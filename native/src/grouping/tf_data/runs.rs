@@ -1,6 +1,7 @@
 //! From a call of the program down: what every iterator did in it, and whether the program waited for that.
 
-use super::{IteratorCalls, NONE};
+use super::calls::IteratorCalls;
+use crate::kernels::nesting::NONE;
 
 /// Calls that lie deeper below a root do not count.
 pub const MAX_DEPTH: u32 = 100;

@@ -2,8 +2,19 @@
 
 use std::cmp::Reverse;
 
-use crate::timeline::model::order::Kind;
 use crate::timeline::model::trace::Trace;
+
+/// What an event is besides an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    Plain,
+    Flow,
+    /// Asynchronous flow event: has no track of its own in a trace viewer.
+    Async,
+    /// One of more than 256 events with the same begin.
+    Dropped,
+}
 
 /// What an event is, by its flow and whether it is asynchronous.
 pub fn kind_of(trace: &Trace, event: u32) -> Kind {
