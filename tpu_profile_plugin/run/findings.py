@@ -12,7 +12,6 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
-from tpu_profile_plugin.columns.parallel import map_planes
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.run.budget import BUDGET, run_budget
 from tpu_profile_plugin.run.communication import COMMUNICATION, run_communication
@@ -21,6 +20,7 @@ from tpu_profile_plugin.run.host import PerHost
 from tpu_profile_plugin.run.ops import hlo_ops_of
 from tpu_profile_plugin.run.summary import SUMMARY, groups_if_any, run_summary, summary_of
 from tpu_profile_plugin.system.process import available_cores
+from tpu_profile_plugin.system.threads import map_threads
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.host import HostProfile
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def make_gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
     summary_of(host)  # the overview waits for it as well: nothing else may delay it
-    gathered, _ = map_planes(lambda part: part(host), (_gathered, _read_ahead))
+    gathered, _ = map_threads(lambda part: part(host), (_gathered, _read_ahead))
     host.forget(EVENTS, TIME, MAIN, ALLOCATORS)
     assert gathered is not None
     return gathered

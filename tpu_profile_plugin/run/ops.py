@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_summary
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, reduce_op_summaries, summarize_ops
 from tpu_profile_plugin.run.host import PerHost
 from tpu_profile_plugin.run.summary import groups_if_any
+from tpu_profile_plugin.system.threads import map_threads
 from tpu_profile_plugin.tables.table import property_text
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.units import GIB
@@ -44,7 +45,7 @@ def make_op_summary(host: HostProfile, unattributed: bool) -> OpSummary:
     planes = device_planes(space)
     space.decode(planes)
     groups = groups_if_any(host) if any(len(plane.events) for plane in planes) else None
-    return summarize_ops(space, groups, hlo_ops_of(host), unattributed=unattributed)
+    return summarize_ops(space, groups, hlo_ops_of(host), unattributed=unattributed, mapper=map_threads)
 
 
 def make_cpu_summary(host: HostProfile) -> OpSummary:

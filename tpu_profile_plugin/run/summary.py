@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.serving.requests import Inference, inference, may_have_requests
 from tpu_profile_plugin.analysis.summary.host import (
     HostSummary,
@@ -16,6 +15,7 @@ from tpu_profile_plugin.analysis.summary.host import (
 )
 from tpu_profile_plugin.run.diagnostics import time_warnings
 from tpu_profile_plugin.run.host import PerHost
+from tpu_profile_plugin.run.preprocessing import preprocess
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tpu_profile_plugin.columns.json_text import Member, integers_as_json, records_as_json
+from tpu_profile_plugin.tables.json_text import Member, integers_as_json, records_as_json
 from tpu_profile_plugin.tables.table import Table
 
 JSON_TYPE = "application/json"

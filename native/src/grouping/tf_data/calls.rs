@@ -1,6 +1,5 @@
 //! The calls of iterators as columns, and the roles of the events that they come from.
 
-use crate::kernels::nesting::NONE;
 use crate::kernels::rows::Rows;
 
 /// Roles of events by name. Producers and consumers of kind k are `PRODUCE + 2 * k` and one more.

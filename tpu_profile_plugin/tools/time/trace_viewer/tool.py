@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs, trace_args
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, host_trace, older_trace
 from tpu_profile_plugin.analysis.timeline.window import (
@@ -21,10 +20,10 @@ from tpu_profile_plugin.analysis.timeline.window import (
     whole,
 )
 from tpu_profile_plugin.columns import XSpace
-from tpu_profile_plugin.columns.shift import shifted
 from tpu_profile_plugin.errors import BadRequest, NoData, OutOfRange
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.preprocessing import preprocess
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Payload, Raw
 from tpu_profile_plugin.tools.time.trace_viewer import binary, clocks
@@ -229,7 +228,7 @@ def _trace(host: HostProfile, shift_ps: int = 0) -> HostTrace:
 
 
 def _on_other_clock(space: XSpace, shift_ps: int) -> HostTrace:
-    moved = shifted(space, shift_ps)
+    moved = space.shifted(shift_ps)
     return host_trace(moved, preprocess(moved))
 
 
