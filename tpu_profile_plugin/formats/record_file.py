@@ -25,4 +25,4 @@ def _read(content: U8) -> Unpacked:
 
 
 # The native core looks at several headers: the first one may be damaged.
-RECORD_FILE = Format(name="record file", suffixes=(RIEGELI,), sniff=_native.is_records, read=_read)
+FORMAT = Format(name="record file", suffixes=(RIEGELI,), sniff=_native.is_records, read=_read)

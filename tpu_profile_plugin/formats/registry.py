@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.columns.arrays import U8, Bytes, byte_array
-from tpu_profile_plugin.formats import gzip_file
+from tpu_profile_plugin.formats import gzip_file, record_file, trace_events, xspace
 from tpu_profile_plugin.formats.format import Format, Unpacked
-from tpu_profile_plugin.formats.record_file import RECORD_FILE
-from tpu_profile_plugin.formats.trace_events import TRACE_EVENTS
-from tpu_profile_plugin.formats.xspace import XSPACE
 
-FORMATS = (RECORD_FILE, TRACE_EVENTS, XSPACE)
+FORMATS = (record_file.FORMAT, trace_events.FORMAT, xspace.FORMAT)
 """The first whose `sniff` accepts a content reads it. An XSpace has no magic bytes: it comes last and accepts all."""
 
 

@@ -26,4 +26,4 @@ def _read(content: U8) -> Unpacked:
         raise CorruptProfile(message, offset=offset) from None
 
 
-TRACE_EVENTS = Format(name="trace-event JSON", suffixes=(TRACE_JSON,), sniff=_sniff, read=_read)
+FORMAT = Format(name="trace-event JSON", suffixes=(TRACE_JSON,), sniff=_sniff, read=_read)

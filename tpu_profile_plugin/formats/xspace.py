@@ -5,4 +5,4 @@ from __future__ import annotations
 from tpu_profile_plugin.formats.format import Format, Unpacked
 from tpu_profile_plugin.suffixes import XPLANE
 
-XSPACE = Format(name="XSpace", suffixes=(XPLANE,), sniff=lambda content: True, read=Unpacked)
+FORMAT = Format(name="XSpace", suffixes=(XPLANE,), sniff=lambda content: True, read=Unpacked)

@@ -1,4 +1,4 @@
-//! Signatures of the event forest and of what links its events: argument checks, NumPy hand-over, GIL release.
+//! Signatures of the event forest and its links: argument checks, NumPy hand-over, GIL release.
 
 use std::collections::HashMap;
 

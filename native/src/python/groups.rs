@@ -78,13 +78,13 @@ fn walk<'py>(
     columns: [&Column<'py, i64>; 4],
 ) -> PyResult<Array<'py, u32>> {
     let [ref_begin, ref_duration, begin, duration] = columns;
-    let reference = Spans { begin: ref_begin.as_slice()?, duration: ref_duration.as_slice()? };
+    let parents = Spans { begin: ref_begin.as_slice()?, duration: ref_duration.as_slice()? };
     let events = Spans { begin: begin.as_slice()?, duration: duration.as_slice()? };
-    check(reference.begin.len() == reference.duration.len(), "reference columns of different length")?;
+    check(parents.begin.len() == parents.duration.len(), "parent columns of different length")?;
     check(events.begin.len() == events.duration.len(), "event columns of different length")?;
     let out = without_gil(py, || {
         let mut out = vec![0; events.begin.len()];
-        kernel(reference, events, &mut out);
+        kernel(parents, events, &mut out);
         Ok(out)
     })?;
     Ok(out.into_pyarray(py))

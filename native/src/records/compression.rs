@@ -1,10 +1,10 @@
-//! Decompression, bounded: no more than the file says, and no more than the limit over all of the file.
+//! Decompression, bounded by the size that the file states and by a limit per file.
 
 use std::io::Read;
 
 use super::reason::Reason;
 
-/// Decompressed bytes that a file may still have.
+/// Decompressed bytes left to a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     total: u64,
@@ -24,10 +24,10 @@ impl Limit {
     }
 }
 
-/// How much larger than its compressed form Snappy's output can be: three bytes stand for 64 at most.
+/// Maximum ratio of Snappy: three bytes stand for 64 at most.
 const SNAPPY_RATIO: u64 = 32;
 
-/// Appends the decompressed bytes, whose number stands before them unless they are not compressed.
+/// Appends the decompressed bytes. Compressed data begin with their decompressed size.
 pub fn decompress(kind: u8, data: &[u8], out: &mut Vec<u8>, limit: &mut Limit) -> Result<(), Reason> {
     if kind == 0 {
         limit.take(data.len() as u64)?;
@@ -54,12 +54,12 @@ pub fn decompress(kind: u8, data: &[u8], out: &mut Vec<u8>, limit: &mut Limit) -
     Ok(())
 }
 
-/// Reads up to one byte more than `size`, so that a longer stream is noticed; memory grows with what is there.
+/// Reads up to one byte more than `size`, so that a longer stream is noticed; allocates only for bytes that come.
 fn read_at_most(stream: impl Read, size: u64, out: &mut Vec<u8>) -> bool {
     stream.take(size.saturating_add(1)).read_to_end(out).is_ok()
 }
 
-/// Snappy says itself how long its output is, and has it in memory at once.
+/// Snappy data state their decompressed size and are decompressed in one piece.
 fn snappy(body: &[u8], size: u64, out: &mut Vec<u8>) -> bool {
     let plausible = size <= (body.len() as u64).saturating_mul(SNAPPY_RATIO);
     if !plausible || snap::raw::decompress_len(body).ok().map(|length| length as u64) != Some(size) {

@@ -1,8 +1,8 @@
 //! Riegeli/records files, in which profilers save a long capture part by part: every record is an XSpace.
 //!
 //! Facts: the file format document of github.com/google/riegeli. A file is a sequence of chunks, interrupted by a block
-//! header at every 64 KiB. Headers and data carry hashes, so what is damaged is found, left out and reported, and reading
-//! goes on behind it. The records become the bytes of one XSpace (`merge`).
+//! header at every 64 KiB. Headers and data carry hashes, so damaged parts are found, left out and reported; reading
+//! goes on behind them. The records become the bytes of one XSpace (`merge`).
 
 pub mod blocks;
 mod chunks;

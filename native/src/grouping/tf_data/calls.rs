@@ -27,7 +27,7 @@ pub struct IteratorCalls {
 }
 
 impl IteratorCalls {
-    /// The id of the iterator that a call is of, if the event names one.
+    /// The iterator id of a call, if its event has one.
     pub fn id_of_call(&self, call: u32) -> Option<u64> {
         self.id.get(*self.iterator.get(call as usize)? as usize).copied()
     }
