@@ -1,8 +1,8 @@
-//! The order in which the reference walks a plane's events.
+//! The order in which XProf walks a plane's events.
 //!
-//! It sorts by (begin, duration) with an unstable sort, and which of several equal events comes first decides in which row
-//! a copy to host memory is shown. The steps here are those of the introsort that its standard library uses: partition
-//! around the median of three down to runs of 16, then one insertion sort over everything.
+//! XProf sorts by (begin, duration) with an unstable sort. The order of equal events decides the row that shows a copy
+//! to host memory. The steps are the introsort of XProf's C++ standard library: partition around the median of three
+//! down to runs of 16, then one insertion sort over everything.
 
 /// Runs up to this length are left to the insertion sort.
 const RUN: usize = 16;
@@ -21,7 +21,7 @@ impl Item {
     }
 }
 
-/// Planes with more events than this are too large to be compared row by row; their equal events stay in file order.
+/// Larger planes cannot be compared with XProf row by row; their equal events stay in file order.
 pub const EXACT: usize = 1 << 17;
 
 /// The ascending `wanted` rows in the order of the walk over all events; all rows must exist.
@@ -41,7 +41,7 @@ pub fn walk_order_of(begin: &[i64], duration: &[i64], wanted: &[i64]) -> Vec<i64
     keyed.into_iter().map(|(_, _, row)| row).collect()
 }
 
-/// Indices of the events by begin, shortest first, equal ones as the reference has them. The columns have one length.
+/// Indices of the events by begin, shortest first, equal events in XProf's order. The columns have one length.
 fn walk_order(begin: &[i64], duration: &[i64]) -> Vec<u32> {
     let mut items: Vec<Item> = (begin.iter().zip(duration).zip(0u32..))
         .map(|((&begin, &duration), index)| Item { begin, duration, index })
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_items_leave_as_the_reference_leaves_them() {
+    fn equal_items_leave_in_the_order_of_xprof() {
         // 20 equal items: one partition swaps outer pairs towards the middle, the rest stays.
         let order = walk_order(&[0; 20], &[0; 20]);
         let expected = [10, 19, 18, 17, 16, 15, 14, 13, 12, 11, 0, 9, 8, 7, 6, 5, 4, 3, 2, 1];

@@ -6,8 +6,9 @@ import json
 import pytest
 from builders.timeline import events, legacy
 
-from tpu_profile_plugin.columns import load, peek, trace_events
+from tpu_profile_plugin.columns import load, peek
 from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.formats import gzip_file, unpack
 
 PROFILE = """
 plane 3 "/device:TPU:0"
@@ -51,17 +52,18 @@ def test_events_of_other_programs():
         ("inner", "X", 2.25, 0.75),
     ]
     assert found[0]["entries"] == [[2, 12.5]]
-    assert [plane.name for plane in peek(packed(trace)).planes] == ["/device:CUSTOM:worker"]
+    assert [plane.name for plane in peek(unpack(packed(trace)).space).planes] == ["/device:CUSTOM:worker"]
 
 
 def test_a_trace_without_events_is_an_empty_profile():
-    assert load(packed({"traceEvents": []})).planes == ()
+    assert load(unpack(packed({"traceEvents": []})).space).planes == ()
 
 
 @pytest.mark.parametrize(
     ("data", "words"),
     [
         (packed({"traceEvents": []})[:-9], "truncated"),
+        (gzip.compress(b""), "empty"),
         (b"\x1f\x8bxxxxxxxxxxxxxx", "damaged"),
         (gzip.compress(b'{"traceEvents": [1'), "unexpected character"),
         (gzip.compress(b'{"traceEvents": [{"name": "a'), "truncated"),
@@ -69,10 +71,10 @@ def test_a_trace_without_events_is_an_empty_profile():
 )
 def test_damaged_files_raise_corrupt_profile(data, words):
     with pytest.raises(CorruptProfile, match=words):
-        load(data)
+        unpack(data)
 
 
 def test_the_size_is_bounded(monkeypatch):
-    monkeypatch.setattr(trace_events, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(gzip_file, "MAX_BYTES", 1 << 20)
     with pytest.raises(CorruptProfile, match="decompresses to more"):
-        load(gzip.compress(bytes(8 << 20)))
+        unpack(gzip.compress(bytes(8 << 20)))

@@ -1,6 +1,6 @@
 //! Columns as JSON: nested lists of integers, and lists of objects with the same members.
 
-use crate::timeline::json_text::{Sink, quote};
+use crate::json::text::{Sink, quote};
 
 /// A column of records, one value per row: integers, lists of `width` integers, numbers (null unless finite), texts.
 pub enum Column<'a> {

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::arguments::ArgsIn;
-use super::timeline::{Array, Read, Trace, TraceSelection};
-use super::without_gil;
+use super::trace::{Array, Read, Trace, TraceSelection};
+use crate::python::calls::without_gil;
 use crate::system::parallel;
 use crate::timeline::answer::payload::{self, Container, Strings};
 use crate::timeline::answer::{counter, hits, legacy, series, typed};

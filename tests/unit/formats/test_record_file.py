@@ -8,9 +8,10 @@ from builders import records
 from builders.records import BLOCK, RecordFile, appended, brotli, header
 from builders.xspace_text import build
 
-from tpu_profile_plugin.columns import load, load_lazily, load_metadata, peek, unpack
-from tpu_profile_plugin.columns import records as reading
+from tpu_profile_plugin import columns
+from tpu_profile_plugin.columns import load_lazily, load_metadata, peek
 from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.formats import Skipped, unpack
 
 HOST = build(
     """
@@ -34,6 +35,10 @@ plane 2 "/device:TPU:0"
     4us +2us fusion.1 {flops=124}
 """
 )
+
+
+def load(data):
+    return columns.load(unpack(data).space)
 
 
 def events(data):
@@ -65,6 +70,7 @@ def test_every_compression(kind):
 
 def test_every_way_to_read():
     data = appended([HOST, DEVICE, LATER])
+    data = unpack(data).space
     assert [plane.name for plane in peek(data).planes] == ["/host:CPU", "/device:TPU:0"]
     assert [plane.name for plane in load_lazily(data).planes] == ["/host:CPU", "/device:TPU:0"]
     assert load_metadata(data).planes == ()
@@ -109,7 +115,7 @@ def test_behind_a_damaged_header_reading_goes_on_at_the_next_block():
     data[BLOCK + 64 + 3] ^= 1
     found, skipped = unpack(bytes(data))
     assert events(found) == [WHOLE[0], *WHOLE[2:]]
-    wanted = reading.Skipped(BLOCK + 64, BLOCK - 64, "a chunk header does not match its hash")
+    wanted = Skipped(BLOCK + 64, BLOCK - 64, "a chunk header does not match its hash")
     assert skipped == (wanted,)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies
 
-from tpu_profile_plugin.columns.messages import Packed, Rows, varint, varint_sizes
 from tpu_profile_plugin.protos import message, tag
+from tpu_profile_plugin.tools.fleet.megascale_stats.messages import Packed, Rows, varint, varint_sizes
 
 NUMBERS = strategies.integers(0, 2**64 - 1) | strategies.integers(0, 300)
 ROWS = strategies.lists(

@@ -1,4 +1,4 @@
-"""Threads for work on several planes at once: the heavy parts of decoding and analysis run without the GIL."""
+"""Threads for several pieces of one analysis: its heavy parts run without the GIL."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ T = TypeVar("T")
 _MAX_THREADS = 8
 
 
-def map_planes(fn: Callable[[S], T], items: Iterable[S]) -> list[T]:
-    """Maps `fn` over the items, in order, on at most one thread per core; raises the first error."""
+def map_threads(fn: Callable[[S], T], items: Iterable[S]) -> list[T]:
+    """`fn` of every item, in order, on at most one thread per core; raises the first error."""
     items = list(items)
     threads = min(len(items), available_cores(), _MAX_THREADS)
     if threads < 2:

@@ -5,15 +5,16 @@ use std::cmp::Reverse;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use super::without_gil;
 use crate::error::Error;
-use crate::timeline::answer::{arguments, flow};
+use crate::python::calls::without_gil;
+use crate::timeline::answer::arguments;
 use crate::timeline::model::build::build;
 use crate::timeline::model::names::Names;
 use crate::timeline::model::order::decode_flow;
 use crate::timeline::model::table::{Segment, Table};
 use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::{Sample, TrackId};
+use crate::timeline::packed::flow;
 use crate::timeline::query::select::{self, Query, Selection};
 use crate::timeline::query::sums::{self, Area};
 

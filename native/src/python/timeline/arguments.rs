@@ -4,8 +4,8 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::timeline::{Array, Read, Trace, TraceNames, optional};
-use super::without_gil;
+use super::trace::{Array, Read, Trace, TraceNames, optional};
+use crate::python::calls::without_gil;
 use crate::timeline::answer::arguments::{self, Args, Extra, Sheet, Stats, Values};
 use crate::timeline::answer::hits;
 use crate::timeline::model::trace::NO_GROUP;
