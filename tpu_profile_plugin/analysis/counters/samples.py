@@ -10,7 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX, is_tensor_core
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.analysis.counters.units import CHIPS, Chip
+from tpu_profile_plugin.analysis.counters.units import Chip, chip
 from tpu_profile_plugin.columns.arrays import I64, U64
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _each(stats: Stats) -> Stats:
 
 def chip_of(space: XSpace, plane: Plane) -> Chip | None:
     """The type of chip of a TPU plane, if its counters are known."""
-    return CHIPS.get(device_type(space, plane)) if plane.name.startswith(TPU_PREFIX) else None
+    return chip(device_type(space, plane)) if plane.name.startswith(TPU_PREFIX) else None
 
 
 def counted(space: XSpace, plane: Plane) -> Counted:
