@@ -115,6 +115,7 @@ class Chip:
     """The counters and limits of a type of chip.
 
     Attributes:
+      device_type: as recorded in profiles.
       blocks: all blocks of registers, by name.
       hertz: clock of the TensorCore.
       hbm_bytes_per_s: peak of a TensorCore's memory.
@@ -130,6 +131,7 @@ class Chip:
       dies: number of dies, each with a TensorCore and SparseCores.
     """
 
+    device_type: str
     blocks: dict[str, Block]
     hertz: float
     hbm_bytes_per_s: float
@@ -170,6 +172,7 @@ HBM_WRITES = ("wr_req_ps0", "partial_write_req_ps0", "wr_req_ps1", "partial_writ
 def _v6e() -> Chip:
     registers = blocks("v6e")
     return Chip(
+        device_type="TPU v6 Lite",
         blocks=registers,
         hertz=1.75e9,
         hbm_bytes_per_s=1525.5 * GIB,
@@ -202,6 +205,7 @@ def _v6e() -> Chip:
 def _v7x() -> Chip:
     registers = blocks("v7x")
     return Chip(
+        device_type="TPU v7x",
         blocks=registers,
         hertz=1.9e9,
         hbm_bytes_per_s=3433.0 * GIB,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, Run, runs_of
-from tpu_profile_plugin.analysis.tf_data.settings import NONE, Settings, settings_at
+from tpu_profile_plugin.analysis.tf_data.model import NONE, Run, Settings
+from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, runs_of
+from tpu_profile_plugin.analysis.tf_data.settings import settings_at
 from tpu_profile_plugin.analysis.timeline.sections import HOST_PID
 from tpu_profile_plugin.columns.arrays import I64, Bools
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, Pipeline, TfData, data_calls, summarize_tf_data
+from tpu_profile_plugin.analysis.tf_data.model import Pipeline, TfData
+from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, data_calls, summarize_tf_data
 from tpu_profile_plugin.run.host import PerHost
 
 if TYPE_CHECKING:
