@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension, convolution_layout
-from tpu_profile_plugin.analysis.hlo.cost import Cost, CostModel
-from tpu_profile_plugin.analysis.hlo.cpu_cost import CpuCostModel
+from tpu_profile_plugin.analysis.hlo.cost.cpu import CpuCostModel
+from tpu_profile_plugin.analysis.hlo.cost.model import Cost, CostModel
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction, Instructions
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
 from tpu_profile_plugin.analysis.hlo.source import has_whole_stack, source_of

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT
 from tpu_profile_plugin.analysis.hlo.category import category
-from tpu_profile_plugin.analysis.hlo.cost import Cost
+from tpu_profile_plugin.analysis.hlo.cost.model import Cost
 from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu.executions import executions
