@@ -16,6 +16,7 @@ from tpu_profile_plugin.analysis.megascale.trace import Trace, Track
 from tpu_profile_plugin.columns import stats
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.columns.tables import Kind
+from tpu_profile_plugin.units import NS_PER_US, PS_PER_NS, PS_PER_US
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane
@@ -24,7 +25,6 @@ _BUFFER = re.compile(r"s(\d+)->(\d+)d\|\$c\d+=(\d+)")
 _RECEIVE, _SEND = "NetworkReceive END", "NetworkSend END"
 _MOST_GBPS = 200.0
 """Faster transfers are taken for wrong durations."""
-_PS_PER_US, _PS_PER_NS, _NS_PER_US = 1_000_000, 1000, 1000.0
 _BITS_PER_BYTE = 8.0
 _LARGEST = 2**63 - 1
 
@@ -127,9 +127,9 @@ def _transfers(trace: Trace, track: Track, names: list[str], kind: str) -> _Tran
     duration = np.repeat(took[row], count)
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind == _RECEIVE:
-            gbps = bytes * _BITS_PER_BYTE / (duration // _PS_PER_US * _NS_PER_US)
+            gbps = bytes * _BITS_PER_BYTE / (duration // PS_PER_US * float(NS_PER_US))
         else:
-            gbps = bytes * _BITS_PER_BYTE / (duration // _PS_PER_NS)
+            gbps = bytes * _BITS_PER_BYTE / (duration // PS_PER_NS)
     return _Transfers(end - duration, end, bytes, np.where((duration > 0) & (gbps <= _MOST_GBPS), gbps, 0.0))
 
 
@@ -137,9 +137,9 @@ def _took_ps(trace: Trace, plane: Plane, kind: str) -> tuple[I64, Bools]:
     """How long the transfers of the events of a plane took; of sends only the time of the action is recorded."""
     if kind == _RECEIVE:
         latency, has = trace.numbers(plane, "network_transport_latency_us", Kind.UINT64)
-        return latency * _PS_PER_US, has
+        return latency * PS_PER_US, has
     duration, has = trace.numbers(plane, "action_duration_ns")
-    return duration * _PS_PER_NS, has
+    return duration * PS_PER_NS, has
 
 
 def _buffers(text: str) -> Iterator[int]:

@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple
 from tpu_profile_plugin.columns.arrays import I32, I64
 from tpu_profile_plugin.protos import parse
+from tpu_profile_plugin.units import PS_PER_NS
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
@@ -83,8 +84,8 @@ def send_recv_ops(space: XSpace, plane: Plane, programs: HloPrograms) -> SendRec
     known = instruction >= 0
     rows, instruction = rows[known], instruction[known]
     begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
-    begin_ns, duration_ns = begin // 1000, duration // 1000
-    return SendRecvOps(instruction, begin_ns, (begin + duration) // 1000, duration_ns, duration, tuple(instructions))
+    begin_ns, end_ns, duration_ns = (ps // PS_PER_NS for ps in (begin, begin + duration, duration))
+    return SendRecvOps(instruction, begin_ns, end_ns, duration_ns, duration, tuple(instructions))
 
 
 def _ops_in_modules(space: XSpace, plane: Plane) -> tuple[I64, I64]:

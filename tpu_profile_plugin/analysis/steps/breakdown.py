@@ -11,8 +11,8 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.statistics import Statistics, statistics
 from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, StepTable, TpuPart
 from tpu_profile_plugin.columns.arrays import F64, I64
+from tpu_profile_plugin.units import PS_PER_MS
 
-PS_PER_MS = 1e9
 BLOCK = 1 << 16
 """Pairs of step and core per block, to bound temporary memory: profiles of thousands of hosts would need gigabytes."""
 

@@ -15,11 +15,12 @@ from tpu_profile_plugin.analysis.tf_data.model import Iterator, IteratorTimes, P
 from tpu_profile_plugin.analysis.tf_data.settings import bottleneck_facts
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
+from tpu_profile_plugin.units import PS_PER_US
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
 
-SLOW_CALL_PS = 50_000_000
+SLOW_CALL_PS = 50 * PS_PER_US
 """A call that takes longer than this is slow: the program waited; in a faster one the element was ready."""
 
 MAX_PIPELINES = 2_000

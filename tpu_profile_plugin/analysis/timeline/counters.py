@@ -14,12 +14,13 @@ from tpu_profile_plugin.analysis.timeline.hidden import HIDDEN_ARGS
 from tpu_profile_plugin.analysis.timeline.sections import Section
 from tpu_profile_plugin.columns import Kind, Plane, XSpace
 from tpu_profile_plugin.columns.arrays import F64, I64, U32
+from tpu_profile_plugin.units import PS_PER_NS
 
 _FIRST_TID = 0xC0000000
 """First track id of counters, which have no thread."""
 
 
-_NEAR_PS = 1000
+_NEAR_PS = PS_PER_NS
 """Samples this near follow each other: their times are rounded."""
 
 

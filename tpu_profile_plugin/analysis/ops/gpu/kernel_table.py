@@ -21,6 +21,7 @@ from tpu_profile_plugin.analysis.ops.gpu.tensor_cores import is_eligible, uses_t
 from tpu_profile_plugin.analysis.ops.hlo_records import OpKey
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.units import PS_PER_NS
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
@@ -199,7 +200,7 @@ def _plane_rows(space: XSpace, plane: Plane, ops: HloOps) -> list[KernelRow]:
     codes += [column[at].astype(np.int64) for column, _ in columns.values()]
     where, first = row_codes(*codes)
     keys = np.stack([code[first] for code in codes], axis=1)
-    sums = _times(plane.events.duration_ps[at] // 1000, where, len(keys))
+    sums = _times(plane.events.duration_ps[at] // PS_PER_NS, where, len(keys))
     rows = []
     for key, runs, total, minimum, maximum in zip(keys.tolist(), *(column.tolist() for column in sums), strict=True):
         hlo, framework, equation = (

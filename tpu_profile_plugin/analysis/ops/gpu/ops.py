@@ -21,6 +21,7 @@ from tpu_profile_plugin.analysis.ops.gpu.executions import executions
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
+from tpu_profile_plugin.units import PS_PER_NS
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
@@ -51,7 +52,7 @@ def _plane_ops(space: XSpace, plane: Plane, extras: PlaneExtras | None, hlo: Hlo
     recorded = recorded_lines(plane)[line]
     ops, op_of_event = _ops(space, plane, hlo)
     op_of_event[~recorded] = -1
-    offset = events.begin_ps - plane.lines.timestamp_ns[line] * 1000
+    offset = events.begin_ps - plane.lines.timestamp_ns[line] * PS_PER_NS
     total = 0
     if recorded.any():
         total = int((offset + events.duration_ps)[recorded].max()) - int(offset[recorded].min())
