@@ -195,12 +195,7 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     for stat in _MARKER_STATS:
         if plane.stat_metadata.row(stat) is not None:
             keep &= ~read.ints(space, plane, plane.events.stats, stat)[1][rows]
-    return MainThread(
-        levels(begin[keep], end[keep], metadata[keep]),
-        tuple(names),
-        user,
-        bool(frame.any()),
-    )
+    return MainThread(levels(begin[keep], end[keep], metadata[keep]), tuple(names), user, bool(frame.any()))
 
 
 def levels(begin: I64, end: I64, name: I64 | U32) -> Levels:

@@ -74,12 +74,7 @@ def derive_streams(
 
 
 def _stream_lines(
-    kernels: _Kernels,
-    plane: Plane,
-    events: I64,
-    group: I64 | None,
-    programs: HloPrograms,
-    track: tuple[int, int, str],
+    kernels: _Kernels, plane: Plane, events: I64, group: I64 | None, programs: HloPrograms, track: tuple[int, int, str]
 ) -> list[ExtraLine]:
     ops, names, sources = kernels.op_levels(events, programs)
     row, texts = names

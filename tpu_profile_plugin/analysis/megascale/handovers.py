@@ -15,15 +15,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS
 from tpu_profile_plugin.analysis.megascale.flows import ranked
-from tpu_profile_plugin.analysis.megascale.parts import (
-    GRAPH,
-    KINDS,
-    RUN_ID,
-    copy_kinds,
-    described,
-    last_ends,
-    lookup,
-)
+from tpu_profile_plugin.analysis.megascale.parts import GRAPH, KINDS, RUN_ID, copy_kinds, described, last_ends, lookup
 from tpu_profile_plugin.analysis.megascale.trace import NO_RUN, Trace, Track, by_track
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_NS

@@ -22,13 +22,7 @@ ALLOCATION, DEALLOCATION = "MemoryAllocation", "MemoryDeallocation"
 _ORDINALS = ("index_on_host", "device_ordinal")
 _IDS = (*_ORDINALS, "allocator_name")
 _BYTES = ("bytes_reserved", "bytes_allocated", "bytes_available")
-_INTS = (
-    *_BYTES,
-    "peak_bytes_in_use",
-    "requested_bytes",
-    "allocation_bytes",
-    "addr",
-)
+_INTS = (*_BYTES, "peak_bytes_in_use", "requested_bytes", "allocation_bytes", "addr")
 _TEXTS = ("tf_op", "region_type", "data_type", "shape")
 _NAMES = (*_IDS, *_INTS, "fragmentation", *_TEXTS)
 INVALID = "INVALID"

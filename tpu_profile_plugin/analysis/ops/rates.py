@@ -155,10 +155,7 @@ def sum_traffic(traffic: F64, where: tuple[tuple[int, int], ...]) -> F64:
 
 
 def _bound(
-    compute: F64,
-    shares: dict[Resource, F64],
-    intensity: F64,
-    memory_intensity: dict[Resource, F64],
+    compute: F64, shares: dict[Resource, F64], intensity: F64, memory_intensity: dict[Resource, F64]
 ) -> tuple[tuple[Resource, ...], F64]:
     """The resource with the greatest share; ties go to the first of compute, HBM, other memories."""
     names = [Resource.UNKNOWN, Resource.COMPUTE, *shares]

@@ -130,9 +130,7 @@ def host_events(space: XSpace, plane: Plane, extras: PlaneExtras, *, with_device
         group[at].astype(np.int64) if group is not None else at, begin, begin + plane.events.duration_ps[at], kind
     )
     return HostEvents(
-        markers=_where(spans, kind == _MARKER),
-        spans=_where(spans, kind < _MARKER),
-        names=_step_names(extras),
+        markers=_where(spans, kind == _MARKER), spans=_where(spans, kind < _MARKER), names=_step_names(extras)
     )
 
 

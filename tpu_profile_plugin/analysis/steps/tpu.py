@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import (
-    SPARSE_STEPS,
-    STEPS,
-    events_of_lines,
-    lines_named,
-)
+from tpu_profile_plugin.analysis.common.planes import SPARSE_STEPS, STEPS, events_of_lines, lines_named
 from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.ops.table import IDLE
@@ -75,12 +70,7 @@ def _merged(line: Any) -> tuple[DeviceSpans, I64]:
 
 
 def core_steps(
-    space: XSpace,
-    plane: Plane,
-    extras: PlaneExtras,
-    spans: DeviceSpans,
-    op_meta: OpMetadata,
-    peaks: Peaks,
+    space: XSpace, plane: Plane, extras: PlaneExtras, spans: DeviceSpans, op_meta: OpMetadata, peaks: Peaks
 ) -> CoreSteps | None:
     """The steps of one TensorCore; None if it has no step line."""
     step_events, group = step_spans(plane, extras, spans)

@@ -49,14 +49,7 @@ from tpu_profile_plugin.analysis.ops.tpu.duty_cycle import (
     combine_duty,
     duty_cycle,
 )
-from tpu_profile_plugin.analysis.ops.tpu.ops import (
-    NO_SPANS,
-    CoreWork,
-    Spans,
-    device_spans,
-    op_metadata,
-    op_table,
-)
+from tpu_profile_plugin.analysis.ops.tpu.ops import NO_SPANS, CoreWork, Spans, device_spans, op_metadata, op_table
 from tpu_profile_plugin.analysis.steps.across_hosts import merge_steps
 from tpu_profile_plugin.analysis.steps.breakdown import idle_to_infeed
 from tpu_profile_plugin.analysis.steps.generic import cpu_steps, gpu_steps, host_input_ps

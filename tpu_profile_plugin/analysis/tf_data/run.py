@@ -90,14 +90,7 @@ def run_detail(space: XSpace, calls: DataCalls, run: int, resolution: int) -> Ru
     begin = plane.events.begin_ps[event]
     # Clipped so that ends fit 64 bits in damaged files.
     duration = np.clip(plane.events.duration_ps[event], 0, _LAST - np.maximum(begin, 0))
-    calls_as_boxes = Boxes(
-        index,
-        track,
-        begin,
-        duration,
-        blocking,
-        np.ones(len(event), dtype=np.int64),
-    )
+    calls_as_boxes = Boxes(index, track, begin, duration, blocking, np.ones(len(event), dtype=np.int64))
     calls_as_boxes = calls_as_boxes.at(
         np.lexsort((calls_as_boxes.begin_ps, calls_as_boxes.blocking, calls_as_boxes.track, calls_as_boxes.iterator))
     )

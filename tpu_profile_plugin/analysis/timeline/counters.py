@@ -152,10 +152,7 @@ def sample_table(space: XSpace, sections: Sequence[Section], names: Sequence[U32
 
 
 def _collect(
-    plane: Plane,
-    events: slice,
-    series: dict[tuple[str, str], list[_Part]],
-    first_of: dict[str, tuple[int, str]],
+    plane: Plane, events: slice, series: dict[tuple[str, str], list[_Part]], first_of: dict[str, tuple[int, str]]
 ) -> None:
     """Adds a line's samples to the series; per name the position and key of the first value that any sample has."""
     stats, metadata = plane.events.stats, plane.event_metadata
