@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.compare.facts import HostOps
 from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, fingerprint, framework_op, program_name
 from tpu_profile_plugin.analysis.compare.noise import Sample
+from tpu_profile_plugin.analysis.compare.work import HostWork
+from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
 from tpu_profile_plugin.columns.arrays import F64
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tpu_profile_plugin.analysis.budget.run import RunBudget
-    from tpu_profile_plugin.analysis.compare.facts import HostOps
-    from tpu_profile_plugin.analysis.compare.work import HostWork
-    from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
 
 CONTAINERS = "loops, calls and conditionals"
 MOST_INSIDE = 500

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,10 +23,8 @@ from tpu_profile_plugin.analysis.counters.samples import (
 )
 from tpu_profile_plugin.analysis.counters.units import Chip
 from tpu_profile_plugin.analysis.counters.utilization import Work, clock_ids, utilization
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.units import MEGA, NS_PER_US, PS_PER_NS
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 _PREFIX = "counters_"
 _UNNAMED = ("_counters_", "counters", "counters_0")

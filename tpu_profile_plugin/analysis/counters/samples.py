@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX, is_tensor_core
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.counters.units import Chip, chip
+from tpu_profile_plugin.columns import Plane, Stats, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, Stats, XSpace
 
 COUNTER_ID, VALUE = "performance_counter_id", "counter_value"
 DEVICE_ID, DEVICE_TYPE, CHIP_ID = "device_id", "device_type_string", "global_chip_id"

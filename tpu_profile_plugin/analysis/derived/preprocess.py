@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +13,8 @@ from tpu_profile_plugin.analysis.derived.plane_extras import HostContext, plane_
 from tpu_profile_plugin.analysis.grouping.groups import group
 from tpu_profile_plugin.analysis.grouping.plane_lookup import look_up_plane
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.parallel import map_planes
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 
 def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +12,8 @@ from tpu_profile_plugin.analysis.common.planes import tensor_core
 from tpu_profile_plugin.analysis.common.stat_columns import EMPTY, SparseColumn, StatColumns, override
 from tpu_profile_plugin.analysis.grouping import event_names as names
 from tpu_profile_plugin.analysis.grouping.event_names import EventsByName
+from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, U8, U64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane
 
 RUN_ID_MASK = (1 << 27) - 1
 NONE = np.zeros(0, dtype=np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension, convolution_layout
@@ -13,9 +12,7 @@ from tpu_profile_plugin.analysis.hlo.instructions import Instruction, Instructio
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
 from tpu_profile_plugin.analysis.hlo.source import has_whole_stack, source_of
 from tpu_profile_plugin.analysis.hlo.text.instruction import instruction_text
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import XSpace
+from tpu_profile_plugin.columns import XSpace
 
 _DEEPEST = 3
 _MOST_INSIDE = 2000

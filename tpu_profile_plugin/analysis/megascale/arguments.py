@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.megascale.trace import Arguments, Trace, Track
+from tpu_profile_plugin.columns import Plane, Stats
 from tpu_profile_plugin.columns.arrays import I64, U8, U32, U64
 from tpu_profile_plugin.columns.tables import Kind
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, Stats
 
 _LEFT_OUT = frozenset(
     [

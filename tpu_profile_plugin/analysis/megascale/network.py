@@ -6,20 +6,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin.analysis.megascale.parts import GRAPH
 from tpu_profile_plugin.analysis.megascale.trace import Trace, Track
-from tpu_profile_plugin.columns import stats
+from tpu_profile_plugin.columns import Plane, stats
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.columns.tables import Kind
 from tpu_profile_plugin.units import NS_PER_US, PS_PER_NS, PS_PER_US
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane
 
 _BUFFER = re.compile(r"s(\d+)->(\d+)d\|\$c\d+=(\d+)")
 _RECEIVE, _SEND = "NetworkReceive END", "NetworkSend END"

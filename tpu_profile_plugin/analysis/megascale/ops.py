@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +11,10 @@ from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, lines_named
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I32, I64
 from tpu_profile_plugin.protos import parse
 from tpu_profile_plugin.units import PS_PER_NS
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 PLANE = "/device:TPU:0"
 SEND, RECV, SEND_DONE, RECV_DONE = OPCODES = ("send", "recv", "send-done", "recv-done")

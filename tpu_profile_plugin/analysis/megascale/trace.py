@@ -9,19 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, STEPS, tensor_core
 from tpu_profile_plugin.analysis.megascale.parts import DEVICE, GRAPH, PLANE, RUN_ID, run_ids
-from tpu_profile_plugin.columns import stats
+from tpu_profile_plugin.columns import Plane, XSpace, stats
 from tpu_profile_plugin.columns.arrays import I64, U8, U64, Bools
 from tpu_profile_plugin.columns.tables import Kind
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 T = TypeVar("T")
 TRACE_ME = "XLA TraceMe"

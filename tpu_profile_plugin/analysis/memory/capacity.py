@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.planes import host_plane, is_tensor_core
 from tpu_profile_plugin.analysis.environment.environment import Hardware, plane_int, plane_text
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATION, DEALLOCATION, MemoryUse, memory_use
-from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.units import GIB
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 _GPU = "/device:GPU:"
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, host_plane
+from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.steps.markers import HostEvents, Spans, gpu_markers, gpu_spans, host_events
 from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, CLASSES, EventClass, StepTable
+from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-    from tpu_profile_plugin.columns import XSpace
-
 
 _RANK = np.full(256, 255, np.uint8)
 """By number of an `EventClass` its index in CLASSES, which is ascending; no other number is one of a span."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.ma  # numpy.quantile imports it when it is first called, which would slow the first answer down
@@ -24,12 +24,9 @@ from tpu_profile_plugin.analysis.common.planes import (
     recorded_lines,
 )
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U32
 from tpu_profile_plugin.units import PS_PER_MS
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
-
 
 MIN_STEPS, MAX_STEPS = 3, 10_000
 MAX_VARIATION = 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,15 +17,11 @@ from tpu_profile_plugin.analysis.common.op_names import (
     parse_op,
 )
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, on_recorded_line
-from tpu_profile_plugin.analysis.common.preprocessed import STEPS_ID
+from tpu_profile_plugin.analysis.common.preprocessed import STEPS_ID, PlaneExtras
 from tpu_profile_plugin.analysis.steps.table import EventClass
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, U8
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras
-    from tpu_profile_plugin.columns import Plane, XSpace
-
 
 _MARKER_PREFIXES = ("train", "test", "TraceContext")
 _SILENT_PREFIXES = ("EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun")

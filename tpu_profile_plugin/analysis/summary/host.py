@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     is_tensor_core,
     is_tpu,
 )
+from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
 from tpu_profile_plugin.analysis.environment.core_details import core_details
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,
@@ -60,10 +60,7 @@ from tpu_profile_plugin.analysis.summary.framework import frameworks, has_cpu_op
 from tpu_profile_plugin.analysis.summary.implausible_times import ImplausibleTimes, implausible_times
 from tpu_profile_plugin.analysis.summary.precision import NO_COMPUTE, Precision, gpu_precision, tpu_precision
 from tpu_profile_plugin.analysis.summary.recording import NO_WORK, Recording, TpuWork, marked_steps, recording
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
 
 
 @dataclass(frozen=True, slots=True)

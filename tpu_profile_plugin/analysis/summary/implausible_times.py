@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.units import PS_PER_S
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane
 
 LONGEST_PS = 10 * 86_400 * PS_PER_S
 """Ten days: longer than any recording; 64 bits of picoseconds hold 106 days."""

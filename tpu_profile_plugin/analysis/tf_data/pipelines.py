@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,12 +12,10 @@ from tpu_profile_plugin.analysis.common.planes import HOST_THREADS
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.tf_data.model import Iterator, IteratorTimes, Pipeline, Run, TfData
 from tpu_profile_plugin.analysis.tf_data.settings import bottleneck_facts
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
 from tpu_profile_plugin.units import PS_PER_US
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 SLOW_CALL_PS = 50 * PS_PER_US
 """A call that takes longer than this is slow: the program waited; in a faster one the element was ready."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from tpu_profile_plugin.analysis.tf_data.model import NONE, Run, Settings
 from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, runs_of
 from tpu_profile_plugin.analysis.tf_data.settings import settings_at
 from tpu_profile_plugin.analysis.timeline.sections import HOST_PID
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 MAX_BOXES = 20_000
 _LAST = (1 << 63) - 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,12 +18,10 @@ from tpu_profile_plugin.analysis.tf_data.model import (
     Settings,
     Stage,
 )
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.columns.tables import Kind
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 MAX_STAGES = 100
 """Maximum number of stages between a bottleneck and the program that are looked at."""
