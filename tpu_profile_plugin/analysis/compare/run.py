@@ -98,14 +98,12 @@ class RunWork:
       ops: its computation by op.
       parts: per category of the time budget, its time per step, averaged over devices.
       step: the step, averaged over devices.
-      device_steps: steps times devices that were averaged over; 0 without any.
       cuts: where the steps of each host but the first begin in `WorkedOp.by_step`.
     """
 
     ops: tuple[WorkedOp, ...]
     parts: tuple[Sample, ...]
     step: Sample
-    device_steps: int
     cuts: tuple[int, ...] = ()
 
     def without_steps(self) -> RunWork:
@@ -143,7 +141,7 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
     parts = budget.time_ps.mean(axis=1) if budget.duration_ps.size else np.zeros((0, len(CATEGORIES)))
     step = budget.duration_ps.mean(axis=1) if budget.duration_ps.size else np.zeros(0)
     return RunWork(
-        ops, tuple(sample(parts[:, i]) for i in range(len(CATEGORIES))), sample(step), cells, tuple(cuts[:-1].tolist())
+        ops, tuple(sample(parts[:, i]) for i in range(len(CATEGORIES))), sample(step), tuple(cuts[:-1].tolist())
     )
 
 

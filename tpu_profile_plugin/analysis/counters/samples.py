@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.columns import rows_of
 from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX, is_tensor_core
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.counters.units import Chip, chip
@@ -135,7 +136,7 @@ def samples(plane: Plane, found: Counted, *, add: bool) -> Iterator[Sample]:
       found: its counters.
       add: whether values of a counter add up; if not, the last one counts (see `in_order`).
     """
-    found = _taken(found, in_order(plane, found.event))
+    found = rows_of(found, in_order(plane, found.event))
     line_of = np.searchsorted(plane.lines.event_start, found.event, side="right") - 1
     order = np.lexsort((found.id, line_of))
     line_of, id, value = line_of[order], found.id[order], found.value[order]
@@ -156,10 +157,6 @@ def in_order(plane: Plane, events: I64) -> I64:
     if not is_tensor_core(plane):
         return np.arange(len(events))
     return np.lexsort((-plane.events.duration_ps[events], plane.events.begin_ps[events]))
-
-
-def _taken(found: Counted, rows: I64) -> Counted:
-    return Counted(found.event[rows], found.id[rows], found.value[rows])
 
 
 def declares_values(plane: Plane) -> bool:

@@ -69,4 +69,4 @@ def _as_in_file(space: XSpace) -> Preprocessed:
             )
         )
     none = np.zeros(0, dtype=np.int64)
-    return Preprocessed(tuple(extras), {}, (none, none), already_grouped=True)
+    return Preprocessed(tuple(extras), {}, (none, none))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.pairs import pair_in_order
+from tpu_profile_plugin.analysis.common.keys import pair_in_order, row_codes
 from tpu_profile_plugin.analysis.common.spans import times_of
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.devices.kinds import hlo_work

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.pairs import pair_in_order
+from tpu_profile_plugin.analysis.common.keys import pair_in_order
 from tpu_profile_plugin.analysis.common.planes import (
     MODULES,
     OPS,

@@ -71,11 +71,6 @@ class Peaks:
         """Peak HBM bandwidth in GB/s, 0 when unknown."""
         return self.bandwidths[0] if self.bandwidths else 0.0
 
-    @property
-    def ridge_point(self) -> float:
-        """FLOPs per byte at which compute and HBM bandwidth are both at their peak."""
-        return self.tera_flops * KILO / self.hbm if self.hbm else 0.0
-
 
 _COMPUTE, _BANDWIDTH = "peak_teraflops_per_second", "peak_{}_bw_gigabytes_per_second"
 _TPU_BANDWIDTHS = ("hbm", "sram_rd", "sram_wr", "cmem_rd", "cmem_wr", "vmem_rd", "vmem_wr")

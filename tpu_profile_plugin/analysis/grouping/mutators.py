@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.columns import joined, rows_of
 from tpu_profile_plugin.analysis.common.planes import tensor_core
 from tpu_profile_plugin.analysis.common.stat_columns import EMPTY, SparseColumn, StatColumns, override
 from tpu_profile_plugin.analysis.grouping import event_names as names
@@ -172,11 +173,7 @@ def _contexts(own: Contexts, overrides: list[tuple[int, SparseColumn]]) -> Conte
     for type_, column in overrides:
         take = _native.merge_rows(out.event, column.event, True)
         added = np.full(len(column), type_, dtype=np.int64)
-        out = Contexts(
-            np.concatenate([out.event, column.event])[take],
-            np.concatenate([out.type, added])[take],
-            np.concatenate([out.id, column.value])[take],
-        )
+        out = rows_of(joined([out, Contexts(column.event, added, column.value)]), take)
     return out
 
 

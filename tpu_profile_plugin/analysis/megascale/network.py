@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.megascale.parts import GRAPH
 from tpu_profile_plugin.analysis.megascale.trace import Trace, Track
 from tpu_profile_plugin.columns import Plane, stats
@@ -52,8 +53,10 @@ def counters(trace: Trace) -> list[Counter]:
     """Those that have a value, in the order of the viewer."""
     tracks = [track for track in trace.tracks if track.runtime]
     names = trace.labels.all()
-    received = _merged([_transfers(trace, track, names, _RECEIVE) for track in tracks])
-    sent = _merged([_transfers(trace, track, names, _SEND) for track in tracks])
+    received, sent = (
+        joined([_NO_TRANSFERS, *(_transfers(trace, track, names, kind) for track in tracks)])
+        for kind in (_RECEIVE, _SEND)
+    )
     begin, end, size, sized = _executions(trace, tracks, names)
     made = (
         _bytes("RX", received),
@@ -148,7 +151,5 @@ def _buffers(text: str) -> Iterator[int]:
             yield int(size)
 
 
-def _merged(parts: list[_Transfers]) -> _Transfers:
-    none = _Transfers(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    columns = ("begin_ps", "end_ps", "bytes", "gbps")
-    return _Transfers(*(np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in columns))
+_NONE = np.zeros(0, np.int64)
+_NO_TRANSFERS = _Transfers(_NONE, _NONE, _NONE, np.zeros(0))

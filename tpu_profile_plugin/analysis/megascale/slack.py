@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.columns import rows_of
 from tpu_profile_plugin.analysis.megascale.ops import OPCODES, RECV, RECV_DONE, SEND, SEND_DONE, SendRecvOps
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import MEGA, NS_PER_US, PS_PER_US
@@ -53,15 +54,7 @@ class Collective:
 def collectives(ops: SendRecvOps) -> tuple[Collective, ...]:
     """The collectives, in the order of their first complete run."""
     known, group, names = _rendezvous(ops)
-    ops = SendRecvOps(
-        ops.instruction[known],
-        ops.begin_ns[known],
-        ops.end_ns[known],
-        ops.duration_ns[known],
-        ops.duration_ps[known],
-        ops.instructions,
-    )
-    return tuple(_collectives(ops, group[known], names))
+    return tuple(_collectives(rows_of(ops, known), group[known], names))
 
 
 def _rendezvous(ops: SendRecvOps) -> tuple[Bools, I64, list[str]]:

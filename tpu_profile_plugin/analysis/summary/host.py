@@ -20,7 +20,6 @@ from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preproc
 from tpu_profile_plugin.analysis.environment.core_details import core_details
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,
-    Hardware,
     Peaks,
     combine_environments,
     combine_peaks,
@@ -261,7 +260,10 @@ def _cores(space: XSpace, planes: Sequence[Plane]) -> dict[int, tuple[str, int]]
 
 def reduce_summaries(parts: Sequence[HostSummary], *, drop_edges: bool = True) -> RunSummary:
     """Combines hosts in the given order; `drop_edges` first drops steps of CPU and GPU hosts that may be truncated."""
-    trimmed = drop_incomplete if drop_edges else _all_steps
+
+    def trimmed(steps: StepTable) -> StepTable:
+        return drop_incomplete(steps) if drop_edges else steps
+
     steps = [trimmed(part.steps) for part in parts]
     has_device = [part.has_device for part in parts]
     names = _distinct_names(parts)
@@ -309,10 +311,6 @@ def _step_times(names: Sequence[str], steps: Sequence[StepTable]) -> dict[str, t
     return {name: tuple(table.step_ms()) for name, table in zip(names, steps, strict=True)}
 
 
-def _all_steps(steps: StepTable) -> StepTable:
-    return steps
-
-
 _ROOTS = (TRACE_CONTEXT, *IMPLICIT_ROOTS, *ROOT_LEVELS)
 
 
@@ -340,8 +338,3 @@ def has_root(plane: Plane) -> bool:
     if any(stat_metadata.row(name) is not None for name in stats):
         return True
     return any(name.startswith(_ROOTS) for name in declared.event_metadata.names)
-
-
-def hardware_of(summary: RunSummary) -> Hardware:
-    """The kind of machine the run was taken on."""
-    return summary.environment.hardware

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.common.planes import is_counter_line
 from tpu_profile_plugin.analysis.timeline.hidden import HIDDEN_ARGS
 from tpu_profile_plugin.analysis.timeline.sections import Section
@@ -147,8 +148,7 @@ def sample_table(space: XSpace, sections: Sequence[Section], names: Sequence[U32
                 begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
                 pid = np.full(len(begin), section.pid, np.uint32)
                 parts.append(SampleTable(begin, duration, pid, ids[plane.events.metadata[rows]]))
-    columns = zip(*((one.begin_ps, one.duration_ps, one.pid, one.name) for one in parts), strict=True)
-    return SampleTable(*(np.concatenate(column) for column in columns))
+    return joined(parts)
 
 
 def _collect(

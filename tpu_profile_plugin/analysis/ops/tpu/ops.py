@@ -64,7 +64,6 @@ class OpMetadata:
     row: I64
     shared: I64
     program: np.ndarray[Any, np.dtype[np.uint64]]
-    symbol: np.ndarray[Any, np.dtype[np.uint64]]
     name: list[str]
     category: np.ndarray[Any, np.dtype[np.int32]]
     categories: list[str]
@@ -123,7 +122,6 @@ def op_metadata(space: XSpace, plane: Plane) -> OpMetadata:
         row=described_by(plane, shared, op_events(plane))[0] if (shared >= 0).any() else np.arange(len(counted)),
         shared=shared,
         program=program.view(np.uint64),
-        symbol=symbol.view(np.uint64),
         name=[display or name for display, name in zip(meta.display_names, meta.names, strict=True)],
         category=category,
         categories=categories,
