@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.mapper import Mapper
 from tpu_profile_plugin.analysis.common.planes import is_device, is_host
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras, Preprocessed
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
@@ -14,10 +14,7 @@ from tpu_profile_plugin.analysis.derived.plane_extras import HostContext, plane_
 from tpu_profile_plugin.analysis.grouping.groups import group
 from tpu_profile_plugin.analysis.grouping.plane_lookup import look_up_plane
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.mapper import Mapper
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
 
 
 def preprocess(space: XSpace, *, derive: bool = True, mapper: Mapper = map) -> Preprocessed:
@@ -73,4 +70,4 @@ def _as_in_file(space: XSpace) -> Preprocessed:
             )
         )
     none = np.zeros(0, dtype=np.int64)
-    return Preprocessed(tuple(extras), {}, (none, none), already_grouped=True)
+    return Preprocessed(tuple(extras), {}, (none, none))

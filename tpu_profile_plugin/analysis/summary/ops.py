@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.analysis.common.mapper import Mapper
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_sparse_core, is_step_line, is_tpu
+from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,
     Hardware,
@@ -26,11 +27,7 @@ from tpu_profile_plugin.analysis.ops.table import combine
 from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, device_spans
 from tpu_profile_plugin.analysis.ops.tpu.records import tpu_records
 from tpu_profile_plugin.analysis.steps.tpu import step_spans
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.mapper import Mapper
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
 
 
 @dataclass(frozen=True, slots=True)

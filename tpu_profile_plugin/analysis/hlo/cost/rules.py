@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from tpu_profile_plugin.analysis.hlo.convolution_flops import convolution_flops
-from tpu_profile_plugin.analysis.hlo.cycles import cycles_per_element
+from tpu_profile_plugin.analysis.hlo.cost.convolutions import convolution_flops
+from tpu_profile_plugin.analysis.hlo.cost.cycles import cycles_per_element
 from tpu_profile_plugin.analysis.hlo.elementwise import COMPUTING
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
 from tpu_profile_plugin.analysis.hlo.shapes import (

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from tpu_profile_plugin.analysis.hlo.cost import CostModel, elements_of
-from tpu_profile_plugin.analysis.hlo.cost_rules import BYTES, FLOPS, Properties, read, written
+from tpu_profile_plugin.analysis.hlo.cost.model import CostModel, elements_of
+from tpu_profile_plugin.analysis.hlo.cost.rules import BYTES, FLOPS, Properties, read, written
 from tpu_profile_plugin.analysis.hlo.elementwise import COMPUTING
 from tpu_profile_plugin.analysis.hlo.instructions import Computation, Instruction, Instructions
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, byte_size, element_count, leaves

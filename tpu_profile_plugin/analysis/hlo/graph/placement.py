@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tpu_profile_plugin.analysis.hlo.drawing import ROOT, Drawing
+from tpu_profile_plugin.analysis.hlo.graph.drawing import ROOT, Drawing
 
 GAP_X = 18
 GAP_Y = 36

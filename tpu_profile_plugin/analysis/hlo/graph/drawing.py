@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from tpu_profile_plugin.analysis.hlo.graph import Links
-from tpu_profile_plugin.analysis.hlo.selection import CUT_ABOVE, Mark, Selection, around, everything
+from tpu_profile_plugin.analysis.hlo.graph.links import Links
+from tpu_profile_plugin.analysis.hlo.graph.selection import CUT_ABOVE, Mark, Selection, around, everything
 
 ROOT = -1
 """In place of a row: the tag behind the result of the computation that is drawn."""

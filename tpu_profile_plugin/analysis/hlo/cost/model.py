@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.hlo.cost_rules import (
+from tpu_profile_plugin.analysis.hlo.cost.rules import (
     BYTES,
     CUBLAS_LT,
     FLOPS,
@@ -27,6 +27,7 @@ from tpu_profile_plugin.analysis.hlo.cost_rules import (
     used,
     written,
 )
+from tpu_profile_plugin.analysis.hlo.cost.utilization import Value, utilization
 from tpu_profile_plugin.analysis.hlo.elementwise import is_elementwise
 from tpu_profile_plugin.analysis.hlo.instructions import Computation, Instruction, Instructions
 from tpu_profile_plugin.analysis.hlo.shapes import (
@@ -39,7 +40,6 @@ from tpu_profile_plugin.analysis.hlo.shapes import (
     leaf_bytes,
     leaves,
 )
-from tpu_profile_plugin.analysis.hlo.utilization import Value, utilization
 
 
 @dataclass(frozen=True, slots=True)
