@@ -14,7 +14,7 @@ from werkzeug.wrappers import Request
 from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.cache.store import DiskStore, MemoryStore
 from tpu_profile_plugin.errors import NotFound, ProfileError, WrongMethod
-from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir, Run
+from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir
 from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.server.answer import Answer, StartResponse, content_policy, error_answer, send
 from tpu_profile_plugin.server.assets import Assets
@@ -59,7 +59,7 @@ class Server:
         self._policy = content_policy(options.framing)
         self._tools_requested = False
         self._caches = CacheRoutes(Guard(options.server_names), self._catalog, self._routes.data)
-        self._warmer = Warmer(options.warm_bytes, self._newest, self._routes.data)
+        self._warmer = Warmer(options.warm_bytes, self.logdir.newest, self._routes.data)
 
     def results(self) -> Results:
         """Computes and caches answers; created on first use because it imports the columns and NumPy."""
@@ -188,10 +188,6 @@ class Server:
             return answer
 
         return handle
-
-    def _newest(self) -> Run | None:
-        """The most recently modified run."""
-        return max(self.logdir.runs(), key=lambda run: run.mtime_ms, default=None)
 
     def _static(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         name = str(environ.get("PATH_INFO", "")).partition("/static/")[2]

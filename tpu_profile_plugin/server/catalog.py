@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound, ProfileError
-from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, Run
+from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults
 from tpu_profile_plugin.logdir.remote import address_of
 from tpu_profile_plugin.server.loading import load_tools
@@ -41,9 +41,9 @@ class LocatedRun:
       copies: `ContentCache.location` for another process; None: no cache.
     """
 
-    run: Run
+    run: RunFiles
     read: Reader
-    relist: Callable[[], Run]
+    relist: Callable[[], RunFiles]
     address: str | None = None
     copies: tuple[str, int] | None = None
 
@@ -88,7 +88,7 @@ class Catalog:
             return sorted(self._allowed.below(below), reverse=True)
         return self.logdir.names()
 
-    def runs(self, query: Query) -> list[Run]:
+    def runs(self, query: Query) -> list[RunFiles]:
         """The same runs with their files."""
         session, below = query.optional("session_path"), query.optional("run_path")
         if session is not None:
@@ -105,7 +105,7 @@ class Catalog:
         address = self.logdir.address if outside is None else address_of(outside)
         return LocatedRun(run, read, lambda: self._find(query)[0], address, self._copies)
 
-    def _find(self, query: Query) -> tuple[Run, Reader]:
+    def _find(self, query: Query) -> tuple[RunFiles, Reader]:
         session, below = query.optional("session_path"), query.optional("run_path")
         if session is not None:
             run, files = self._allowed.session(session)
@@ -207,7 +207,7 @@ def _reader(files: Files) -> Reader:
     return lambda file: files.read(file.path, file.size, file.mtime_ns, file.tag)
 
 
-def hosts_listed(run: Run, tag: str) -> list[str]:
+def hosts_listed(run: RunFiles, tag: str) -> list[str]:
     """The hosts that `/hosts` lists for a tool, as the original does; unknown tools take one host."""
     names = list(run.host_names)
     if len(names) < 2:
@@ -217,7 +217,7 @@ def hosts_listed(run: Run, tag: str) -> list[str]:
     return [ALL_HOSTS, *names] if tag in _ALL_AND_EACH else names
 
 
-def hosts_offered(run: Run, choice: HostChoice) -> list[str]:
+def hosts_offered(run: RunFiles, choice: HostChoice) -> list[str]:
     """The hosts that our page offers for a tool."""
     names = list(run.host_names)
     if len(names) < 2:
@@ -227,7 +227,7 @@ def hosts_offered(run: Run, choice: HostChoice) -> list[str]:
     return [ALL_HOSTS, *names] if choice.value == "one_or_all" else names
 
 
-def chosen_hosts(run: Run, choice: HostChoice, query: Query) -> tuple[HostFile, ...]:
+def chosen_hosts(run: RunFiles, choice: HostChoice, query: Query) -> tuple[HostFile, ...]:
     """The files that a data request selects; raises BadRequest, NotFound (host_not_found) or NoData."""
     everything = all_hosts(run)
     host, several = query.optional("host"), query.names("hosts")
@@ -251,14 +251,14 @@ def chosen_hosts(run: Run, choice: HostChoice, query: Query) -> tuple[HostFile, 
     return everything
 
 
-def all_hosts(run: Run) -> tuple[HostFile, ...]:
+def all_hosts(run: RunFiles) -> tuple[HostFile, ...]:
     """All files of a run; raises NoData if it has none."""
     if not run.hosts:
         raise NoData(" ".join(p.message for p in run.problems) or "This run contains no profile.", run=run.name)
     return run.hosts
 
 
-def _host(run: Run, name: str) -> HostFile:
+def _host(run: RunFiles, name: str) -> HostFile:
     for file in run.hosts:
         if file.host == name:
             return file

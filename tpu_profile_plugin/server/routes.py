@@ -9,7 +9,7 @@ from typing import Any
 import tpu_profile_plugin
 from tpu_profile_plugin.cache.bodies import Body
 from tpu_profile_plugin.errors import FileChanged
-from tpu_profile_plugin.logdir import Problem, Run
+from tpu_profile_plugin.logdir import Problem, RunFiles
 from tpu_profile_plugin.server.answer import JSON, NEVER, Answer, json_answer, text_answer
 from tpu_profile_plugin.server.assets import Assets
 from tpu_profile_plugin.server.catalog import (
@@ -226,7 +226,7 @@ def _described(problem: Problem | None) -> dict[str, Any] | None:
     return None if problem is None else problem.describe() | {"offset": problem.offset}
 
 
-def _run_summary(run: Run) -> dict[str, Any]:
+def _run_summary(run: RunFiles) -> dict[str, Any]:
     return {
         "run": run.name,
         "session": run.session,
@@ -238,7 +238,9 @@ def _run_summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _tools(inspected: InspectedRun, problems: list[dict[str, Any]], run: Run | None = None) -> list[dict[str, Any]]:
+def _tools(
+    inspected: InspectedRun, problems: list[dict[str, Any]], run: RunFiles | None = None
+) -> list[dict[str, Any]]:
     """Every offered tool with its availability; without a readable file, none is available."""
     from tpu_profile_plugin.tools.registry import TOOLS
 

@@ -13,7 +13,7 @@ from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.server.query import Query
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.logdir import Run
+    from tpu_profile_plugin.logdir import RunFiles
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 _LOWEST_PRIORITY = 19
@@ -33,7 +33,11 @@ class Warmer:
     """
 
     def __init__(
-        self, limit_bytes: int, newest: Callable[[], Run | None], ask: Callable[[Query], object], rest_s: float = 0.3
+        self,
+        limit_bytes: int,
+        newest: Callable[[], RunFiles | None],
+        ask: Callable[[Query], object],
+        rest_s: float = 0.3,
     ) -> None:
         self._limit, self._newest, self._ask, self._rest_s = limit_bytes, newest, ask, rest_s
         self._lock = threading.Lock()

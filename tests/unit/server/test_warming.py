@@ -6,10 +6,10 @@ import time
 import pytest
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.logdir import HostFile, Run
+from tpu_profile_plugin.logdir import HostFile, RunFiles
 from tpu_profile_plugin.server.warming import STEPS, Warmer
 
-RUN = Run("a/1", "1", "a", (HostFile("h", "/x/h.xplane.pb", 100, 5, "xplane", "h.xplane.pb"),))
+RUN = RunFiles("a/1", "1", "a", (HostFile("h", "/x/h.xplane.pb", 100, 5, "xplane", "h.xplane.pb"),))
 TAGS = [step["tag"] for step in STEPS]
 
 
@@ -40,7 +40,7 @@ def test_the_newest_session_is_opened_once():
     assert asked == [("a/1", "h", tag) for tag in TAGS]
 
 
-@pytest.mark.parametrize(("limit", "run"), [(0, RUN), (99, RUN), (100, None), (100, Run("a/1", "1", "a", ()))])
+@pytest.mark.parametrize(("limit", "run"), [(0, RUN), (99, RUN), (100, None), (100, RunFiles("a/1", "1", "a", ()))])
 def test_disabled_large_files_and_empty_logdirs(limit, run):
     warmer, asked = warmer_of(limit, run)
     warmer.runs_listed()
