@@ -7,7 +7,7 @@ import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tpu_profile_plugin.capture.addresses import Address
+from tpu_profile_plugin.capture.wire.addresses import Address
 from tpu_profile_plugin.errors import Forbidden
 
 Ip = ipaddress.IPv4Address | ipaddress.IPv6Address

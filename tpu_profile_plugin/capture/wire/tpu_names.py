@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tpu_profile_plugin.capture.addresses import Address, parse_address
+from tpu_profile_plugin.capture.wire.addresses import Address, parse_address
 from tpu_profile_plugin.errors import BadRequest, NotAvailable, NotFound
 
 PROFILER_PORT = 8466

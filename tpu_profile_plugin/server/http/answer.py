@@ -29,7 +29,7 @@ REVALIDATE = "no-cache"
 IMMUTABLE = "public, max-age=31536000, immutable"
 NEVER = "no-store"
 
-# No guessing of types, no embedding by pages of other origins, and no address of a run told to another site.
+# Types are not guessed, pages of other origins embed nothing, and other sites learn no address of a run.
 _ALWAYS = (
     ("X-Content-Type-Options", "nosniff"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
@@ -44,7 +44,7 @@ class Answer:
     Attributes:
       body: what to send.
       status: HTTP status.
-      etag: identity of the content without quotes; None: made from the body; "": none is sent.
+      etag: identity of the content without quotes; None: made from the body; "": none is sent, nor with `NEVER`.
       cache: the Cache-Control header.
       headers: further headers.
     """
@@ -56,20 +56,21 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = field(default=())
 
 
-def json_answer(value: Any, status: int = 200) -> Answer:
+def json_answer(value: Any, status: int = 200, cache: str = REVALIDATE) -> Answer:
     """A JSON answer."""
-    return Answer(
-        Body(json.dumps(value, separators=(", ", ": "), ensure_ascii=False).encode("utf-8", "replace"), JSON), status
-    )
+    text = json.dumps(value, separators=(", ", ": "), ensure_ascii=False)
+    return Answer(Body(text.encode("utf-8", "replace"), JSON), status, cache=cache)
 
 
-def text_answer(text: str, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
+def text_answer(
+    text: str, status: int = 200, cache: str = REVALIDATE, headers: tuple[tuple[str, str], ...] = ()
+) -> Answer:
     """A plain text answer."""
-    return Answer(Body(text.encode("utf-8", "replace"), TEXT), status, headers=headers)
+    return Answer(Body(text.encode("utf-8", "replace"), TEXT), status, cache=cache, headers=headers)
 
 
 def error_answer(error: ProfileError) -> Answer:
-    """The JSON form of an error; never stored by anyone."""
+    """The JSON form of an error, which nobody may cache."""
     facts = {"error": {"code": error.code, "message": error.message, "details": error.details}}
     body = Body(json.dumps(facts, ensure_ascii=True, default=str).encode(), JSON)
     headers: tuple[tuple[str, str], ...] = ()
@@ -78,7 +79,7 @@ def error_answer(error: ProfileError) -> Answer:
         headers = (("Allow", allow),)
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers = (("Retry-After", "2"),)
-    return Answer(body, error.status, "", NEVER, headers)
+    return Answer(body, error.status, cache=NEVER, headers=headers)
 
 
 def content_policy(framing: str) -> str:
@@ -102,7 +103,8 @@ def send(answer: Answer, request: Request, start_response: StartResponse, policy
     if body.content_type.startswith("text/html"):
         headers.append(("Content-Security-Policy", policy))
     status = wanted = HTTPStatus(answer.status)
-    etag = digest(body.plain) if answer.etag is None else answer.etag
+    etag = answer.etag if answer.cache != NEVER else ""
+    etag = digest(body.plain) if etag is None else etag
     if etag and status == HTTPStatus.OK:
         headers.append(("ETag", f'W/"{etag}"'))  # weak: the compressed and the plain form share it
         status = _condition(request, etag)

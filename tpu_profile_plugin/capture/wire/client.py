@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tpu_profile_plugin.capture import failures
-from tpu_profile_plugin.capture.failures import WorkerFailure, from_status
 from tpu_profile_plugin.capture.options import MAX_EVENTS, TOOLS, CaptureOptions
-from tpu_profile_plugin.capture.response import Response, read_response
+from tpu_profile_plugin.capture.wire import failures
+from tpu_profile_plugin.capture.wire.failures import WorkerFailure, from_status
+from tpu_profile_plugin.capture.wire.response import Response, read_response
 from tpu_profile_plugin.protos import Method, message, method, parse
 from tpu_profile_plugin.protos.wire import MalformedMessage
 

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tpu_profile_plugin.capture import failures
-from tpu_profile_plugin.capture.addresses import Address
-from tpu_profile_plugin.capture.allow import AllowList, Ip
-from tpu_profile_plugin.capture.failures import WorkerFailure
+from tpu_profile_plugin.capture.wire import failures
+from tpu_profile_plugin.capture.wire.addresses import Address
+from tpu_profile_plugin.capture.wire.allow import AllowList, Ip
+from tpu_profile_plugin.capture.wire.failures import WorkerFailure
 
 CONNECT_S = 10.0
 """Time limit of each of the two steps, TCP and gRPC."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tpu_profile_plugin.cache.bodies import Body
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.server.answer import HTML, IMMUTABLE, NEVER, REVALIDATE, Answer
+from tpu_profile_plugin.server.http.answer import HTML, IMMUTABLE, NEVER, REVALIDATE, Answer
 
-STATIC = Path(__file__).resolve().parent.parent / "static"
+STATIC = Path(__file__).resolve().parents[2] / "static"
 
 _TYPES = {
     ".js": "text/javascript; charset=utf-8",
@@ -60,7 +60,7 @@ class Assets:
     def page(self) -> Answer:
         """index.html, or a page with instructions for building it."""
         body = self._find(self._directory, "index.html")
-        return Answer(Body(_MISSING, HTML), 503, "", NEVER) if body is None else Answer(body)
+        return Answer(Body(_MISSING, HTML), 503, cache=NEVER) if body is None else Answer(body)
 
     def entry(self) -> Answer:
         """index.js, the module that TensorBoard loads."""

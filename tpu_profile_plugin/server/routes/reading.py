@@ -9,9 +9,7 @@ from typing import Any
 import tpu_profile_plugin
 from tpu_profile_plugin.cache.bodies import Body
 from tpu_profile_plugin.errors import FileChanged
-from tpu_profile_plugin.logdir import Problem, Run
-from tpu_profile_plugin.server.answer import JSON, NEVER, Answer, json_answer, text_answer
-from tpu_profile_plugin.server.assets import Assets
+from tpu_profile_plugin.logdir import Problem, RunFiles
 from tpu_profile_plugin.server.catalog import (
     Catalog,
     InspectedRun,
@@ -20,9 +18,10 @@ from tpu_profile_plugin.server.catalog import (
     hosts_listed,
     hosts_offered,
 )
+from tpu_profile_plugin.server.http.answer import JSON, NEVER, Answer, json_answer, text_answer
+from tpu_profile_plugin.server.http.query import Place, Query
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
-from tpu_profile_plugin.server.query import Query
 from tpu_profile_plugin.server.results import Results, Side, ToolRequest
 
 PATTERNS = (
@@ -36,23 +35,10 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 class Routes:
     """The handlers; methods are named after their routes."""
 
-    def __init__(self, options: Options, catalog: Catalog, results: Callable[[], Results], assets: Assets) -> None:
+    def __init__(self, options: Options, catalog: Catalog, results: Callable[[], Results]) -> None:
         self._options = options
         self._catalog = catalog
         self._results = results
-        self._assets = assets
-
-    def page(self, _: Query) -> Answer:
-        """The web page."""
-        return self._assets.page()
-
-    def entry(self, _: Query) -> Answer:
-        """The module that TensorBoard imports."""
-        return self._assets.entry()
-
-    def static(self, name: str) -> Answer:
-        """A file of the built frontend."""
-        return self._assets.static(name)
 
     def config(self, _: Query) -> Answer:
         """The settings of the page."""
@@ -89,18 +75,18 @@ class Routes:
 
     def runs(self, query: Query) -> Answer:
         """The names of the runs, descending."""
-        return json_answer(self._catalog.names(query))
+        return json_answer(self._catalog.names(query.place))
 
     def runs_info(self, query: Query) -> Answer:
         """The runs with sizes and problems, without opening files."""
-        return json_answer([_run_summary(run) for run in self._catalog.runs(query)])
+        return json_answer([_run_summary(run) for run in self._catalog.runs(query.place)])
 
     def run_tools(self, query: Query) -> Answer:
         """The ids of the available tools, in the order of the menu; those that XProf lacks only with `own=true`."""
         load_tools()
         from tpu_profile_plugin.tools.registry import ORIGINAL_ORDER
 
-        inspected = self._catalog.inspect(self._catalog.locate(query))
+        inspected = self._catalog.inspect(self._catalog.locate(query.place))
         own = query.flag("own", default=False)
         available = [
             tool["id"] for tool in _tools(inspected, []) if tool["available"] and (own or tool["id"] in ORIGINAL_ORDER)
@@ -111,7 +97,7 @@ class Routes:
 
     def run_info(self, query: Query) -> Answer:
         """One run: hosts, device types, tools with the reasons why they are unavailable, problems."""
-        located = self._catalog.locate(query)
+        located = self._catalog.locate(query.place)
         inspected = self._catalog.inspect(located)
         run = located.run
         hosts = [
@@ -141,7 +127,7 @@ class Routes:
         load_tools()
         from tpu_profile_plugin.tools import registry
 
-        run = self._catalog.locate(query).run
+        run = self._catalog.locate(query.place).run
         tag = registry.canonical(query.optional("tag") or "")
         choice = registry.own_choice(tag)
         names = hosts_listed(run, tag) if choice is None else hosts_offered(run, choice)
@@ -149,63 +135,60 @@ class Routes:
 
     def module_list(self, query: Query) -> Answer:
         """The HLO modules of a run, sorted and joined by commas; with `format=json` a list."""
-        located = self._catalog.locate(query)
+        located = self._catalog.locate(query.place)
         names = list(self._catalog.inspect(located).facts.module_names())
         if query.optional("format") == "json":
             return json_answer(names)
-        # The original lists a marker file of this name for a run with profiles but without modules.
+        # XProf lists a marker file of this name for a run with profiles but without modules.
         return text_answer(",".join(names) or ("NO_MODULE" if located.run.hosts else ""))
 
     def data(self, query: Query) -> Answer:
         """A tool's answer."""
-        return self._data(query, csv=False)
+        if query.optional("run") is None and (answer := _without_run(query)) is not None:
+            return answer
+        return self._answer(query, csv=False)
 
     def data_csv(self, query: Query) -> Answer:
         """The first table of a tool's answer as CSV, as a download."""
-        return self._data(query, csv=True)
+        return self._answer(query, csv=True)
 
     def progress(self, query: Query) -> Answer:
         """The progress of the answer to the same query of `/data`; null if it is not being computed."""
         counts = self._results().progress.of(self._request(query, csv=False).key)
         done, total = (None, None) if counts is None else counts
-        return Answer(json_answer({"done": done, "total": total}).body, etag="", cache=NEVER)
+        return json_answer({"done": done, "total": total}, cache=NEVER)
 
-    def _data(self, query: Query, csv: bool) -> Answer:
-        if not csv and query.optional("run") is None and (answer := _without_run(query)) is not None:
-            return answer
+    def _answer(self, query: Query, csv: bool, tries: int = 2) -> Answer:
+        """A tool's answer; computed again if a file changes meanwhile, which raises FileChanged the second time."""
+        request = self._request(query, csv)
+        headers = (("Content-Disposition", f'attachment; filename="{_csv_name(query)}"'),) if csv else ()
         fresh = not query.flag("use_saved_result", default=True)
-        for last_try in (False, True):
-            request = self._request(query, csv)
-            try:
-                return self._answer(query, request, fresh)
-            except FileChanged:
-                if last_try:
-                    raise
-        raise AssertionError("unreachable")
-
-    def _answer(self, query: Query, request: ToolRequest, fresh: bool) -> Answer:
-        headers = (("Content-Disposition", f'attachment; filename="{_csv_name(query)}"'),) if request.csv else ()
         if not fresh and query.client_has(request.key):
             return Answer(Body(b"", JSON), etag=request.key)  # becomes a 304 without computing the answer
-        body = self._results().get(request, fresh=fresh, gone=query.gone)
-        if not body.stable or not body.complete:
-            return Answer(body, etag="", cache=NEVER, headers=headers)
-        return Answer(body, etag=request.key, headers=headers)
+        try:
+            body = self._results().get(request, fresh=fresh, gone=query.gone)
+        except FileChanged:
+            if tries == 1:
+                raise
+            return self._answer(query, csv, tries - 1)
+        if body.stable and body.complete:
+            return Answer(body, etag=request.key, headers=headers)
+        return Answer(body, cache=NEVER, headers=headers)
 
     def _request(self, query: Query, csv: bool) -> ToolRequest:
+        """The request for a tool's answer, with everything looked up that the query names."""
         load_tools()
         from tpu_profile_plugin.tools import registry
 
-        located = self._catalog.locate(query)
+        located = self._catalog.locate(query.place)
         tool = registry.find(query.required("tag"))
-        hosts = chosen_hosts(located.run, tool.hosts, query)
+        hosts = chosen_hosts(located.run, tool.hosts, query.optional("host"), query.names("hosts"))
         params = {param.name: param.parse(query.optional(param.name)) for param in tool.params}
-        return ToolRequest(located, tool, hosts, params, csv, self._base(query) if tool.compares else None)
-
-    def _base(self, query: Query) -> Side:
-        """The run that the parameter `base` names, with all its hosts."""
-        located = self._catalog.locate(query.of_run(query.required("base")))
-        return Side(located, all_hosts(located.run))
+        base = None
+        if tool.compares:  # the run of the same directory that the parameter `base` names, with all its hosts
+            other = self._catalog.locate(Place(query.required("base"), below=query.place.below))
+            base = Side(other, all_hosts(other.run))
+        return ToolRequest(located, tool, hosts, params, csv, base)
 
 
 def _without_run(query: Query) -> Answer | None:
@@ -226,7 +209,7 @@ def _described(problem: Problem | None) -> dict[str, Any] | None:
     return None if problem is None else problem.describe() | {"offset": problem.offset}
 
 
-def _run_summary(run: Run) -> dict[str, Any]:
+def _run_summary(run: RunFiles) -> dict[str, Any]:
     return {
         "run": run.name,
         "session": run.session,
@@ -238,7 +221,9 @@ def _run_summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _tools(inspected: InspectedRun, problems: list[dict[str, Any]], run: Run | None = None) -> list[dict[str, Any]]:
+def _tools(
+    inspected: InspectedRun, problems: list[dict[str, Any]], run: RunFiles | None = None
+) -> list[dict[str, Any]]:
     """Every offered tool with its availability; without a readable file, none is available."""
     from tpu_profile_plugin.tools.registry import TOOLS
 

@@ -1,4 +1,4 @@
-"""The routes of captures: start, status, cancel, history, probe; and the original's blocking form of start."""
+"""The routes of captures: start, status, cancel, history, probe; and XProf's blocking form of start."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.errors import BadRequest, Forbidden, ProfileError, WrongMethod
-from tpu_profile_plugin.server.answer import NEVER, Answer, json_answer, text_answer
-from tpu_profile_plugin.server.guard import Guard
+from tpu_profile_plugin.server.http.answer import NEVER, Answer, json_answer, text_answer
+from tpu_profile_plugin.server.http.guard import Guard
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.capture.addresses import Address
     from tpu_profile_plugin.capture.job import Job
     from tpu_profile_plugin.capture.jobs import Jobs
     from tpu_profile_plugin.capture.options import CaptureOptions
+    from tpu_profile_plugin.capture.wire.addresses import Address
 
 _MAX_BODY_BYTES = 1 << 20
 _MAX_AT_ONCE = 64
 """Addresses that one request may name, where it waits for all of them."""
-# Parameters of the original plugin -> option names.
+# Parameters of XProf -> option names.
 _RENAMED = {"duration": "duration_ms", "num_retry": "retries", "delay": "delay_ms"}
 
 SUCCESS = "Capture profile successfully. Please refresh."
 HINT = (
     "A capture accepts only POST, not {method}: send JSON such as "
     '{{"addresses": "localhost:9012", "duration_ms": 1000}} and poll capture_status for progress, or send the '
-    "query parameters of the original and wait."
+    "query parameters of XProf and wait."
 )
 
 BY_GET = (
@@ -56,14 +56,14 @@ class CaptureRoutes:
         """The captures of this process."""
         with self._jobs_lock:  # there must be only one instance
             if self._jobs is None:
-                from tpu_profile_plugin.capture.allow import AllowList
                 from tpu_profile_plugin.capture.jobs import Jobs
+                from tpu_profile_plugin.capture.wire.allow import AllowList
 
                 self._jobs = Jobs(self._options.logdir, AllowList.parse(self._options.capture_hosts), _events_in)
             return self._jobs
 
     def capture(self, request: Request) -> Answer:
-        """Starts a capture: 202 with the job; with the original's query parameters, waits and returns its response."""
+        """Starts a capture: 202 with the job; with XProf's query parameters, waits and returns XProf's response."""
         if request.method != "POST":
             return self._by_get(request)
         self._check_allowed(request)
@@ -76,27 +76,27 @@ class CaptureRoutes:
         return self._waited(request)
 
     def _by_get(self, request: Request) -> Answer:
-        """The request of the original's frontend, which shows an answer of plain text but no other refusal."""
+        """The request of XProf's frontend, which shows refusals only as plain text."""
         if not request.args.get("service_addr"):
             raise WrongMethod(HINT.format(method=request.method), allow="POST")
         if not self._options.capture_by_get:
-            return _uncached(text_answer(BY_GET, 405, (("Allow", "POST"),)))
+            return text_answer(BY_GET, 405, NEVER, (("Allow", "POST"),))
         try:
             self._guard.check_changing_get(request)
             self._check_enabled()
         except Forbidden as error:
-            return _uncached(text_answer(error.message, error.status))
+            return text_answer(error.message, error.status, NEVER)
         return self._waited(request)
 
     def _waited(self, request: Request) -> Answer:
         try:
             job = self._start({_RENAMED.get(name, name): value for name, value in request.args.items()})
         except ProfileError as error:
-            return _original({"error": error.message}, error.status)
+            return json_answer({"error": error.message}, error.status, NEVER)
         job.wait()
         if job.state == "done":
-            return _original({"result": SUCCESS, "run": job.session.name, "warnings": job.warnings}, 200)
-        return _original({"error": f"UNAVAILABLE: {job.summary()}"}, 500)
+            return json_answer({"result": SUCCESS, "run": job.session.name, "warnings": job.warnings}, 200, NEVER)
+        return json_answer({"error": f"UNAVAILABLE: {job.summary()}"}, 500, NEVER)
 
     def status(self, request: Request) -> Answer:
         """The state of a capture."""
@@ -107,7 +107,7 @@ class CaptureRoutes:
 
     def history(self, _: Request) -> Answer:
         """The history of captures of this process, newest first."""
-        return _uncached(json_answer(self.jobs.history()))
+        return json_answer(self.jobs.history(), cache=NEVER)
 
     def cancel(self, request: Request) -> Answer:
         """Ends a capture; with `keep`, stores what was recorded so far."""
@@ -129,7 +129,7 @@ class CaptureRoutes:
         addresses, _ = _addresses(_body(request))
         if len(addresses) > _MAX_AT_ONCE:
             raise BadRequest(f"At most {_MAX_AT_ONCE} addresses can be probed at once.", parameter="addresses")
-        return _uncached(json_answer(probe(addresses, self.jobs.allowed)))
+        return json_answer(probe(addresses, self.jobs.allowed), cache=NEVER)
 
     def continuous(self, request: Request) -> Answer:
         """Continuous profiling: `action` is start or stop (a result per address) or snapshot (a job)."""
@@ -145,9 +145,9 @@ class CaptureRoutes:
         action = body.get("action")
         if action == "start":
             options = continuous.continuous_options(body)
-            return _uncached(json_answer(continuous.start_on(addresses, options, self.jobs.allowed)))
+            return json_answer(continuous.start_on(addresses, options, self.jobs.allowed), cache=NEVER)
         if action == "stop":
-            return _uncached(json_answer(continuous.stop_on(addresses, self.jobs.allowed)))
+            return json_answer(continuous.stop_on(addresses, self.jobs.allowed), cache=NEVER)
         if action == "snapshot":
             options = continuous.snapshot_options(_text(body.get("session_id")) or None)
             return _job_answer(self.jobs.start(addresses, options, snapshot=True), 202)
@@ -182,11 +182,11 @@ def _capture_options(values: Mapping[str, Any]) -> CaptureOptions:
 
 def _addresses(values: Mapping[str, Any]) -> tuple[tuple[Address, ...], bool]:
     """The addresses of the workers, and whether the first one is to make all of them record."""
-    from tpu_profile_plugin.capture.addresses import parse_addresses
+    from tpu_profile_plugin.capture.wire.addresses import parse_addresses
 
     workers = values.get("worker_list") or ""
     if str(values.get("is_tpu_name", "")).lower() == "true":
-        from tpu_profile_plugin.capture.tpu_names import PROFILER_PORT, resolve_tpu
+        from tpu_profile_plugin.capture.wire.tpu_names import PROFILER_PORT, resolve_tpu
 
         resolved = resolve_tpu(_text(values.get("addresses") or values.get("service_addr")))
         return (parse_addresses(_texts(workers), PROFILER_PORT) if workers else resolved), True
@@ -226,12 +226,4 @@ def _body(request: Request) -> dict[str, Any]:
 
 
 def _job_answer(job: Job, status: int = 200) -> Answer:
-    return _uncached(json_answer(job.describe(), status))
-
-
-def _original(value: dict[str, Any], status: int) -> Answer:
-    return _uncached(json_answer(value, status))
-
-
-def _uncached(answer: Answer) -> Answer:
-    return Answer(answer.body, answer.status, "", NEVER, answer.headers)
+    return json_answer(job.describe(), status, NEVER)
