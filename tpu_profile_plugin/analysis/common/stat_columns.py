@@ -112,7 +112,7 @@ class StatColumns:
         return self._ints[name]
 
     def signed(self, name: str) -> SparseColumn:
-        """Values written as int64; other types, including uint64, read as 0, as the reference does for some stats."""
+        """Values written as int64; other types, including uint64, read as 0, as XProf does for some stats."""
         if name not in self._gathered:
             return EMPTY
         owner, kind, value = self._gathered[name]

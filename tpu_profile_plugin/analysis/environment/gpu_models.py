@@ -2,8 +2,8 @@
 
 The rates are theoretical peaks, not measurements. A fused multiply-add counts as two operations. Sources:
 
-- Nvidia, vector units: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; for 10.0, the
-  original profiler.
+- Nvidia, vector units: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; for 10.0,
+  XProf.
 - Nvidia, tensor cores: whitepapers of V100, Turing, A100, GA102, AD102, H100 and Blackwell (dense, per SM and clock;
   fp32 is TF32).
 - AMD: whitepapers of CDNA to CDNA 4 (dense matrix operations and LDS bytes per compute unit and clock).
@@ -54,7 +54,7 @@ class GpuCapabilities:
 def gfx_name(gpu: GpuCapabilities) -> str:
     """The architecture of an AMD GPU, e.g. gfx942; "" when unknown.
 
-    A name with anything after the digits (`gfx942:sramecc+`) is ignored, as in the reference: the capability decides.
+    A name with anything after the digits (`gfx942:sramecc+`) is ignored, as in XProf: the capability decides.
     """
     if _GFX.fullmatch(gpu.name):
         return gpu.name

@@ -67,7 +67,7 @@ KNOWN_EVENTS = frozenset(
     }
 )
 
-# Further names that the reference has a type for; with a correlation id they still neither launch nor run a kernel.
+# Further names that XProf has a type for; with a correlation id they still neither launch nor run a kernel.
 _TYPED_EVENTS = frozenset(
     {
         "ASBSQueue::Schedule", "BrainSessionRun", "ConcatInputTensors", "Delinearize", "ExecutorDoneCallback",

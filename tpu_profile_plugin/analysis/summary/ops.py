@@ -69,7 +69,7 @@ def summarize_ops(space: XSpace, pre: Preprocessed | None, ops: HloOps, *, unatt
       space: the profile.
       pre: its groups and steps; may be None if it has none.
       ops: its HLO programs.
-      unattributed: include GPU events without an op (see `ops.gpu.attribution`), which the reference ignores.
+      unattributed: include GPU events without an op (see `ops.gpu.attribution`), which XProf ignores.
     """
     planes = device_planes(space)
     records, unattributed_ps, events = OpRecords(), 0, 0

@@ -21,11 +21,11 @@ from tpu_profile_plugin.columns.arrays import I64, U8, Bools
 CUSTOM_CALL = "custom-call"
 ASYNC_DONE = "async-done"
 _WAITING_NAMES = ("async-done", "host-send-done", "host-recv-done")
-"""Parts of the names of ops whose time counts as that of async-done, as in the reference."""
+"""Parts of the names of ops whose time counts as that of async-done, as in XProf."""
 WAITS_FOR_HOST = frozenset(("infeed", "outfeed", "host send", "host send-done", "host recv", "host recv-done"))
 _NO_KEY = 2**32 - 1
 SILENT_CORE_PS = 1
-"""Observed time of a core without ops, as in the reference: any positive value makes it 100% idle."""
+"""Observed time of a core without ops, as in XProf: any positive value makes it 100% idle."""
 
 
 @dataclass(frozen=True, slots=True)
