@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError
-from tpu_profile_plugin.logdir import ContentCache, HostFile, Logdir, Problem, Run
+from tpu_profile_plugin.logdir import ContentCache, HostFile, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.model import FileKind
 from tpu_profile_plugin.logdir.remote import is_remote
 
@@ -110,7 +110,7 @@ class SharedResources:
 class OpenRun:
     """One run: its hosts, the answers of its tools, its columns."""
 
-    def __init__(self, run: Run, read: Callable[[HostFile], Bytes], shared: SharedResources) -> None:
+    def __init__(self, run: RunFiles, read: Callable[[HostFile], Bytes], shared: SharedResources) -> None:
         self._run = run
         self._read = read
         self._shared = shared
@@ -306,15 +306,15 @@ class OpenLogdir:
         return list(self._logdir.scan().problems)
 
     def runs(self) -> list[OpenRun]:
-        """All runs, by name in descending order."""
-        return [OpenRun(run, self._logdir.read, self._shared) for run in self._logdir.runs()]
+        """All runs, the latest session first."""
+        return [OpenRun(run, self._logdir.read, self._shared) for run in self._logdir.newest_first()]
 
     def close(self) -> None:
         """Ends worker processes now; otherwise they end when idle, or with this process."""
         self._shared.close()
 
     def run(self, name: str | None = None) -> OpenRun:
-        """One run, by default the first of `runs`; raises NotFound, which says why there is none or which there are."""
+        """One run, by default the latest session; raises NotFound, which says why there is none or which there are."""
         if name is None:
             runs = self.runs()
             if not runs:
@@ -369,7 +369,7 @@ def open_file(path: str | Path) -> OpenRun:
         raise NotFound(f"There is no file {file.name}.") from None
     host = file.name.removesuffix(".pb").removesuffix(".riegeli").removesuffix(".xplane") or "host"
     entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, _SINGLE, file.name)
-    run = Run(file.parent.name or file.name, file.parent.name, "", (entry,))
+    run = RunFiles(file.parent.name or file.name, file.parent.name, "", (entry,))
     files = LocalFiles()
     return OpenRun(run, lambda host: files.read(host.path, host.size, host.mtime_ns, host.tag), SharedResources(None))
 

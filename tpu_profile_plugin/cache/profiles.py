@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tpu_profile_plugin.cache.sizes import size_of, sizes_of
 from tpu_profile_plugin.errors import in_file
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.columns.arrays import U8
+
+    ReadFile: TypeAlias = Callable[[], U8]
 
 _SPACE, _METADATA = object(), ("metadata",)
 _SMALL_FRACTION = 256
@@ -22,12 +23,6 @@ _FEW_FRACTION = 4
 """Small entries are few, and evicted last, while together they take at most this fraction (1/4) of the limit."""
 _LARGE_FRACTION = 4
 """Columns above this fraction (1/4) of the limit are large, see `ProfileCache.release`."""
-
-
-def _decode_named(file: str, decode: Callable[[], XSpace]) -> XSpace:
-    """Calls `decode`; a CorruptProfile that it raises names `file`."""
-    with in_file(file):
-        return decode()
 
 
 class _Entry:
@@ -65,26 +60,20 @@ class ProfileCache:
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._total = 0  # a running sum: adding up thousands of entries at every insertion is slow
 
-    def space(self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str) -> XSpace:
+    def space(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         """The columns of a file, decoded on first use."""
         space = self.lazy(identity, read, file)
         space.decode()
         return space
 
-    def lazy(self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str) -> XSpace:
+    def lazy(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         """The same columns, with each plane decoded on first access."""
-        space: XSpace = self.derived(
-            identity, _SPACE, lambda: _decode_named(file, lambda: self._open(identity, read(), file))
-        )
+        space: XSpace = self.derived(identity, _SPACE, lambda: self._open(identity, read, file))
         return space
 
-    def metadata(
-        self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str
-    ) -> XSpace:
+    def metadata(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         """The columns of a file's metadata planes alone, decoded on first use."""
-        from tpu_profile_plugin.columns import load_metadata
-
-        space: XSpace = self.derived(identity, _METADATA, lambda: _decode_named(file, lambda: load_metadata(read())))
+        space: XSpace = self.derived(identity, _METADATA, lambda: _metadata(read, file))
         return space
 
     def derived(
@@ -168,12 +157,15 @@ class ProfileCache:
             self._entries.clear()
             self._total = 0
 
-    def _open(self, identity: Hashable, data: Any, file: str) -> XSpace:
-        if self._load is not None:
-            return self._load(data)
-        from tpu_profile_plugin.columns import DecodeHooks, load_lazily
+    def _open(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
+        with in_file(file):
+            data = read()
+            if self._load is not None:
+                return self._load(data)
+            from tpu_profile_plugin.columns import DecodeHooks, load_lazily
+            from tpu_profile_plugin.formats import unpack
 
-        return load_lazily(data, hooks=DecodeHooks(file, lambda: self._grown(identity, data)))
+            return load_lazily(unpack(data).space, hooks=DecodeHooks(file, lambda: self._grown(identity, data)))
 
     def _grown(self, identity: Hashable, data: Any) -> None:
         """Updates the size of an entry after more of its file was decoded."""
@@ -228,6 +220,14 @@ class ProfileCache:
             from tpu_profile_plugin import columns
 
             columns.give_back_memory()
+
+
+def _metadata(read: ReadFile, file: str) -> XSpace:
+    from tpu_profile_plugin.columns import load_metadata
+    from tpu_profile_plugin.formats import unpack
+
+    with in_file(file):
+        return load_metadata(unpack(read()).space)
 
 
 def _release_pages(data: Any) -> None:

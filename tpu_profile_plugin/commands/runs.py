@@ -24,7 +24,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the list, newest first by name; problems go to stderr."""
+    """Prints the list, the latest session first; problems go to stderr."""
     import tpu_profile_plugin
     from tpu_profile_plugin.reading import OpenRun
 

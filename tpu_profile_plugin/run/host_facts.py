@@ -10,11 +10,13 @@ import numpy as np
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.serving.events import has_requests
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
-from tpu_profile_plugin.columns import load, peek, stats, unpack
+from tpu_profile_plugin.columns import load, peek, stats
+from tpu_profile_plugin.formats import unpack
 from tpu_profile_plugin.run.facts import Defect, PlaneFact, RunFacts
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, Skipped, XSpace
+    from tpu_profile_plugin.columns import Plane, XSpace
+    from tpu_profile_plugin.formats import Skipped
 
 _COUNTER = "counter_value"
 _DEVICE_TYPE = "device_type_string"

@@ -85,7 +85,7 @@ def test_peaks_as_recorded_or_from_the_model():
     tpu = peaks(
         profile('plane 1 "/device:TPU:0" {peak_teraflops_per_second=200.0, peak_hbm_bw_gigabytes_per_second=800.0}')
     )
-    assert (tpu.tera_flops, tpu.bandwidths, tpu.ridge_point) == (200.0, (800.0, 0, 0, 0, 0, 0, 0), 250.0)
+    assert (tpu.tera_flops, tpu.bandwidths) == (200.0, (800.0, 0, 0, 0, 0, 0, 0))
     facts = "clock_rate=1000000, core_count=100, memory_bandwidth=u2000000000000, compute_cap_major=8"
     gpu = peaks(profile(f'plane 1 "/device:GPU:0" {{device_vendor="Nvidia", {facts}}}'))
     assert (gpu.tera_flops, gpu.bandwidths) == (pytest.approx(204.8), pytest.approx((2000.0, 25600.0, 25600.0)))

@@ -217,7 +217,6 @@ def test_a_profile_with_groups_is_taken_as_it_is() -> None:
     21us +9us "1"
     """
     result = preprocess(profile(text))
-    assert result.already_grouped
     assert groups(profile(text), 0) == {"train": [3], "x": [-1]}
     assert groups(profile(text), 1) == {"0": [4], "1": [-1]}
     assert result.planes[0].step_names == ("hey",)

@@ -6,9 +6,9 @@ from collections.abc import Iterator as Rows
 from html import escape
 from typing import Any
 
-from tpu_profile_plugin.analysis.tf_data.pipelines import SLOW_CALL_PS, IteratorTimes, Pipeline
-from tpu_profile_plugin.analysis.tf_data.pipelines import Run as PipelineRun
-from tpu_profile_plugin.analysis.tf_data.settings import Settings
+from tpu_profile_plugin.analysis.tf_data.model import IteratorTimes, Pipeline, Settings
+from tpu_profile_plugin.analysis.tf_data.model import Run as PipelineRun
+from tpu_profile_plugin.analysis.tf_data.pipelines import SLOW_CALL_PS
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
