@@ -62,8 +62,8 @@ def host(*threads: str, name: str = "", plane: int = 9) -> str:
     """The plane of a host, a line per text of events; `name` is the host's."""
     lines = [f"host {name}"] if name else []
     lines.append(f'plane {plane} "/host:CPU"')
-    for number, thread in enumerate(threads, 1):
-        lines += [f"line {number} {'main' if number == 1 else 'worker'}", *events(thread)]
+    for index, text in enumerate(threads):
+        lines += [f"line {index + 1} {'worker' if index else 'main'}", *events(text)]
     return "\n".join(lines)
 
 
