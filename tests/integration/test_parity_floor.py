@@ -1,4 +1,4 @@
-"""Parity with the reference answers must not decrease: tests/parity_floor.json holds the percentage per tool.
+"""Parity with XProf's answers must not decrease: tests/parity_floor.json holds the percentage per tool.
 
 The sample profiles and the comparer lie beside the checkout (../shared); without them these tests are skipped.
 """

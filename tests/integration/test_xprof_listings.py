@@ -1,4 +1,4 @@
-"""Runs, hosts, modules and implemented tools of the sample logdir compared with the reference's answers."""
+"""Runs, hosts, modules and implemented tools of the sample logdir compared with XProf's answers."""
 
 import gzip
 import json
@@ -42,7 +42,7 @@ def test_module_list(sample):
         assert sample.get("module_list", **query).data == body, query
 
 
-# The reference implements these tools but no longer lists them; our documentation lists them in the menu.
+# XProf implements these tools but no longer lists them; our documentation lists them in the menu.
 LISTED_BY_US = {"pod_viewer", "inference_profile"}
 
 
