@@ -135,6 +135,8 @@ def profile(*planes: str) -> str:
 def _event(line: str, shift_us: int) -> str:
     begin, length, rest = line.split(maxsplit=2)
     if not begin.lstrip("-").isdigit():
+        if shift_us:
+            raise ValueError(f"not a short event, which alone is moved to its step: {line}")
         return line
     name, stats = _split(rest)
     return f"{shift_us + int(begin)}us +{length}us {_quoted(name)}{stats}"
