@@ -21,10 +21,11 @@ def sample(tmp_path_factory):
 
 
 def answers(route):
+    """Parameters and body of XProf's answers."""
     index = json.loads((SHARED / "traces/golden/index.json").read_text())
-    for entry in index:
-        if entry["route"] == route:
-            yield entry["params"], gzip.decompress((SHARED / "traces/golden" / entry["file"]).read_bytes())
+    found = [entry for entry in index if entry["route"] == route]
+    assert found
+    return [(one["params"], gzip.decompress((SHARED / "traces/golden" / one["file"]).read_bytes())) for one in found]
 
 
 def test_runs(sample):
