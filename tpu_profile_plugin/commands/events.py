@@ -8,10 +8,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tpu_profile_plugin.commands.opened import opened_run, warn_of_left_out
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.units import PS_PER_US
 
 HELP = "list events of a run, or add them up by name, line or plane"
-_PS_PER_US = 1e6
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -48,23 +49,14 @@ _PASSED = (
 
 def run(options: argparse.Namespace) -> int:
     """Prints the events; returns the exit status."""
-    import tpu_profile_plugin
-    from tpu_profile_plugin.reading import OpenRun
     from tpu_profile_plugin.tables.table import csv_of
 
     if options.by and (options.order or options.stats):
         raise BadRequest("--order and --stats are about single events; they have no effect with --by.")
-    opened = tpu_profile_plugin.open(options.logdir)
-    try:
-        if isinstance(opened, OpenRun) and options.run is not None:
-            raise BadRequest(f"{options.logdir} is a single file, so there is no run {options.run!r} to choose.")
-        chosen = opened if isinstance(opened, OpenRun) else opened.run(options.run)
-        params = {name: value for name in _PASSED if (value := getattr(options, name))}
+    params = {name: value for name in _PASSED if (value := getattr(options, name))}
+    with opened_run(options.logdir, options.run) as chosen:
         table = chosen.answer("events", options.host, **params)
-    finally:
-        opened.close()
-    for left_out in chosen.left_out:
-        print(f"tpu-profile: host {left_out['host']} is left out: {left_out['message']}", file=sys.stderr)
+    warn_of_left_out(chosen)
     if options.format == "json":
         print(json.dumps(table, ensure_ascii=False))
     else:
@@ -103,5 +95,5 @@ def _aligned(texts: Sequence[str], *, to_the_right: bool) -> list[str]:
 
 def _cell(value: Any, *, is_time: bool) -> str:
     if is_time:
-        return f"{value / _PS_PER_US:.3f}"
+        return f"{value / PS_PER_US:.3f}"
     return f"{value:.0f}" if isinstance(value, float) else str(value)

@@ -6,14 +6,11 @@ import argparse
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.commands.opened import opened_run, warn_of_left_out
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.workers.choice import HELP as HELP_EXECUTOR
 from tpu_profile_plugin.workers.choice import parse_executor
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.reading import OpenLogdir, OpenRun
 
 HELP = "list the tools of a run, or print the answer of one"
 
@@ -31,30 +28,15 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the list or the answer; returns the exit status."""
-    import tpu_profile_plugin
-
     params = _checked(options)
-    chosen_executor = parse_executor(options.executor or os.environ.get("TPU_PROFILE_EXECUTOR"))
-    opened = tpu_profile_plugin.open(options.logdir, executor=chosen_executor)
-    try:
-        return _print(opened, options, params)
-    finally:
-        opened.close()
-
-
-def _print(opened: OpenLogdir | OpenRun, options: argparse.Namespace, params: dict[str, str]) -> int:
-    from tpu_profile_plugin.reading import OpenRun
-
-    if isinstance(opened, OpenRun) and options.run is not None:
-        raise BadRequest(f"{options.logdir} is a single file, so there is no run {options.run!r} to choose.")
-    run = opened if isinstance(opened, OpenRun) else opened.run(options.run)
-    if options.tool is None:
-        for tool, reason in run.tools().items():
-            print(f"{tool:<26} {'-' if reason else 'yes'}{'   ' + reason if reason else ''}")
-        return 0
-    body, content_type = run.encoded(options.tool, options.host, **params)
-    for left_out in run.left_out:
-        print(f"tpu-profile: host {left_out['host']} is left out: {left_out['message']}", file=sys.stderr)
+    executor = parse_executor(options.executor or os.environ.get("TPU_PROFILE_EXECUTOR"))
+    with opened_run(options.logdir, options.run, executor) as chosen:
+        if options.tool is None:
+            for tool, reason in chosen.tools().items():
+                print(f"{tool:<26} {'-' if reason else 'yes'}{'   ' + reason if reason else ''}")
+            return 0
+        body, content_type = chosen.encoded(options.tool, options.host, **params)
+    warn_of_left_out(chosen)
     if options.format == "csv":
         sys.stdout.write(_csv(body, content_type, options.tool))
     else:

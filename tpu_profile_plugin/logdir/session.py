@@ -16,7 +16,7 @@ def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
         found = files.stat_files(path).files
     except PermissionError:
         problem = Problem("unreadable_directory", "The server may not read the directory of this run.")
-        return RunFiles(name, session, directory, (), (), (problem,))
+        return RunFiles(name, session, directory, (), (problem,))
     hosts: list[HostFile] = []
     others: list[HostFile] = []
     replaced = _replaced(found)
@@ -26,9 +26,9 @@ def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
             (hosts if file.kind == "xplane" and file_name not in replaced else others).append(file)
     problems = [file.problem for file in hosts if file.problem is not None]
     problems += [_not_read(left, read) for left, read in replaced.items()]
-    hosts, others = _substitute_trace_json(hosts, others)
-    problems += _run_problems(found, any(file.kind == "xplane" for file in hosts), bool(hosts or others))
-    return RunFiles(name, session, directory, tuple(hosts), tuple(others), tuple(problems))
+    shown = _with_trace_json(hosts, others)
+    problems += _run_problems(found, any(file.kind == "xplane" for file in shown), bool(shown or others))
+    return RunFiles(name, session, directory, tuple(shown), tuple(problems))
 
 
 def _replaced(found: Mapping[str, FileStat]) -> dict[str, str]:
@@ -42,13 +42,13 @@ def _replaced(found: Mapping[str, FileStat]) -> dict[str, str]:
     return replaced
 
 
-def _substitute_trace_json(hosts: list[HostFile], others: list[HostFile]) -> tuple[list[HostFile], list[HostFile]]:
-    """Moves a trace.json.gz to the hosts if its host's profile is empty, and all of them if there is no profile."""
+def _with_trace_json(hosts: list[HostFile], others: list[HostFile]) -> list[HostFile]:
+    """The profiles, an empty one replaced by its host's trace.json.gz; every trace.json.gz if there is no profile."""
     empty = {file.host for file in hosts if file.size == 0}
     usable = [file for file in others if file.problem is None and (not hosts or file.host in empty)]
     replaced = {file.host for file in usable}
     rest = [file for file in hosts if file.host not in replaced]
-    return sorted([*rest, *usable], key=lambda file: file.name), [file for file in others if file not in usable]
+    return sorted([*rest, *usable], key=lambda file: file.name)
 
 
 def _host_file(files: Files, path: str, file_name: str, status: FileStat, taken: list[str]) -> HostFile | None:
