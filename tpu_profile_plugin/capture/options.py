@@ -102,6 +102,13 @@ def options_from(values: Mapping[str, Any]) -> CaptureOptions:
     return replace(options, **given, advanced=advanced)
 
 
+def split_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments in the form of `options_from`: names that are none of ours are for the profiler."""
+    ours = {name: value for name, value in options.items() if name in OPTION_NAMES}
+    rest = {name: value for name, value in options.items() if name not in OPTION_NAMES}
+    return {**ours, "advanced": rest | dict(options.get("advanced") or {})}
+
+
 def advanced_value(value: Any) -> str | bool | int:
     """A value for the profiler: "true" and "false" as bool, 64-bit integers as int, else text."""
     if isinstance(value, bool | int):

@@ -66,9 +66,11 @@ class Files(Protocol):
 
     def refresh(self, root: str, limit_s: float) -> None:
         """Called before a walk; may list everything below `root` at once where that is cheaper. Raises ProfileError."""
+        return
 
     def invalidate(self) -> None:
         """Called when a file differs from its listing: cached listings are out of date."""
+        return
 
     def entries(self, path: str) -> Listing:
         """Names in a directory; raises OSError."""
