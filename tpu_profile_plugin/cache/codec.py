@@ -78,10 +78,10 @@ class Codec:
         if name not in self._permitted:
             raise KeyError(name)
         module, _, qualified = name.partition(":")
-        found: Any = importlib.import_module(f"{self._package}.{module}")
+        member: Any = importlib.import_module(f"{self._package}.{module}")
         for part in qualified.split("."):
-            found = getattr(found, part)
-        return found, fields_of(found)
+            member = getattr(member, part)
+        return member, fields_of(member)
 
 
 @functools.cache

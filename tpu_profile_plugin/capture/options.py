@@ -15,7 +15,7 @@ MAX_DURATION_MS = 3_600_000
 DEVICE_TYPES = ("unspecified", "cpu", "gpu", "tpu", "pluggable_device")
 """Values of ProfileOptions.DeviceType in lower case."""
 
-# The tools in the original plugin's request; current servers ignore them, old ones need them.
+# The tools in XProf's request; current servers ignore them, old ones need them.
 TOOLS = (
     "trace_viewer", "op_profile", "input_pipeline", "kernel_stats", "memory_viewer", "memory_profile", "overview_page",
     "pod_viewer", "tensorflow_stats", "xplane.pb",

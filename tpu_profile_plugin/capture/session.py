@@ -36,7 +36,7 @@ def session_name(requested: str | None = None) -> str:
     return safe_name(requested, "session") if requested else time.strftime("%Y_%m_%d_%H_%M_%S")
 
 
-class Session(ABC):
+class _Session(ABC):
     """Where the files of one capture are stored, under a name that no other capture has.
 
     Attributes:
@@ -53,16 +53,8 @@ class Session(ABC):
         self.name = self._free_name()
 
     @abstractmethod
-    def store(self, host: str, data: bytes | memoryview) -> str:
-        """Writes one host's profile and returns its path below the logdir; raises WorkerFailure."""
-
-    @abstractmethod
     def hosts_stored(self) -> dict[str, int]:
         """Every profile in the session's directory: host -> bytes."""
-
-    @abstractmethod
-    def read(self, host: str) -> bytes:
-        """One stored profile; raises OSError."""
 
     @abstractmethod
     def _exists(self, name: str) -> bool:
@@ -92,7 +84,7 @@ class Session(ABC):
             return name
 
 
-class LocalSession(Session):
+class LocalSession(_Session):
     """A session below a local directory.
 
     A file is written under a temporary name outside of `plugins/profile`, synced, renamed; then its directory is
@@ -112,6 +104,7 @@ class LocalSession(Session):
         super().__init__(str(self._root), requested)
 
     def store(self, host: str, data: bytes | memoryview) -> str:
+        """Writes one host's profile and returns its path below the logdir; raises WorkerFailure."""
         file_name = host + XPLANE
         staging = self._plugins / f"{STAGING}{secrets.token_hex(6)}"
         try:
@@ -135,12 +128,14 @@ class LocalSession(Session):
         return self.path_of(host)
 
     def hosts_stored(self) -> dict[str, int]:
+        """Every profile in the session's directory: host -> bytes."""
         with contextlib.suppress(OSError):
             files = [entry for entry in (self._root / self.name).iterdir() if entry.name.endswith(XPLANE)]
             return {entry.name[: -len(XPLANE)]: entry.stat().st_size for entry in sorted(files)}
         return {}
 
     def read(self, host: str) -> bytes:
+        """One stored profile; raises OSError."""
         return (self._root / self.name / (host + XPLANE)).read_bytes()
 
     def _publish(self, staging: Path, file_name: str) -> None:
@@ -177,7 +172,7 @@ class LocalSession(Session):
                     shutil.rmtree(entry, ignore_errors=True)
 
 
-class RemoteSession(Session):
+class RemoteSession(_Session):
     """A session on an fsspec filesystem; object stores show an object only when it is complete."""
 
     _poll_s = 0.5
@@ -193,6 +188,7 @@ class RemoteSession(Session):
         super().__init__(f"{logdir.rstrip('/')}/plugins/profile", requested)
 
     def store(self, host: str, data: bytes | memoryview) -> str:
+        """Writes one host's profile and returns its path below the logdir; raises WorkerFailure."""
         file_name = host + XPLANE
         try:
             self._fs.makedirs(f"{self._root}/{self.name}", exist_ok=True)
@@ -203,6 +199,7 @@ class RemoteSession(Session):
         return self.path_of(host)
 
     def hosts_stored(self) -> dict[str, int]:
+        """Every profile in the session's directory: host -> bytes."""
         try:
             self._fs.invalidate_cache()
             infos = self._fs.ls(f"{self._root}/{self.name}", detail=True)
@@ -212,11 +209,15 @@ class RemoteSession(Session):
         return {name[: -len(XPLANE)]: size for name, size in sorted(names.items()) if name.endswith(XPLANE)}
 
     def read(self, host: str) -> bytes:
+        """One stored profile; raises OSError."""
         data: bytes = self._fs.cat_file(f"{self._root}/{self.name}/{host}{XPLANE}")
         return data
 
     def _exists(self, name: str) -> bool:
         return bool(self._fs.exists(f"{self._root}/{name}"))
+
+
+Session = LocalSession | RemoteSession
 
 
 def open_session(logdir: str, requested: str | None = None, hosts: Iterable[str] = ()) -> Session:
