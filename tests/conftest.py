@@ -4,7 +4,7 @@ import faulthandler
 from collections.abc import Generator
 
 import pytest
-from builders.skips import pytest_make_collect_report, pytest_runtest_makereport
+from builders.checks.skips import pytest_make_collect_report, pytest_runtest_makereport
 
 __all__ = ["pytest_make_collect_report", "pytest_runtest_makereport", "pytest_unconfigure"]
 

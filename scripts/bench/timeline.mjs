@@ -4,7 +4,7 @@
 //     scripts/setup && node scripts/bench/timeline.mjs [PROFILE.xplane.pb] [--events N] [--browser firefox] [--trials N] [--rounds N]
 //         [--search TEXT]
 //
-// The profile is the default large one, PROFILE, or one of N made-up events (tests/builders/many_events.py).
+// The profile is the default large one, PROFILE, or one of N made-up events (tests/builders/profiles/many_events.py).
 // A cold trial starts a new TensorBoard without a cache, opens a small session and then clicks on the large one.
 // Frame times are the browser's own (requestAnimationFrame), of the best of several rounds; a long task is one over 50 ms
 // (Chromium only). "work" is what the timeline itself computes per frame: it holds on a busy machine, where frames are late
@@ -28,7 +28,7 @@ function putProfile(file) {
   const python = path.join(h.ROOT, ".venv/bin/python");
   if (EVENTS > 0) {
     const environment = { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") };
-    execFileSync(python, ["-m", "builders.many_events", file, String(EVENTS)], { env: environment });
+    execFileSync(python, ["-m", "builders.profiles.many_events", file, String(EVENTS)], { env: environment });
     return;
   }
   const code = "import runpy,sys;print(runpy.run_path(sys.argv[1],run_name='bench')['big_profile']())";

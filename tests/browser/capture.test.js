@@ -15,7 +15,7 @@ const SESSION = path.join(h.DEMO, "jax_mlp", "plugins", "profile");
 async function fakeProfiler(behaviour = "ok", environment = {}) {
   const [session] = readdirSync(SESSION);
   const file = readdirSync(path.join(SESSION, session)).find((name) => name.endsWith(".xplane.pb"));
-  const command = ["-m", "builders.fake_profiler", "--profile", path.join(SESSION, session, file), behaviour];
+  const command = ["-m", "builders.servers.fake_profiler", "--profile", path.join(SESSION, session, file), behaviour];
   const env = { ...process.env, ...environment };
   const server = spawn(PYTHON, command, { cwd: path.join(h.ROOT, "tests"), env, stdio: ["pipe", "pipe", "inherit"] });
   const line = await new Promise((resolve) => createInterface(server.stdout).once("line", resolve));
@@ -25,10 +25,10 @@ async function fakeProfiler(behaviour = "ok", environment = {}) {
 const ENVS = process.env.PROFILE_TEST_ENVS ?? path.join(homedir(), ".cache/tpu-profile-tests");
 const JAX = process.env.PROFILE_JAX_PYTHON ?? path.join(ENVS, "jax", "bin", "python");
 
-/** A JAX program with a profiler server, as in tests/builders/frameworks.py. */
+/** A JAX program with a profiler server, as in tests/builders/servers/frameworks.py. */
 async function jaxProgram() {
   const port = await h.freePort();
-  const text = `import sys; sys.path.insert(0, "${path.join(h.ROOT, "tests")}"); from builders import frameworks; print(frameworks.JAX_SERVER.format(port=${port}))`;
+  const text = `import sys; sys.path.insert(0, "${path.join(h.ROOT, "tests")}"); from builders.servers import frameworks; print(frameworks.JAX_SERVER.format(port=${port}))`;
   const program = execFileSync(PYTHON, ["-c", text], { encoding: "utf8" });
   const server = spawn(JAX, ["-c", program], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, JAX_PLATFORMS: "cpu" } });
   await new Promise((resolve) => createInterface(server.stdout).once("line", resolve));

@@ -97,11 +97,11 @@ export async function startTensorBoard(logdir, { pathPrefix = "", environment = 
   }
 }
 
-/** Writes the sessions of `tests/builders/<name>.py` below a directory. */
+/** Writes the sessions of `tests/builders/profiles/<name>.py` below a directory. */
 export function build(name, directory) {
   const own = path.join(ROOT, ".venv/bin/python");
   const options = { cwd: ROOT, env: { ...process.env, PYTHONPATH: path.join(ROOT, "tests") } };
-  execFileSync(existsSync(own) ? own : "python3", ["-m", `builders.${name}`, directory], options);
+  execFileSync(existsSync(own) ? own : "python3", ["-m", `builders.profiles.${name}`, directory], options);
 }
 
 export function pause(ms) {

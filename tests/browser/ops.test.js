@@ -15,7 +15,7 @@ let demo;
 before(async () => {
   constructed = h.temporaryDirectory();
   const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
-  execFileSync(existsSync(OWN_PYTHON) ? OWN_PYTHON : "python3", ["-m", "builders.op_profiles", constructed.directory], options);
+  execFileSync(existsSync(OWN_PYTHON) ? OWN_PYTHON : "python3", ["-m", "builders.profiles.op_profiles", constructed.directory], options);
   [server, demo] = await Promise.all([h.startTensorBoard(constructed.directory), h.startTensorBoard(h.DEMO)]);
 });
 after(async () => {

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from builders import bare_machine
+from builders.servers import bare_machine
 
 ROOT = Path(__file__).parents[2]
 

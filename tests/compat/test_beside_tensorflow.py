@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from builders import frameworks
+from builders.servers import frameworks
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from builders.server_process import running_tensorboard
+from builders.servers.server_process import running_tensorboard
 
 import tpu_profile_plugin
 

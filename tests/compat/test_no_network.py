@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from builders.board import Board
+from builders.servers.board import Board
 
 from tpu_profile_plugin.cli import main
 

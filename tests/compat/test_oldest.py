@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from builders.frameworks import python_of
+from builders.servers.frameworks import python_of
 
 ROOT = Path(__file__).parents[2]
 

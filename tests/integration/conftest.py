@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from builders.board import Board
 from builders.logdirs import SMALL, write
+from builders.servers.board import Board
 from builders.xspace_text import build
 
 MODULES = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from builders.board import Board
-from builders.compared import core
 from builders.logdirs import write
+from builders.profiles.compared import core
+from builders.servers.board import Board
 
 from tpu_profile_plugin.tools import registry
 

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from builders.board import Board
 from builders.logdirs import SMALL, write
+from builders.servers.board import Board
 
 ASK = {"run": "train/multi", "tag": "profile_contents"}
 

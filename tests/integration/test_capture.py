@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from builders.fake_profiler import XSPACE, large, response, serving
+from builders.servers.fake_profiler import XSPACE, large, response, serving
 
 from tpu_profile_plugin.capture.job import Job
 from tpu_profile_plugin.capture.options import options_from
@@ -78,7 +78,7 @@ def listening(answer: bytes = b"") -> Iterator[str]:
 
 @contextmanager
 def fake_process(*behaviours: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [sys.executable, "-m", "builders.fake_profiler", *behaviours]
+    command = [sys.executable, "-m", "builders.servers.fake_profiler", *behaviours]
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     with subprocess.Popen(
         command, cwd=TESTS.parent, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from builders.board import Board
-from builders.fake_profiler import serving
 from builders.logdirs import write
+from builders.servers.board import Board
+from builders.servers.fake_profiler import serving
 
 FRONTEND = {"Accept": "application/json, text/plain, */*", "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"}
 PLAIN_HTTP = {"Accept": "application/json, text/plain, */*", "Referer": "http://localhost/data/plugin/profile/x.html"}

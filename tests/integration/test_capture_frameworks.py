@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from builders import frameworks
-from builders.board import Board
-from builders.fake_profiler import XSPACE, serving
+from builders.servers import frameworks
+from builders.servers.board import Board
+from builders.servers.fake_profiler import XSPACE, serving
 
 import tpu_profile_plugin
 from tpu_profile_plugin.capture import CaptureFailed

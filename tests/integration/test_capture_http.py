@@ -8,9 +8,9 @@ import time
 from typing import Any
 
 import pytest
-from builders.board import Board
-from builders.fake_profiler import XSPACE, serving
 from builders.logdirs import write
+from builders.servers.board import Board
+from builders.servers.fake_profiler import XSPACE, serving
 
 ORIGIN = {"Origin": "http://localhost", "X-Profile-Request": "1"}
 

@@ -10,9 +10,9 @@ import subprocess
 import sys
 
 import pytest
-from builders.compared import core
-from builders.fake_profiler import XSPACE, serving
 from builders.logdirs import SMALL, write
+from builders.profiles.compared import core
+from builders.servers.fake_profiler import XSPACE, serving
 from builders.xspace_text import build
 
 import tpu_profile_plugin

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders.answers import answer, rows
-from builders.recompiled import recompiled
+from builders.profiles.recompiled import recompiled
 
 from tpu_profile_plugin.tools import registry
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from builders.board import Board
-from builders.fake_profiler import XSPACE, response, serving
 from builders.logdirs import write
+from builders.servers.board import Board
+from builders.servers.fake_profiler import XSPACE, response, serving
 
 import tpu_profile_plugin
 from tpu_profile_plugin.capture import CaptureFailed, continuous

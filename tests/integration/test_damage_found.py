@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 
-from builders import buffers, step_profiles
-from builders.board import Board
 from builders.damage import programs
 from builders.damage.wire import event, line, named, plane, text
 from builders.logdirs import write
+from builders.profiles import step_profiles
+from builders.programs import buffers
+from builders.servers.board import Board
 from builders.xspace_text import build
 
 from tpu_profile_plugin.protos import message

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from builders.board import Board
 from builders.logdirs import SMALL, write
+from builders.servers.board import Board
 
 RUN_ROUTES = ("run_tools", "run_info", "hosts", "module_list", "data", "data_csv")
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.board import Board
 from builders.logdirs import SMALL, settle, write
-from builders.rights import without_privileges
-from builders.server_process import Server, running_tensorboard
+from builders.servers.board import Board
+from builders.servers.rights import without_privileges
+from builders.servers.server_process import Server, running_tensorboard
 from builders.xspace_text import build
 
 from tpu_profile_plugin.cache.files import FileCache

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from builders.board import Board
 from builders.logdirs import SMALL, write
+from builders.servers.board import Board
 
 from tpu_profile_plugin.errors import NotAvailable, NotFound
 from tpu_profile_plugin.server import ahead

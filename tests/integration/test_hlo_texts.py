@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders import frameworks
-from builders.hlo import metadata_plane
-from builders.jax_programs import NESTED, PROGRAMS
+from builders.programs.hlo import metadata_plane
+from builders.programs.jax_programs import NESTED, PROGRAMS
+from builders.servers import frameworks
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from builders import hlo
-from builders.board import Board
-from builders.hlo import op, program
 from builders.logdirs import build, settle, write
-from builders.step_profiles import worker
+from builders.profiles.step_profiles import worker
+from builders.programs import hlo
+from builders.programs.hlo import op, program
+from builders.servers.board import Board
 
 from tpu_profile_plugin.cache.profiles import _METADATA
 

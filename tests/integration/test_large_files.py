@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from builders.board import Board
 from builders.damage.wire import text, varint
 from builders.logdirs import SMALL, settle
 from builders.records import BLOCK, BLOCK_HEADER, CHUNK_HEADER, RecordFile, appended, header
+from builders.servers.board import Board
 from builders.xspace_text import build
 
 import tpu_profile_plugin

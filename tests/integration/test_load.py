@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from builders.load import load
+from builders.servers.load import load
 
 
 def test_clients_of_two_boards_get_right_answers_while_files_change(tmp_path):

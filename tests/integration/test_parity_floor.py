@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.server_process import Server, running_tensorboard
+from builders.servers.server_process import Server, running_tensorboard
 
 from tpu_profile_plugin.tools.registry import TOOLS
 

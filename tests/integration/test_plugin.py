@@ -8,8 +8,8 @@ import urllib.request
 from types import SimpleNamespace
 
 import pytest
-from builders.board import Board
 from builders.logdirs import write
+from builders.servers.board import Board
 
 from tpu_profile_plugin import cli, plugin
 

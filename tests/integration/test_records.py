@@ -1,9 +1,9 @@
 """Runs of record files over HTTP: listed, shown like the same profile in one piece, damaged parts reported."""
 
 import pytest
-from builders.board import Board
 from builders.logdirs import SMALL, settle, write
 from builders.records import BLOCK, appended
+from builders.servers.board import Board
 from builders.xspace_text import build
 
 HOST, DEVICE = (build(f"plane {part}") for part in SMALL.split("plane ")[1:])

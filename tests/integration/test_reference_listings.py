@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from builders.board import Board
+from builders.servers.board import Board
 
 from tpu_profile_plugin.tools import registry
 

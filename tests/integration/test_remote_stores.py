@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from builders.logdirs import SMALL
-from builders.object_store import BUCKET, ObjectStore, running_store
-from builders.server_process import running_tensorboard
+from builders.servers.object_store import BUCKET, ObjectStore, running_store
+from builders.servers.server_process import running_tensorboard
 from builders.xspace_text import build
 
 from tpu_profile_plugin.capture.session import open_session

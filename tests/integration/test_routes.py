@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from builders.board import Board
+from builders.servers.board import Board
 
 import tpu_profile_plugin
 from tpu_profile_plugin.tools import registry

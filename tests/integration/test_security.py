@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
-from builders import megascale_profiles
-from builders.board import Board
-from builders.fake_profiler import serving
-from builders.hlo import metadata_plane, op, program
 from builders.logdirs import SMALL, write
+from builders.profiles import megascale_profiles
+from builders.programs.hlo import metadata_plane, op, program
+from builders.servers.board import Board
+from builders.servers.fake_profiler import serving
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 from werkzeug.wrappers import Response
 

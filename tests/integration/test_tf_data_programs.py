@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.board import Board
+from builders.servers.board import Board
 
 PROFILES = Path(__file__).parents[1] / "profiles"
 TOOL = "tf_data_bottleneck_analysis"

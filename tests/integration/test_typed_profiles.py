@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders.damage.ask import Asker
-from builders.typed_profiles import typed_case
+from builders.fuzzing.typed_profiles import typed_case
 
 PROFILES, CHUNK = 300, 50
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from builders.bare_machine import make_bare_path, put
-from builders.server_process import running_tensorboard
+from builders.servers.bare_machine import make_bare_path, put
+from builders.servers.server_process import running_tensorboard
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "demo"

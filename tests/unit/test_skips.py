@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from builders.skips import allowed
+from builders.checks.skips import allowed
 
 TESTS = """
 import pytest
@@ -35,7 +35,8 @@ MODULE = 'import pytest\npytest.importorskip("no_such_module")\n'
 def run(tmp_path: Path, ci: str, text: str) -> list[str]:
     """What pytest says of each test of a module: lines `NAME OUTCOME`, and its last line."""
     (tmp_path / "test_it.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-v", "--tb=line", "-p", "no:cacheprovider", "-p", "builders.skips"]
+    plugins = ["-p", "no:cacheprovider", "-p", "builders.checks.skips"]
+    command = [sys.executable, "-m", "pytest", "-v", "--tb=line", *plugins]
     paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [*command, "--rootdir", str(tmp_path), "test_it.py"],

@@ -1,4 +1,4 @@
-"""Values as bytes and back: plain data, arrays and permitted dataclasses; reading executes nothing that is stored.
+"""Values as bytes and back: plain data, arrays and dataclasses of our own; reading executes nothing that is stored.
 
 Layout: magic, CRC-32 of the rest, length of the JSON text, the JSON text, the bytes of the arrays one after another.
 The text is [names of classes, node]; in a node a list is [kind, ...] and everything else stands for itself. Objects
@@ -28,20 +28,30 @@ _PLAIN = frozenset((int, float, bool, str, type(None)))
 _DTYPE = re.compile(r"[<>|=][biufcSU]\d{1,5}")
 _SEQUENCES: dict[type, str] = {tuple: "t", list: "l", set: "s", frozenset: "f"}
 _MAPPINGS: dict[type, str] = {dict: "d", Counter: "c"}
-_DAMAGES = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, struct.error)
+_DAMAGES = (
+    ImportError,
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    struct.error,
+)
 
 
-class NotStorable(Exception):
+class NotStorable(ValueError):
     """The value has a part of a type that is not permitted."""
 
 
 class Codec:
-    """Encodes and decodes values whose dataclasses, named tuples and enumerations are in a closed list."""
+    """Encodes and decodes values whose dataclasses, named tuples and enumerations are defined in certain rooms."""
 
-    def __init__(self, package: str, permitted: Collection[str]) -> None:
-        """`permitted`: the classes, each as `module:name`, the module relative to `package`."""
+    def __init__(self, package: str, rooms: Sequence[str]) -> None:
+        """`rooms`: packages inside `package` whose classes are permitted; importing them has no effects."""
         self._package = package
-        self._permitted = frozenset(permitted)
+        self._permitted = re.compile(rf"({'|'.join(rooms)})(\.\w+)+:[A-Za-z]\w*(\.[A-Za-z]\w*)*")
         self.resolve = functools.cache(self._resolve)
 
     def encode(self, value: Any) -> bytes:
@@ -69,19 +79,21 @@ class Codec:
     def name_of(self, kind: type) -> str:
         """The name of a permitted class; raises NotStorable."""
         name = f"{kind.__module__.removeprefix(self._package + '.')}:{kind.__qualname__}"
-        if name not in self._permitted:
+        if not self._permitted.fullmatch(name):
             raise NotStorable(f"{kind.__module__}.{kind.__qualname__}")
         return name
 
     def _resolve(self, name: str) -> tuple[type, tuple[str, ...]]:
         """The class of a permitted name, imported on first use, and its fields; raises KeyError."""
-        if name not in self._permitted:
+        if not self._permitted.fullmatch(name):
             raise KeyError(name)
         module, _, qualified = name.partition(":")
-        member: Any = importlib.import_module(f"{self._package}.{module}")
+        kind: Any = importlib.import_module(f"{self._package}.{module}")
         for part in qualified.split("."):
-            member = getattr(member, part)
-        return member, fields_of(member)
+            kind = getattr(kind, part)
+        if not isinstance(kind, type) or kind.__module__ != f"{self._package}.{module}":
+            raise KeyError(name)
+        return kind, fields_of(kind)
 
 
 @functools.cache

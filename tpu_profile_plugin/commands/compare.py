@@ -6,14 +6,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE
-from tpu_profile_plugin.commands.opened import opened_run
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.units import PS_PER_MS
 from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
-from tpu_profile_plugin.workers.choice import parse_executor
 
 HELP = "say what changed between two runs"
 SLOWER = 3
@@ -40,13 +39,18 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the difference; returns the exit status."""
+    import tpu_profile_plugin
+    from tpu_profile_plugin.tools.payload import encode
+    from tpu_profile_plugin.workers.choice import parse_executor
+
     allowed = _percent(options.fail_above)
     executor = parse_executor(options.executor)
     with (
-        opened_run(options.base, options.base_run, executor) as base,
-        opened_run(options.other, options.run, executor) as other,
+        closing(tpu_profile_plugin.open(options.base, executor=executor)) as base_logdir,
+        closing(tpu_profile_plugin.open(options.other, executor=executor)) as logdir,
     ):
-        answer = other.compare(base)
+        base, other = base_logdir.run(options.base_run), logdir.run(options.run)
+        answer = json.loads(encode(other.payload("compare", base=base)).body)
     print("\n".join(_FORMATS[options.format](answer, base.name, other.name)))
     if allowed is None:
         return 0

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.commands.opened import opened_run, warn_of_left_out
-from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.workers.choice import HELP as HELP_EXECUTOR
 from tpu_profile_plugin.workers.choice import parse_executor
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.opening import OpenRun
 
 HELP = "list the tools of a run, or print the answer of one"
 
@@ -23,37 +26,38 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="one host (default: all, or the only one)")
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="parameter of the tool")
     parser.add_argument("--executor", metavar="WHERE", help=HELP_EXECUTOR)
-    parser.add_argument("--format", choices=("json", "csv"), help="csv: the first table (default: json)")
+    parser.add_argument("--table", metavar="NAME", help="one table of the answer, such as ops (csv: default the first)")
+    parser.add_argument("--format", choices=("json", "csv"), help="(default: json)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the list or the answer; returns the exit status."""
+    import tpu_profile_plugin
+
     params = _checked(options)
     executor = parse_executor(options.executor or os.environ.get("TPU_PROFILE_EXECUTOR"))
-    with opened_run(options.logdir, options.run, executor) as chosen:
-        if options.tool is None:
-            for tool, reason in chosen.tools().items():
-                print(f"{tool:<26} {'-' if reason else 'yes'}{'   ' + reason if reason else ''}")
-            return 0
-        body, content_type = chosen.encoded(options.tool, options.host, **params)
-    warn_of_left_out(chosen)
-    if options.format == "csv":
-        sys.stdout.write(_csv(body, content_type, options.tool))
+    with closing(tpu_profile_plugin.open(options.logdir, executor=executor)) as logdir:
+        return _print(logdir.run(options.run), options, params)
+
+
+def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) -> int:
+    from tpu_profile_plugin.tables.csv_text import csv_text
+    from tpu_profile_plugin.tables.datatable import datatable_json
+
+    if options.tool is None:
+        for tool, reason in run.tools().items():
+            print(f"{tool:<26} {'-' if reason else 'yes'}{'   ' + reason if reason else ''}")
+        return 0
+    if options.format == "csv" or options.table:
+        table = run.table(options.tool, options.table or 0, options.host, **params)
+        sys.stdout.write(csv_text(table) if options.format == "csv" else datatable_json(table).decode() + "\n")
     else:
+        body, content_type = run.encoded(options.tool, options.host, **params)
         sys.stdout.buffer.write(body + (b"\n" if content_type.startswith("application/json") else b""))
         sys.stdout.flush()
+    for left_out in run.left_out:
+        print(f"tpu-profile: {left_out.sentence}", file=sys.stderr)
     return 0
-
-
-def _csv(body: bytes, content_type: str, tool: str) -> str:
-    from tpu_profile_plugin.tables.table import csv_of, table_in
-
-    answer = json.loads(body) if content_type.startswith("application/json") else None
-    first = next((part for part in answer if isinstance(part, dict)), None) if isinstance(answer, list) else answer
-    table = table_in(first)
-    if table is None:
-        raise NoData(f"The answer of {tool!r} is not a table, so it has no CSV form; use --format json.")
-    return csv_of(table)
 
 
 def _checked(options: argparse.Namespace) -> dict[str, str]:
@@ -61,7 +65,12 @@ def _checked(options: argparse.Namespace) -> dict[str, str]:
     pairs = [_pair(text) for text in options.param]
     params = dict(pairs)
     if options.tool is None:
-        without = {"--host": options.host, "--param": options.param, "--format": options.format}
+        without = {
+            "--host": options.host,
+            "--param": options.param,
+            "--table": options.table,
+            "--format": options.format,
+        }
         if useless := [name for name, value in without.items() if value]:
             raise BadRequest(f"{useless[0]} needs --tool: without it, the tools of the run are listed.")
     if len(params) < len(pairs):

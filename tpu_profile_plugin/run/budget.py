@@ -1,19 +1,15 @@
-"""The time budget of a run: per-host budgets, computed in parallel, and the names of their parts."""
+"""The time budget of a run, and the names of its parts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget
 from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
 from tpu_profile_plugin.run.devices import device_steps, host_devices, reader_of
-from tpu_profile_plugin.run.host import PerHost
-from tpu_profile_plugin.run.ops import hlo_ops_of
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.programs import hlo_ops
 
 
 @dataclass(frozen=True)
@@ -49,15 +45,12 @@ LABELS = {
 """By id of the category."""
 
 
-def make_budget(host: HostProfile) -> HostBudget:
-    """The budget of one host, from its columns."""
-    programs = hlo_ops_of(host).programs
-    return host_budget(host.lazy, host_devices(host), device_steps(host), programs, reader_of(host))
+@per_host()
+def budget(host: HostProfile) -> HostBudget:
+    """The budget of one host."""
+    return host_budget(host.lazy, host_devices(host), device_steps(host), hlo_ops(host).programs, reader_of(host))
 
 
-BUDGET = PerHost(make_budget)
-
-
-def run_budget(inputs: Inputs) -> RunBudget:
+def run_budget(run: RunHosts) -> RunBudget:
     """The budget of the chosen hosts."""
-    return inputs.map_reduce("time_budget", BUDGET, merge_budgets)
+    return run.merged(budget, merge_budgets)

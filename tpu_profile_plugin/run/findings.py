@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tpu_profile_plugin.analysis.budget.host_reader import EVENTS, MAIN, TIME, HostReader
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
@@ -12,33 +12,31 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
-from tpu_profile_plugin.columns.parallel import map_planes
 from tpu_profile_plugin.errors import ProfileError
-from tpu_profile_plugin.run.budget import BUDGET, run_budget
-from tpu_profile_plugin.run.communication import COMMUNICATION, run_communication
+from tpu_profile_plugin.run.budget import budget, run_budget
+from tpu_profile_plugin.run.communication import communication, run_communication
 from tpu_profile_plugin.run.devices import host_devices, keeper_of
-from tpu_profile_plugin.run.host import PerHost
-from tpu_profile_plugin.run.ops import hlo_ops_of
-from tpu_profile_plugin.run.summary import SUMMARY, groups_if_any, run_summary, summary_of
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.programs import hlo_ops
+from tpu_profile_plugin.run.summary import groups_if_any, host_summary, run_summary
 from tpu_profile_plugin.system.process import available_cores
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.system.threads import map_threads
 
 
-def make_gathered(host: HostProfile) -> dict[str, Any]:
+@per_host(prefetch=(budget, communication, host_summary))
+def gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
-    summary_of(host)  # the overview waits for it as well: nothing else may delay it
-    gathered, _ = map_planes(lambda part: part(host), (_gathered, _read_ahead))
+    host_summary(host)  # the overview waits for it as well: nothing else may delay it
+    values, _ = map_threads(lambda part: part(host), (_gathered, _read_ahead))
     host.forget(EVENTS, TIME, MAIN, ALLOCATORS)
-    assert gathered is not None
-    return gathered
+    assert values is not None
+    return values
 
 
 def _gathered(host: HostProfile) -> dict[str, Any] | None:
-    hlo = hlo_ops_of(host)
-    shared = summary_of(host), host.compute(BUDGET), host.compute(COMMUNICATION)
+    hlo = hlo_ops(host)
+    shared = host_summary(host), budget(host), communication(host)
     devices, keep = lambda: host_devices(host), keeper_of(host)
     return gather(HostView(host.name, host.lazy, groups_if_any(host), hlo, shared, devices, keep))
 
@@ -57,12 +55,9 @@ def _read_ahead(host: HostProfile) -> None:
         keep(ALLOCATORS, lambda: device_allocators(host.lazy))
 
 
-GATHERED = PerHost(make_gathered, prefetch=(BUDGET, COMMUNICATION, SUMMARY))
-
-
-def run_findings(inputs: Inputs) -> tuple[RunView, Report]:
+def run_findings(run: RunHosts) -> tuple[RunView, Report]:
     """The run as the rules see it, and what they say."""
-    gathered = inputs.map_hosts(GATHERED)
-    summary, budget, communication = run_summary(inputs), run_budget(inputs), run_communication(inputs)
-    run = RunView(tuple(host.name for host in inputs.readable), summary, budget, communication)
-    return run, inputs.derive("findings", lambda _: find(run, gathered))
+    of_hosts = run.map_hosts(gathered)
+    parts = run_summary(run), run_budget(run), run_communication(run)
+    view = RunView(tuple(host.name for host in run.readable), *parts)
+    return view, run.once("findings", lambda: find(view, of_hosts))

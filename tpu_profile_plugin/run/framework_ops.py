@@ -1,8 +1,6 @@
-"""Framework ops of a run: per host, computed in parallel, and added up."""
+"""Framework ops of a run, added up over hosts."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
 from tpu_profile_plugin.analysis.summary.framework_ops import (
@@ -11,28 +9,23 @@ from tpu_profile_plugin.analysis.summary.framework_ops import (
     framework_ops,
     need_groups,
 )
-from tpu_profile_plugin.run.host import PerHost
-from tpu_profile_plugin.run.ops import hlo_ops_of
-from tpu_profile_plugin.run.summary import SUMMARY, groups_of, run_summary, summary_of
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.programs import hlo_ops
+from tpu_profile_plugin.run.summary import groups_of, host_summary, run_summary
 
 
-def make_framework_ops(host: HostProfile) -> FrameworkOps:
+@per_host()
+def host_framework_ops(host: HostProfile) -> FrameworkOps:
     """The ops of one host: from its summary if there is one, or on TPUs, where ops depend on steps; else without it."""
     space = host.lazy
-    if host.has(SUMMARY) or any(is_tpu(plane) for plane in device_planes(space)):
-        return FrameworkOps.of(summary_of(host))
-    return framework_ops(space, groups_of(host) if need_groups(space) else None, hlo_ops_of(host))
+    if host.has(host_summary) or any(is_tpu(plane) for plane in device_planes(space)):
+        return FrameworkOps.of(host_summary(host))
+    return framework_ops(space, groups_of(host) if need_groups(space) else None, hlo_ops(host))
 
 
-FRAMEWORK_OPS = PerHost(make_framework_ops)
-
-
-def run_framework_ops(inputs: Inputs) -> FrameworkOps:
+def run_framework_ops(run: RunHosts) -> FrameworkOps:
     """The ops of the chosen hosts."""
-    if all(host.has(SUMMARY) for host in inputs.readable):
-        return FrameworkOps.of(run_summary(inputs))
-    return inputs.map_reduce("framework_ops", FRAMEWORK_OPS, combine_framework_ops)
+    if all(host.has(host_summary) for host in run.readable):
+        return FrameworkOps.of(run_summary(run))
+    return run.merged(host_framework_ops, combine_framework_ops)

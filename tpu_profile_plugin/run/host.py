@@ -1,11 +1,13 @@
-"""One host of a run as tools see it: its columns, values derived from them, and steps computed per host."""
+"""One host of a run: its columns, values derived from them, and results that are computed per host."""
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from tpu_profile_plugin.cache.profiles import ProfileCache
 
@@ -13,80 +15,95 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.logdir import HostFile
 
+P = ParamSpec("P")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+_METADATA = "metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The location of a host's file, for any process.
+
+    Attributes:
+      address: the URL of the filesystem, "" for local files.
+      file: the file within it, as it was when the run was listed.
+      copies: directory and limit in bytes of the cache of remote files (`ContentCache.location`); None: no cache.
+    """
+
+    address: str
+    file: HostFile
+    copies: tuple[str, int] | None = None
 
 
 class HostProfile:
-    """One host's profile; its columns are decoded on first use and shared by all tools of the process.
+    """One host's profile; its columns are decoded on first use and shared by everything in the process.
 
     Attributes:
       name: the host.
       index: its position among the chosen hosts.
       file: name of its file, for messages.
+      size: of the file, in bytes; 0 if unknown.
+      empty: whether the file has no bytes.
       origin: locates the file for other processes; None if only this process can read it.
-      size: of the file, in bytes; 0 when it is not known.
-      empty: whether the file is known to have no bytes.
-      kept: results of per-host steps outside this process; None if there are none.
+      kept: results per host that outlive the process; None if there are none.
     """
 
     def __init__(
         self,
-        name: str,
+        file: HostFile,
         index: int,
-        file: str,
-        identity: Hashable,
-        read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]],
+        read: Callable[[HostFile], np.ndarray[Any, np.dtype[np.uint8]]],
         cache: ProfileCache,
         *,
-        origin: Any = None,
-        size: int = 0,
-        empty: bool = False,
+        origin: Origin | None = None,
         kept: KeptResults | None = None,
     ) -> None:
-        self.name = name
+        self.name = file.host
         self.index = index
-        self.file = file
-        self._identity = identity
-        self._read = read
-        self._cache = cache
+        self.file = file.name
+        self.size = file.size
+        self.empty = file.size == 0
         self.origin = origin
-        self.size = size
-        self.empty = empty
         self.kept = kept
+        self._identity = file.identity
+        self._file = file
+        self._read_file = read
+        self._cache = cache
+
+    @property
+    def data(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The bytes of the file."""
+        return self._read_file(self._file)
 
     @property
     def space(self) -> XSpace:
         """The decoded columns. Raises CorruptProfile with the file's name when the bytes do not decode."""
-        return self._cache.space(self._identity, self._read, self.file)
+        return self._cache.space(self._identity, lambda: self.data, self.file)
 
     @property
     def lazy(self) -> XSpace:
-        """The same columns, each plane decoded on first access, for tools that need few planes."""
-        return self._cache.lazy(self._identity, self._read, self.file)
+        """The same columns, each plane decoded on first access."""
+        return self._cache.lazy(self._identity, lambda: self.data, self.file)
 
     @property
     def metadata(self) -> XSpace:
         """The columns of the planes with HLO modules only; the cost does not depend on the number of events."""
-        return self._cache.metadata(self._identity, self._read, self.file)
+        return self._cache.metadata(self._identity, lambda: self.data, self.file)
 
-    def derive(self, key: Hashable, fn: Callable[[XSpace], T]) -> T:
-        """`fn(space)`, computed once per process and cached with the columns.
-
-        Args:
-          key: identifies the result, e.g. "step_events" or ("self_time", 3).
-          fn: a pure function of the columns; its result is shared and must not be modified.
-        """
-        value: T = self._cache.derived(self._identity, key, lambda: fn(self.space))
+    def once(self, key: Hashable, make: Callable[[], T], *, alone: bool = False) -> T:
+        """`make()`, computed once per process and cached with the columns under `key`; see `derived`."""
+        value: T = self._cache.derived(self._identity, key, make, alone=alone)
         return value
 
-    def release(self, *keys: Hashable, least: int | None = None) -> None:
-        """Drops the columns, and the values derived under `keys`, if the columns hold at least `least` bytes.
+    def release(self, *results: Derived[..., Any], least: int | None = None) -> None:
+        """Drops the columns, and these derived values, if the columns hold at least `least` bytes.
 
         By default if they take a large share of the cache. They are decoded again on the next use.
         """
-        self._cache.release(self._identity, *keys, least=least)
+        self._cache.release(self._identity, *(result.name for result in results), least=least)
 
     def forget(self, *names: str) -> None:
         """Drops the values derived under these keys, and under tuples that begin with one of them."""
@@ -94,20 +111,10 @@ class HostProfile:
 
     def forget_metadata(self) -> None:
         """Drops the columns of `metadata` and the values derived from them."""
-        self._cache.forget(self._identity, "metadata")
-
-    def derive_lazily(self, key: Hashable, fn: Callable[[XSpace], T], *, alone: bool = False) -> T:
-        """As `derive`, from the columns of `lazy`; `alone`: the result does not refer to these columns."""
-        value: T = self._cache.derived(self._identity, key, lambda: fn(self.lazy), alone=alone)
-        return value
-
-    def derive_metadata(self, key: Hashable, fn: Callable[[XSpace], T]) -> T:
-        """As `derive`, from the columns of `metadata`."""
-        value: T = self._cache.derived(self._identity, ("metadata", key), lambda: fn(self.metadata))
-        return value
+        self._cache.forget(self._identity, _METADATA)
 
     def compute(self, step: PerHost[T], executor: HostExecutor | None = None) -> T:
-        """The result of a per-host step, computed once per process and kept even when the columns are dropped.
+        """The result of a step, computed once per process and kept even when the columns are dropped.
 
         `executor` runs it; by default it runs on the calling thread. Neither happens if `kept` has the result.
         """
@@ -138,23 +145,49 @@ class HostProfile:
         if self.kept is not None:
             self.kept.put(self._identity, step, value)
 
-    def derive_over(
-        self, hosts: tuple[HostProfile, ...], key: Hashable, fn: Callable[[tuple[HostProfile, ...]], T]
-    ) -> T:
-        """`fn(hosts)`, cached for this set of hosts; use `Inputs.derive`."""
+    def once_for(self, hosts: tuple[HostProfile, ...], key: Hashable, make: Callable[[], T]) -> T:
+        """`make()`, cached under `key` for this set of hosts; see `RunHosts.once`."""
         identity = ("hosts", *(host._identity for host in hosts))
-        value: T = self._cache.derived(identity, key, lambda: fn(hosts))
+        value: T = self._cache.derived(identity, key, make)
         return value
 
 
-@dataclass(frozen=True, slots=True)
+class Derived(Generic[P, T]):
+    """A function of a host, and of hashable arguments, whose results are cached with the host's columns."""
+
+    def __init__(self, make: Callable[Concatenate[HostProfile, P], T], alone: bool, metadata: bool) -> None:
+        functools.update_wrapper(self, make)
+        self.name = f"{make.__module__}.{make.__qualname__}"
+        self._make = make
+        self._alone = alone
+        self._prefix = (_METADATA,) if metadata else ()
+
+    def __call__(self, host: HostProfile, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result, computed on first use; shared, so it must not be modified."""
+        key = (*self._prefix, self.name, *args, *kwargs.items())
+        return host.once(key, lambda: self._make(host, *args, **kwargs), alone=self._alone)
+
+
+def derived(
+    *, alone: bool = False, metadata: bool = False
+) -> Callable[[Callable[Concatenate[HostProfile, P], T]], Derived[P, T]]:
+    """Decorates a pure function of a host: its result is computed once per process and dropped with the columns.
+
+    Args:
+      alone: the result does not refer to the columns.
+      metadata: it refers to the columns of `HostProfile.metadata` only.
+    """
+    return lambda make: Derived(make, alone, metadata)
+
+
+@dataclass(frozen=True)
 class PerHost(Generic[T_co]):
-    """The map step of a tool over several hosts: a function of one host with a small result.
+    """A function of one host with a small result, for maps over many hosts; declared by `per_host`.
 
     Attributes:
-      make: (host, *args) -> T, a module-level function, so that another process can import it. The result must be
-        picklable and immutable, and grow with distinct names and steps rather than with events.
-      args: further arguments, part of the identity of the step.
+      make: (host, *args) -> T. The result must be picklable and immutable, consist of dataclasses of `analysis` and
+        `run`, plain data and arrays, and grow with distinct names and steps rather than with events.
+      args: further arguments, part of the identity.
       prefetch: steps likely to be needed next, computed on the same visit to a file that another process decodes.
         Not part of the identity.
     """
@@ -163,9 +196,38 @@ class PerHost(Generic[T_co]):
     args: tuple[Hashable, ...] = ()
     prefetch: tuple[PerHost[Any], ...] = field(default=(), compare=False)
 
+    @property
+    def name(self) -> str:
+        """`module:function`, which identifies the step in other processes and on disk."""
+        return f"{self.make.__module__}:{self.make.__qualname__}"
+
+    def __call__(self, host: HostProfile, *args: Hashable) -> T_co:
+        """The result for one host, cached."""
+        return host.compute(self.given(*args) if args else self)
+
+    def given(self, *args: Hashable) -> PerHost[T_co]:
+        """The step with these arguments."""
+        return replace(self, args=args)
+
     def of(self, host: HostProfile) -> T_co:
         """Computes it on the calling thread; `HostProfile.compute` also caches it."""
         return self.make(host, *self.args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By name: the module's attribute is the step, not the function that it was made of.
+        return _named_step, (self.name, self.args)
+
+
+def _named_step(name: str, args: tuple[Hashable, ...]) -> PerHost[Any]:
+    module, _, function = name.partition(":")
+    step = getattr(importlib.import_module(module), function)
+    assert isinstance(step, PerHost)
+    return step.given(*args)
+
+
+def per_host(*, prefetch: tuple[PerHost[Any], ...] = ()) -> Callable[[Callable[..., T]], PerHost[T]]:
+    """Decorates a module-level function of a host, and hashable arguments: see `PerHost`."""
+    return lambda make: PerHost(make, prefetch=prefetch)
 
 
 class KeptResults(Protocol):

@@ -15,14 +15,13 @@ from tpu_profile_plugin.cache.build import build_identity
 from tpu_profile_plugin.cache.codec import Codec, NotStorable
 from tpu_profile_plugin.cache.files import FileCache
 from tpu_profile_plugin.run.host import PerHost
-from tpu_profile_plugin.run.summary_types import PERMITTED
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.facts import RunFacts
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 _FORMAT = 1
-CODEC = Codec("tpu_profile_plugin", PERMITTED)
+CODEC = Codec("tpu_profile_plugin", ("analysis", "run"))
 
 
 class Summaries:
@@ -101,7 +100,7 @@ class Summaries:
 
 
 def _step(step: PerHost[Any]) -> list[str]:
-    return [step.make.__module__, step.make.__qualname__, repr(step.args)]
+    return [step.name, repr(step.args)]
 
 
 def _key(identity: Hashable, what: list[str]) -> str:

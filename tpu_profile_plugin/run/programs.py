@@ -1,48 +1,39 @@
-"""Resolves the module name or program id of a request to an HLO program of the chosen hosts."""
+"""The HLO programs of a run: lookup by module name or program id, and by a name inside."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
 
 from tpu_profile_plugin import errors
-from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program, hlo_programs
+from tpu_profile_plugin.run.host import HostProfile, derived
+from tpu_profile_plugin.run.hosts import RunHosts
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
-    from tpu_profile_plugin.run.facts import RunFacts
-    from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.inputs import Inputs
-
-T = TypeVar("T")
-
-PARAMS = (
-    Param("module_name", "string", "", "An HLO module, `name(program id)` as in the list of modules."),
-    Param("program_id", "string", "", "An HLO module by its program id."),
-)
 _LISTED = 200
 
 
-def programs_of(host: HostProfile) -> HloPrograms:
+@derived()
+def hlo_ops(host: HostProfile) -> HloOps:
     """The HLO programs of one host, decoded on demand."""
-    from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-
-    return host.derive_metadata("programs", hlo_programs)
+    return HloOps(host.lazy)
 
 
-def no_modules(facts: RunFacts) -> str | None:
-    """The reason why tools about HLO modules are unavailable for a run; None if they are available."""
-    if facts.modules:
-        return None
-    return (
-        "The profile contains no HLO module (an event of the plane /host:metadata with the stat 'Hlo Proto'); "
-        "profilers of XLA devices write them unless their HLO option is off."
-    )
+@derived(metadata=True)
+def hlo_ops_without_events(host: HostProfile) -> HloOps:
+    """The HLO programs of one host, for lookups of details that need no events."""
+    return HloOps(host.metadata)
 
 
-def chosen_program(inputs: Inputs) -> Program:
-    """The program with exactly the requested name or id; the largest program if the request has neither.
+@derived(metadata=True)
+def programs_of(host: HostProfile) -> HloPrograms:
+    """The HLO modules of one host, decoded on demand, without loading events."""
+    return hlo_programs(host.metadata)
+
+
+def chosen_program(run: RunHosts, name: str = "", program_id: str = "") -> tuple[HostProfile, Program]:
+    """The program with exactly this module name or id, and its host; the largest program if neither is given.
 
     Raises:
       BadRequest: the program id is not a number.
@@ -50,16 +41,11 @@ def chosen_program(inputs: Inputs) -> Program:
       NoData: no chosen host has any module.
       CorruptProfile: the module does not decode.
     """
-    return chosen(inputs)[1]
+    host, found = _find(run, name, program_id)
+    return host, _decoded(host, found)
 
 
-def chosen(inputs: Inputs) -> tuple[HostProfile, Program]:
-    """The host and program of the request, as `chosen_program`."""
-    host, program_id = _find(inputs)
-    return host, _decoded(host, program_id)
-
-
-def program_with(inputs: Inputs, node: str, called: str = "") -> Program:
+def program_with(run: RunHosts, node: str, called: str = "") -> Program:
     """The first program of the chosen hosts with an instruction or computation named `node`, if need be in other case.
 
     Programs whose module is `called` so, without its id, come before the others.
@@ -69,7 +55,7 @@ def program_with(inputs: Inputs, node: str, called: str = "") -> Program:
     """
     wanted = node.encode("utf-8", "replace")
     for folded, named in itertools.product((False, True), (True, False) if called else (False,)):
-        for _, programs in inputs.iterate_hosts(programs_of):
+        for _, programs in run.iterate_hosts(programs_of):
             for program_id in programs.modules:
                 if named and programs.names[program_id].rpartition("(")[0] != called:
                     continue
@@ -99,16 +85,15 @@ def _decoded(host: HostProfile, program_id: int) -> Program:
     return program
 
 
-def _find(inputs: Inputs) -> tuple[HostProfile, int]:
-    name, number = inputs.text("module_name"), inputs.text("program_id")
+def _find(run: RunHosts, name: str, number: str) -> tuple[HostProfile, int]:
     if number and not name:
         program_number = _program_id(number)
-        return _first(inputs, lambda programs: program_number if program_number in programs.modules else None, number)
+        return _first(run, lambda programs: program_number if program_number in programs.modules else None, number)
     if name:
-        return _first(inputs, lambda programs: programs.id_of(name), name)
+        return _first(run, lambda programs: programs.id_of(name), name)
     sizes = [
         (programs.size(program_id), -at, -position, host, program_id)
-        for at, (host, programs) in enumerate(inputs.iterate_hosts(programs_of))
+        for at, (host, programs) in enumerate(run.iterate_hosts(programs_of))
         for position, program_id in enumerate(programs.modules)
     ]
     if not sizes:
@@ -125,12 +110,12 @@ def _program_id(text: str) -> int:
         ) from None
 
 
-def _first(inputs: Inputs, find: Callable[[HloPrograms], int | None], requested: str) -> tuple[HostProfile, int]:
-    for host, programs in inputs.iterate_hosts(programs_of):
+def _first(run: RunHosts, find: Callable[[HloPrograms], int | None], requested: str) -> tuple[HostProfile, int]:
+    for host, programs in run.iterate_hosts(programs_of):
         program_id = find(programs)
         if program_id is not None:
             return host, program_id
-    modules = sorted({name for _, programs in inputs.iterate_hosts(programs_of) for name in programs.names.values()})
+    modules = sorted({name for _, programs in run.iterate_hosts(programs_of) for name in programs.names.values()})
     raise errors.NotFound(
         f"There is no HLO module {requested[:200]!r} in this profile.",
         code="module_not_found",

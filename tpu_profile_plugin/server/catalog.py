@@ -153,10 +153,10 @@ class Catalog:
                 with self._lock:
                     self._facts[file.identity] = facts
                 return facts
-        from tpu_profile_plugin.run.host_facts import host_facts
+        from tpu_profile_plugin.run.host_facts import file_facts
 
         try:
-            facts = host_facts(file.host, located.read(file))
+            facts = file_facts(file.host, located.read(file))
         except ProfileError as error:
             facts = Problem(error.code, error.message, file.name, error.details.get("offset"))
         return facts

@@ -21,9 +21,8 @@ from tpu_profile_plugin.server.progress import Abandoned, Progress
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
-    from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.inputs import Inputs
     from tpu_profile_plugin.run.kept import Summaries
+    from tpu_profile_plugin.run.run import Run
     from tpu_profile_plugin.tools.tool import Tool
     from tpu_profile_plugin.workers.executor import Executor
 
@@ -171,14 +170,13 @@ class Results:
     def _build(self, request: ToolRequest) -> tuple[Body, bool]:
         from tpu_profile_plugin.tools.left_out import header, with_left_out
         from tpu_profile_plugin.tools.payload import BINARY_TYPE, encode
+        from tpu_profile_plugin.tools.query import Query
 
         with self.progress.watching(request.key) as done:
-            inputs = self._inputs(request, done)
-            payload = request.tool.build(inputs)
-        missing = [inputs.left_out[at] for at in sorted(inputs.left_out)]
-        if inputs.base is not None:
-            of_base = inputs.base.left_out
-            missing += [replace(of_base[at], host=f"{of_base[at].host} (base)") for at in sorted(of_base)]
+            run, *bases = (self._run(side, done) for side in request.sides)
+            payload = request.tool.build(run, Query(request.params, *bases))
+        missing = [*run.left_out]
+        missing += [replace(host, host=f"{host.host} (base)") for base in bases for host in base.left_out]
         raw = encode(with_left_out(payload, missing) if missing else payload)
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
         headers = (*raw.headers, *([header(missing)] if missing else ()))
@@ -190,36 +188,16 @@ class Results:
         body.kept, body.complete = raw.memory and permanent, permanent
         return body, durable and permanent
 
-    def _inputs(self, request: ToolRequest, done: Callable[[int, int], None]) -> Inputs:
-        """Inputs of the tool; progress is reported for each run by itself."""
-        from tpu_profile_plugin.run.inputs import Inputs
-
-        inputs = [
-            Inputs(side.located.run.name, self._profiles(side), request.params, on_progress=done)
-            for side in request.sides
-        ]
-        if self._executor is not None:
-            inputs = [replace(one, executor=self._executor.choose) for one in inputs]
-        return inputs[0] if len(inputs) == 1 else replace(inputs[0], base=inputs[1])
-
-    def _profiles(self, side: Side) -> tuple[HostProfile, ...]:
-        from tpu_profile_plugin.run.host import HostProfile
-        from tpu_profile_plugin.workers.task import Origin
+    def _run(self, side: Side, done: Callable[[int, int], None]) -> Run:
+        """The run of a side; progress is reported for each by itself."""
+        from tpu_profile_plugin.run.run import Run, Source
 
         located = side.located
-        kept = self._summaries if len(side.hosts) > 1 else None
-
-        def profile(index: int, file: HostFile) -> HostProfile:
-            origin = None if located.address is None else Origin(located.address, file, located.copies)
-            return HostProfile(
-                *(file.host, index, file.name, file.identity, lambda: located.read(file), self._cache),
-                origin=origin,
-                size=file.size,
-                empty=file.size == 0,
-                kept=kept,
-            )
-
-        return tuple(profile(index, file) for index, file in enumerate(side.hosts))
+        more = {} if self._executor is None else {"executor": self._executor.choose}
+        source = Source(
+            located.read, self._cache, kept=self._summaries, address=located.address, copies=located.copies, **more
+        )
+        return Run.of(located.run.name, side.hosts, source, done)
 
     def _csv(self, request: ToolRequest, fresh: bool, gone: Callable[[], bool]) -> tuple[Body, bool]:
         from tpu_profile_plugin.tables.table import csv_of

@@ -1,73 +1,43 @@
-"""Tables: column declarations, and their output as DataTable JSON, CSV and documentation."""
+"""The one form of tabular results: declared columns, and their values as NumPy arrays."""
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from json.encoder import encode_basestring as _quoted
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
+from tpu_profile_plugin.tables import frames
+from tpu_profile_plugin.tables.column import Array, Column, python_values
 
-_ROWS = 4096
-"""Rows that are formatted at a time."""
+__all__ = ["ROWS", "Column", "Table", "csv_of", "property_text", "table_in"]
 
-ColumnType = Literal["string", "number", "boolean", "bool"]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a table.
-
-    Attributes:
-      id: stable key of the column.
-      label: its header.
-      type: "string", "number" (sent as doubles) or "boolean"; "bool" where other clients expect that spelling.
-      unit: e.g. "ps", "us", "bytes", "GiB/s", "%"; "" for none.
-      sentence: one sentence that explains the values.
-      format: "bytes" or "hex" adds a formatted text to each number; "given": cells are pairs of value and formatted
-        text; "plain": values only.
-      role: role of the column in charts, e.g. "tooltip" or "interval"; "" for values.
-    """
-
-    id: str
-    label: str
-    type: ColumnType
-    unit: str = ""
-    sentence: str = ""
-    format: Literal["plain", "bytes", "hex", "given"] = "plain"
-    role: str = ""
-
-    def declaration(self) -> dict[str, Any]:
-        """The column as DataTable JSON; `unit` and `help` are extensions for our own pages."""
-        declaration: dict[str, Any] = {"id": self.id, "label": self.label, "type": self.type}
-        if self.unit:
-            declaration["unit"] = self.unit
-        if self.sentence:
-            declaration["help"] = self.sentence
-        if self.role:
-            declaration["p"] = {"role": self.role}
-        return declaration
+ROWS = 4096
+"""Rows to convert to Python values at a time, which take more memory than arrays."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Columns and their values.
+    """Columns and their values; iterating yields each row as a dict by column id.
 
     Attributes:
       columns: the declarations.
-      data: one sequence (list or NumPy array) per column, all of the same length; None is an empty cell.
+      data: the values of each column, all of the same length. Given as any sequences (None is an empty cell; pairs for
+        columns of format "given"), kept as the arrays of `Column.array`.
       properties: custom properties of the table; values are texts (see `property_text`).
       row_properties: custom properties per row, or None.
+      name: id of the table within its answer; "" if there is just one.
+      formatted: formatted texts by column id, for columns of format "given".
     """
 
     columns: tuple[Column, ...]
     data: Sequence[Any]
     properties: Mapping[str, str] = field(default_factory=dict)
     row_properties: Sequence[Mapping[str, str]] | None = None
+    name: str = ""
+    formatted: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.data) != len(self.columns):
@@ -75,6 +45,14 @@ class Table:
         lengths = {len(values) for values in self.data}
         if len(lengths) > 1:
             raise ValueError(f"columns of different lengths: {sorted(lengths)}")
+        data, formatted = [], dict(self.formatted)
+        for column, values in zip(self.columns, self.data, strict=True):
+            if column.format == "given" and column.id not in formatted:
+                formatted[column.id] = [text for _, text in values]
+                values = [value for value, _ in values]
+            data.append(column.array(values))
+        object.__setattr__(self, "data", tuple(data))
+        object.__setattr__(self, "formatted", formatted)
 
     @classmethod
     def from_rows(
@@ -85,32 +63,71 @@ class Table:
         data = [[row[i] for row in listed] for i in range(len(columns))]
         return cls(tuple(columns), data, properties or {})
 
+    def with_properties(self, more: Mapping[str, str]) -> Table:
+        """The same columns and values with more properties."""
+        table = copy.copy(self)
+        object.__setattr__(table, "properties", {**self.properties, **more})
+        return table
+
+    @property
+    def ids(self) -> list[str]:
+        """The columns' ids."""
+        return [column.id for column in self.columns]
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns' headers."""
+        return [column.label for column in self.columns]
+
+    @property
+    def units(self) -> list[str]:
+        """The columns' units, "" for none."""
+        return [column.unit for column in self.columns]
+
     def __len__(self) -> int:
         return len(self.data[0]) if self.data else 0
 
-    def to_json(self) -> bytes:
-        """DataTable JSON in UTF-8; numbers are doubles, numbers that are not finite are null."""
-        head = _json({"cols": [column.declaration() for column in self.columns]})
-        parts = [head[:-1] + ',"rows":[']
-        # In blocks of rows: their texts take more memory than the table.
-        for first in range(0, len(self), _ROWS):
-            parts += ["," if first else "", ",".join(self._rows(slice(first, first + _ROWS)))]
-        parts.append(f'],"p":{_json(dict(self.properties))}}}' if self.properties else "]}")
-        return "".join(parts).encode("utf-8", errors="replace")
+    def __getitem__(self, id_: str) -> Array:
+        """The values of a column as a read-only array, NaN or None where a cell is empty; raises KeyError."""
+        for column, values in zip(self.columns, self.data, strict=True):
+            if column.id == id_:
+                array: Array = values
+                return array
+        raise KeyError(id_)
 
-    def _rows(self, part: slice) -> Iterator[str]:
-        """The rows in a slice as JSON."""
-        texts = [_cells(column, values[part]) for column, values in zip(self.columns, self.data, strict=True)]
-        row = '{"c":[' + ",".join(['{"v":%s}'] * len(texts)) + "]"
-        if self.row_properties is not None:
-            texts.append([f',"p":{_json(dict(p))}' if p else "" for p in self.row_properties[part]])
-            row += "%s"
-        row += "}"
-        return map(row.__mod__, zip(*texts, strict=True))
+    def column(self, id_: str) -> list[Any]:
+        """The values of a column as Python values, None where a cell is empty; raises KeyError."""
+        return python_values(self[id_])
 
-    def to_csv(self) -> str:
-        """The table as CSV, by the same rules as `csv_of`."""
-        return csv_of(json.loads(self.to_json()))
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yields each row as a dict of Python values by column id."""
+        ids = self.ids
+        for first in range(0, len(self), ROWS):
+            block = [python_values(values[first : first + ROWS]) for values in self.data]
+            for cells in zip(*block, strict=True):
+                yield dict(zip(ids, cells, strict=True))
+
+    __iter__ = rows
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with the ids as column names; `attrs` has labels and units by id. Needs pandas."""
+        return frames.to_pandas(self.columns, self.data)
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table; the metadata of each field has its label, unit and sentence. Needs pyarrow."""
+        return frames.to_arrow(self.columns, self.data, self.properties)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow PyCapsule protocol, by which Polars, DuckDB and others read the table. Needs pyarrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name!r}, {len(self)} rows: {', '.join(self.ids)}>"
+
+
+def property_text(value: float) -> str:
+    """A number as text for a custom property: six significant digits, e.g. "1525.5" or "2.51658e+06"."""
+    return f"{value:g}"
 
 
 def table_in(value: Any) -> Mapping[str, Any] | None:
@@ -126,77 +143,5 @@ def csv_of(table: Mapping[str, Any]) -> str:
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow([column.get("label") or column.get("id", "") for column in table["cols"]])
     for row in table.get("rows", ()):
-        writer.writerow([_csv_field(cell) for cell in row["c"]])
+        writer.writerow(["" if cell is None or cell.get("v") is None else cell["v"] for cell in row["c"]])
     return out.getvalue()
-
-
-def _csv_field(cell: Mapping[str, Any] | None) -> Any:
-    value = cell.get("v") if cell else None
-    return "" if value is None else value
-
-
-def property_text(value: float) -> str:
-    """A number as text for a custom property: six significant digits, e.g. "1525.5" or "2.51658e+06"."""
-    return f"{value:g}"
-
-
-def bytes_text(count: float) -> str:
-    """A number of bytes in readable form: "17B", "1.5KiB", "2.25MiB"."""
-    size = float(count)
-    if abs(size) < 1024:
-        return f"{size:.0f}B"
-    for unit in ("KiB", "MiB", "GiB", "TiB", "PiB"):
-        size /= 1024
-        if abs(size) < 1024 or unit == "PiB":
-            break
-    return f"{size:.1f}{unit}" if unit == "KiB" else f"{size:.2f}{unit}"
-
-
-def markdown_of(columns: Sequence[Column]) -> str:
-    """The documentation of a table's columns, one Markdown row each."""
-    lines = ["| Column | Type | Unit | Meaning |", "|---|---|---|---|"]
-    lines += [f"| {c.label or c.id} (`{c.id}`) | {c.type} | {c.unit} | {c.sentence} |" for c in columns]
-    return "\n".join(lines) + "\n"
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def _cells(column: Column, values: Any) -> Sequence[str]:
-    """The JSON after `"v":` in each cell of a column."""
-    if column.type == "number" and column.format != "given":
-        numbers = _doubles(values)
-        texts = _json(numbers)[1:-1].split(",")
-        if column.format == "plain":
-            return texts
-        # Of whole numbers, not of the doubles that are sent: those are rounded from 2**53 on.
-        exact = [bytes_text(n or 0) for n in numbers] if column.format == "bytes" else map(_hex_text, _plain(values))
-        pairs = zip(numbers, texts, exact, strict=True)
-        cells = (text if n is None else f'{text},"f":{_json(shown)}' for n, text, shown in pairs)
-        return list(cells)
-    if column.format == "given":
-        return [f'{_json(value)},"f":{_json(text)}' for value, text in values]
-    plain = _plain(values)
-    if column.type == "string":
-        return ["null" if value is None else _quoted(str(value)) for value in plain]
-    return ["null" if value is None else "true" if value else "false" for value in plain]
-
-
-def _plain(values: Any) -> Iterable[Any]:
-    """Python values of a list or NumPy array (tolist is much faster than converting each element)."""
-    tolist = getattr(values, "tolist", None)
-    return values if tolist is None else tolist()  # type: ignore[no-any-return]
-
-
-def _doubles(values: Any) -> list[float | None]:
-    """Numbers as doubles; None for empty cells and non-finite numbers."""
-    array = np.array(values, np.float64)  # None becomes NaN
-    numbers: list[float | None] = array.tolist()
-    for row in np.flatnonzero(~np.isfinite(array)).tolist():
-        numbers[row] = None
-    return numbers
-
-
-def _hex_text(number: float | None) -> str:
-    return "" if number is None or number != number else f"0x{int(number):x}"

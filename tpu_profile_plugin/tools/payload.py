@@ -1,25 +1,33 @@
-"""The forms an answer of a tool may take, and their encoding."""
+"""What the answer of a tool may be: its encoding, the tables in it, and the hosts that are missing from it."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from tpu_profile_plugin.columns.json_text import Member, integers_as_json, records_as_json
+from tpu_profile_plugin.run.hosts import LeftOutHost
+from tpu_profile_plugin.tables.datatable import datatable_json
+from tpu_profile_plugin.tables.json_text import Member, integers_as_json, records_as_json
 from tpu_profile_plugin.tables.table import Table
 
 JSON_TYPE = "application/json"
 BINARY_TYPE = "application/octet-stream"
+LEFT_OUT_HEADER = "X-Profile-Left-Out"
+_MOST_IN_HEADER = 20
+"""Maximum number of hosts in the header, since proxies limit its size; `count` is the total."""
 
 
 @dataclass(frozen=True)
 class Json:
-    """An answer that is a JSON value; numbers that are not finite become null, as in tables."""
+    """An answer that is a JSON value.
+
+    It may contain tables, records and arrays of integers at any depth; numbers that are not finite become null.
+    """
 
     value: Any
 
@@ -61,22 +69,71 @@ Payload = Table | tuple[Table, ...] | Json | Raw
 
 
 def encode(payload: Payload) -> Raw:
-    """Turns any payload into bytes with a content type."""
+    """The bytes of a payload and their content type."""
+    return payload if isinstance(payload, Raw) else Raw(_json(payload.value if isinstance(payload, Json) else payload))
+
+
+def tables_in(payload: Payload) -> dict[str, Table]:
+    """All tables of a payload in order, by name.
+
+    The names of nested tables are those of the members around them, joined by "."; a table in a list has its own name,
+    else its position: "steps", "1", "7.steps".
+    """
     if isinstance(payload, Raw):
-        return payload
-    if isinstance(payload, Table):
-        return Raw(payload.to_json())
-    if isinstance(payload, tuple):
-        return Raw(b"[" + b",".join(table.to_json() for table in payload) + b"]")
+        return {}
+    return dict(_tables(payload.value if isinstance(payload, Json) else payload, ""))
+
+
+def left_out_header(left_out: Sequence[LeftOutHost]) -> tuple[str, str]:
+    """The response header (name, value); the value is ASCII JSON, `{"count": n, "hosts": [...]}`."""
+    value = {"count": len(left_out), "hosts": [host.describe() for host in left_out[:_MOST_IN_HEADER]]}
+    return LEFT_OUT_HEADER, json.dumps(value)
+
+
+def with_left_out(payload: Payload, left_out: Sequence[LeftOutHost]) -> Payload:
+    """Adds the hosts to a payload: as property `left_out` of its first table, or as that key of a JSON object.
+
+    Raw payloads are returned unchanged; the header and the tools' own diagnostics list the hosts.
+    """
+    hosts = [host.describe() for host in left_out]
+    value = payload.value if isinstance(payload, Json) else payload
+    if isinstance(value, Table):
+        return value.with_properties({"left_out": json.dumps(hosts)})
+    if isinstance(value, (tuple, list)) and value and isinstance(value[0], Table):
+        entries = (value[0].with_properties({"left_out": json.dumps(hosts)}), *value[1:])
+        return Json(entries) if isinstance(payload, Json) else entries
+    return Json({**value, "left_out": hosts}) if isinstance(value, dict) else payload
+
+
+def _tables(value: Any, name: str) -> Iterator[tuple[str, Table]]:
+    if isinstance(value, Table):
+        yield name or value.name, value
+    elif isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from _tables(member, f"{name}.{key}".lstrip("."))
+    elif isinstance(value, (list, tuple)):
+        for position, entry in enumerate(value):
+            label = (entry.name if isinstance(entry, Table) else "") or position
+            yield from _tables(entry, f"{name}.{label}".lstrip("."))
+
+
+def _json(value: Any) -> bytes:
+    if isinstance(value, Table):
+        return datatable_json(value)
+    if isinstance(value, Records):
+        return records_as_json(value.columns)
+    if isinstance(value, np.ndarray):
+        return integers_as_json(value) if value.dtype.kind in "iu" else _json(value.tolist())
     try:
-        text = _dumps(payload.value)
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     except ValueError:
-        text = _dumps(_finite(payload.value))
-    return Raw(text.encode("utf-8", "replace"))
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return _json(_finite(value))
+    except TypeError:  # there is a table, records or an array in it
+        if isinstance(value, Mapping):
+            return b"{" + b",".join(_json(str(key)) + b":" + _json(member) for key, member in value.items()) + b"}"
+        if isinstance(value, (list, tuple)):
+            return b"[" + b",".join(map(_json, value)) + b"]"
+        raise
 
 
 def _finite(value: Any) -> Any:
@@ -89,13 +146,5 @@ def _finite(value: Any) -> Any:
 
 
 def encode_object(value: Any) -> bytes:
-    """A JSON object that has tables, records or arrays of integers among its members, at any depth."""
-    if isinstance(value, dict):
-        return (
-            b"{" + b",".join(encode_object(key) + b":" + encode_object(member) for key, member in value.items()) + b"}"
-        )
-    if isinstance(value, np.ndarray):
-        return integers_as_json(value)
-    if isinstance(value, Records):
-        return records_as_json(value.columns)
-    return encode(value if isinstance(value, Table) else Json(value)).body
+    """A JSON value as bytes."""
+    return _json(value)

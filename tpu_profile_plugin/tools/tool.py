@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.params import Param, ParamValue
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.run.facts import RunFacts
-    from tpu_profile_plugin.run.inputs import Inputs
-    from tpu_profile_plugin.tools.payload import Payload
+from tpu_profile_plugin.tools.payload import Payload
+from tpu_profile_plugin.tools.query import Query
 
 
 class HostChoice(str, Enum):
@@ -49,7 +48,7 @@ class Tool:
         not available is not listed but still answers requests.
       aliases: older ids of this tool.
       offered: False for a tool that answers requests but is never listed.
-      compares: a request names a second run as `base`; it gives `Inputs.base`.
+      compares: a request names a second run as `base`; it is `Query.base`.
       without_run: the answer to parameters that need no run, None for others; None: every request needs one.
     """
 
@@ -57,7 +56,7 @@ class Tool:
     title: str
     group: Literal["Summary", "Ops", "Time", "Memory", "Fleet", "Data"]
     summary: str
-    build: Callable[[Inputs], Payload]
+    build: Callable[[Run, Query], Payload]
     hosts: HostChoice = HostChoice.ONE_OR_ALL
     params: tuple[Param, ...] = ()
     version: int = 1
@@ -66,3 +65,7 @@ class Tool:
     offered: bool = True
     compares: bool = False
     without_run: Callable[[Mapping[str, ParamValue]], Payload | None] | None = None
+
+    def query(self, given: Mapping[str, str | None], base: Run | None = None) -> Query:
+        """The parsed parameters, defaults filled in; others are ignored. Raises BadRequest."""
+        return Query({param.name: param.parse(given.get(param.name)) for param in self.params}, base)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tpu_profile_plugin
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.logdir import ContentCache, HostFile
 from tpu_profile_plugin.logdir.files import file_changed, mapping_faults
-from tpu_profile_plugin.run.host import HostProfile, PerHost
+from tpu_profile_plugin.run.host import HostProfile, Origin, PerHost
+from tpu_profile_plugin.version import __version__
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.logdir.files import Files
@@ -26,27 +26,12 @@ _LOCK = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """The location of a host's file, for any process.
-
-    Attributes:
-      address: the URL of the filesystem, "" for local files.
-      file: the file within it, as it was when the run was listed.
-      copies: directory and limit in bytes of the cache of remote files (`ContentCache.location`); None: no cache.
-    """
-
-    address: str
-    file: HostFile
-    copies: tuple[str, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Task:
     """A request to a worker: the file, the steps to compute, and the version of this package."""
 
     origin: Origin
     steps: tuple[PerHost[Any], ...]
-    version: str = tpu_profile_plugin.__version__
+    version: str = __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +58,8 @@ def run_task(data: bytes) -> bytes:
     """Runs a packed task and returns its packed reply, which carries the errors that a profile causes."""
     # Only the server that started this process, or its configured cluster, can send tasks.
     task: Task = pickle.loads(data)  # noqa: S301
-    if task.version != tpu_profile_plugin.__version__:
-        message = f"The worker has version {tpu_profile_plugin.__version__} of the plugin, the server {task.version}."
+    if task.version != __version__:
+        message = f"The worker has version {__version__} of the plugin, the server {task.version}."
         return pickle.dumps(Reply(error=ProfileError(message)), 5)
     values: list[Any] = []
     before = mapping_faults()
@@ -103,10 +88,10 @@ def _failed(values: Sequence[Any], error: Exception) -> Reply:
 def _host(origin: Origin) -> HostProfile:
     file, files = origin.file, _files(origin.address, origin.copies)
 
-    def read() -> Any:
+    def read(file: HostFile) -> Any:
         return files.read(file.path, file.size, file.mtime_ns, file.tag)
 
-    return HostProfile(file.host, 0, file.name, file.identity, read, _cache())
+    return HostProfile(file, 0, read, _cache())
 
 
 @functools.cache

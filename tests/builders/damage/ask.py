@@ -11,9 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from builders.board import Board
 from builders.damage.wire import Case
 from builders.logdirs import settle
+from builders.servers.board import Board
 from tpu_profile_plugin.tools.registry import TOOLS
 
 LIMIT_S = 10.0

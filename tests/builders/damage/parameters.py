@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from builders.typed_stats import ODD_NUMBERS, ODD_TEXTS, XLA_OPS
+from builders.fuzzing.typed_stats import ODD_NUMBERS, ODD_TEXTS, XLA_OPS
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.registry import TOOLS
 

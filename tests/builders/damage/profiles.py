@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from builders import buffers, hlo, op_profiles, step_profiles
+from builders.profiles import op_profiles, step_profiles
+from builders.programs import buffers, hlo
 from builders.xspace_text import build
 
 DEMO = Path(__file__).parents[3] / "demo"

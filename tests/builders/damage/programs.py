@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from builders import buffers
 from builders.damage.values import BAD_TEXT, EXTREMES
 from builders.damage.wire import Case, event, line, named, number, packed, plane, stat, text
+from builders.programs import buffers
 
 F32, TUPLE = 11, 13
 _HUGE = 2**63 - 1

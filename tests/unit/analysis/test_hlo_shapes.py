@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from builders.damage.wire import text as wire_text
-from builders.hlo import shape
+from builders.programs.hlo import shape
 
 from tpu_profile_plugin.analysis.hlo.shapes import laid_out, read_shape
 from tpu_profile_plugin.protos import message

@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from builders.fake_profiler import XSPACE, response
+from builders.servers.fake_profiler import XSPACE, response
 from builders.xspace_text import build
 from hypothesis import given
 from hypothesis import strategies as st

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from builders import reference, xspace_text
+from builders import xspace_text
+from builders.checks import reference
 
 from tpu_profile_plugin import columns
 from tpu_profile_plugin.errors import CorruptProfile

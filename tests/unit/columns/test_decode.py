@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders import reference, xspace_text
+from builders import xspace_text
+from builders.checks import reference
+from builders.fuzzing.random_spaces import shuffled, spaces
 from builders.messages import XSpace
-from builders.random_spaces import shuffled, spaces
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

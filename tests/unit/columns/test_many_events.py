@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from builders.many_events import LINES, NAMES, many_events
+from builders.profiles.many_events import LINES, NAMES, many_events
 
 from tpu_profile_plugin.columns import load
 

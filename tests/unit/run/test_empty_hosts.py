@@ -6,7 +6,7 @@ from pathlib import Path
 
 from builders.answers import answer, rows
 from builders.logdirs import write
-from builders.step_profiles import worker
+from builders.profiles.step_profiles import worker
 
 import tpu_profile_plugin
 from tpu_profile_plugin.tools.fleet import pod_viewer

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import counter_profiles
 from builders.answers import answer, rows
-from builders.board import Board
 from builders.logdirs import write
+from builders.profiles import counter_profiles
+from builders.servers.board import Board
 
 from tpu_profile_plugin.run.facts import PlaneFact, RunFacts
 from tpu_profile_plugin.tools.ops import kernel_utilization, perf_counters, utilization_viewer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders.graph_answers import (
+from builders.programs.graph_answers import (
     CHAIN,
     DATA,
     TWICE,
@@ -14,11 +14,11 @@ from builders.graph_answers import (
     loaded,
     names,
 )
-from builders.hlo import op, program
+from builders.programs.hlo import op, program
 
-from tpu_profile_plugin.analysis.hlo.drawing import draw_computation, excerpt
-from tpu_profile_plugin.analysis.hlo.graph import Links
-from tpu_profile_plugin.analysis.hlo.placement import place
+from tpu_profile_plugin.analysis.hlo.graph.drawing import draw_computation, excerpt
+from tpu_profile_plugin.analysis.hlo.graph.links import Links
+from tpu_profile_plugin.analysis.hlo.graph.placement import place
 
 
 def nested(depth: int) -> bytes:

@@ -1,9 +1,9 @@
 """HLO stats of typed-in profiles: rows, shares, rates, words; GPU kernels that no op claims."""
 
 import pytest
-from builders import hlo
 from builders.asked import ask, rows
 from builders.messages import traffic
+from builders.programs import hlo
 
 from tpu_profile_plugin.tools.ops import op_profile
 from tpu_profile_plugin.tools.ops.hlo_stats import TOOL

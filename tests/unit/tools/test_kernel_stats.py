@@ -3,8 +3,8 @@
 import math
 
 import pytest
-from builders import hlo
 from builders.asked import ask, rows
+from builders.programs import hlo
 
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import Launch, is_matrix_equation, parse_launch
 from tpu_profile_plugin.tools.ops.kernel_stats import TOOL

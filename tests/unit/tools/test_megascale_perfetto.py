@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import megascale_profiles
 from builders.answers import body
-from builders.perfetto import read
+from builders.checks.perfetto import read
+from builders.profiles import megascale_profiles
 
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.protos import message

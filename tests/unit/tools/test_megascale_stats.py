@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import megascale_profiles
 from builders.answers import answer, rows
+from builders.profiles import megascale_profiles
 
 from tpu_profile_plugin.analysis.megascale.slack import transmitted
 from tpu_profile_plugin.run.facts import RunFacts

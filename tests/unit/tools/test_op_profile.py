@@ -1,10 +1,10 @@
 """Op profile of typed-in profiles: levels, sums, own time, duplicates, what is kept, utilisation."""
 
 import pytest
-from builders import hlo
 from builders.asked import ask, rows
-from builders.hlo import op, program
 from builders.messages import traffic
+from builders.programs import hlo
+from builders.programs.hlo import op, program
 
 from tpu_profile_plugin.analysis.ops.tree import MAX_CHILDREN
 from tpu_profile_plugin.tools.ops import framework_op_stats

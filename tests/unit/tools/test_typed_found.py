@@ -6,8 +6,8 @@ import contextlib
 import json
 
 import pytest
-from builders import step_profiles
 from builders.answers import answer
+from builders.profiles import step_profiles
 
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound
 from tpu_profile_plugin.tools.registry import TOOLS

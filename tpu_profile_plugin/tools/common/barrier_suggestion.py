@@ -12,12 +12,12 @@ from tpu_profile_plugin.analysis.findings.on_device.barriers import (
     may_have_barriers,
 )
 from tpu_profile_plugin.analysis.findings.thresholds import BARRIER_PERCENT
-from tpu_profile_plugin.run.host import PerHost
+from tpu_profile_plugin.run.host import per_host
 from tpu_profile_plugin.run.summary import groups_if_any
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.inputs import Inputs
+    from tpu_profile_plugin.run.run import Run
 
 _NO_OUTLIER = (
     "<li><b>Compare the workers:</b> One that takes longer than the rest makes all others wait at the barrier. "
@@ -36,7 +36,8 @@ _TEXT = (
 )
 
 
-def make_barrier_time(host: HostProfile) -> BarrierTime | None:
+@per_host()
+def host_barrier_time(host: HostProfile) -> BarrierTime | None:
     """The barriers of one host; None without any."""
     if not may_have_barriers(host.lazy):
         return None
@@ -44,12 +45,9 @@ def make_barrier_time(host: HostProfile) -> BarrierTime | None:
     return None if groups is None else barrier_time(host.lazy, groups, host.name)
 
 
-BARRIERS = PerHost(make_barrier_time)
-
-
-def suggestions(inputs: Inputs) -> list[dict[str, str]]:
+def suggestions(run: Run) -> list[dict[str, str]]:
     """What the original answers: rule and text, or nothing below the threshold."""
-    hosts = [one for one in inputs.map_hosts(BARRIERS) if one is not None]
+    hosts = [one for one in run.map_hosts(host_barrier_time) if one is not None]
     found = barriers(hosts)
     if found.percent < BARRIER_PERCENT:
         return []

@@ -8,7 +8,7 @@ from tpu_profile_plugin.analysis.ops.table import OpTable, framework_ops
 from tpu_profile_plugin.analysis.ops.tf_functions import expensive_functions
 from tpu_profile_plugin.analysis.steps.bottleneck import HALF_PRECISION_SHARE, InputVerdict
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.tools.common.step_reading import UNSEEN, Reading
+from tpu_profile_plugin.run.steps import UNSEEN, Reading
 
 EAGER_SHARE, OUTSIDE_SHARE = 0.1, 0.05
 _INPUT = {

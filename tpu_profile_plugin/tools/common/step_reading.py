@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.statistics import statistics
-from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict, Verdict, aspect
-from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps, slowest_verdict
-from tpu_profile_plugin.analysis.steps.table import StepTable, host_among
+from tpu_profile_plugin.analysis.steps.bottleneck import Verdict
+from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps
+from tpu_profile_plugin.analysis.steps.table import host_among
 from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.run.steps import Reading
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.step_tables import GENERIC_COLUMNS
 
 STRAGGLER_SHARE = 0.1
 """Hosts whose steps take longer than the median of the other hosts by more than this share are stragglers."""
 _ROUNDING = 1e-9
-UNSEEN = "UNSEEN"
-"""Level of the input verdict when the profile has no event of an input pipeline."""
 
 PART_NAMES = {
     "device_compute": "Device compute",
@@ -68,42 +67,12 @@ _WAITING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The steps of the slowest hosts and their verdict; `sees_input` is False without events of an input pipeline."""
-
-    steps: SlowestSteps
-    verdict: Verdict
-    sees_input: bool
-
-
-def own_steps(run: RunSummary) -> StepTable:
-    """The steps that our pages show: of GPUs with the events of the host, of CPUs without instants if any are left."""
-    return run.merged_steps if len(run.merged_steps) else run.steps
-
-
-def read_steps(run: RunSummary) -> Reading:
-    """The reading of a run."""
-    steps = slowest_steps(own_steps(run), single_host=len(run.host_names) == 1)
-    verdict, seen = slowest_verdict(steps), _sees_input(run, steps)
-    if not seen and verdict.input.level in ("NOT", "POTENTIALLY"):
-        others = aspect(0.0 if steps.on_tpu else steps.percent("other"))
-        verdict = replace(verdict, input=InputVerdict("unknown", UNSEEN, 0.0), all_others=others)
-    return Reading(steps, verdict, seen)
-
-
-def _sees_input(run: RunSummary, steps: SlowestSteps) -> bool:
-    if run.input_events or bool(steps.waiting_most.any()):
-        return True
-    return run.steps.on_tpu and "infeed" in run.steps.categories
-
-
-def host_name(run: RunSummary, core: int) -> str:
+def host_name(summary: RunSummary, core: int) -> str:
     """Name of a core's host."""
-    return run.host_names[host_among(len(run.host_names), core)]
+    return summary.host_names[host_among(len(summary.host_names), core)]
 
 
-def reading_table(run: RunSummary, reading: Reading) -> Table | None:
+def reading_table(summary: RunSummary, reading: Reading) -> Table | None:
     """One row per step, in milliseconds; None without steps."""
     steps = reading.steps
     if not len(steps):
@@ -111,16 +80,16 @@ def reading_table(run: RunSummary, reading: Reading) -> Table | None:
     parts = _TPU if steps.on_tpu else _GENERIC
     shown = [name for name in parts if name != "sparse_compute" or steps.parts_ps[name].any()]
     columns = (_LABEL, *(parts[name] for name in shown), _TOTAL, _HOST, _CORE, *_WAITING)
-    ordinals = [run.cores.get(core, ("", -1))[1] for core in steps.cores]
+    ordinals = [summary.cores.get(core, ("", -1))[1] for core in steps.cores]
     data = (
         list(steps.labels),
         *(steps.parts_ps[name] / 1e9 for name in shown),
         steps.duration_ps / 1e9,
-        [host_name(run, core) for core in steps.cores],
+        [host_name(summary, core) for core in steps.cores],
         [str(ordinal) if ordinal >= 0 and steps.on_tpu else "" for ordinal in ordinals],
         *(100.0 * share for share in (steps.waiting, steps.waiting_least, steps.waiting_most)),
     )
-    return Table(columns, data, {"hardware_type": "TPU" if steps.on_tpu else run.environment.hardware.value})
+    return Table(columns, data, {"hardware_type": "TPU" if steps.on_tpu else summary.environment.hardware.value})
 
 
 def verdict_json(reading: Reading) -> dict[str, Any]:
@@ -128,31 +97,31 @@ def verdict_json(reading: Reading) -> dict[str, Any]:
     return {"bottleneck": reading.verdict.input.bottleneck, **asdict(reading.verdict)}
 
 
-def reading_json(run: RunSummary, reading: Reading, xprof: Verdict) -> dict[str, Any]:
+def reading_json(summary: RunSummary, reading: Reading, xprof: Verdict) -> dict[str, Any]:
     """What all pages about steps show; `steps` is a table that is not yet encoded.
 
     `xprof` is the verdict on XProf's reading of the same steps, for comparison.
     """
     return {
-        "steps": reading_table(run, reading),
+        "steps": reading_table(summary, reading),
         "verdict": verdict_json(reading),
         "xprof_input": asdict(xprof.input),
-        "hosts": hosts_json(run, reading.steps),
-        "recording": recording_json(run),
+        "hosts": hosts_json(summary, reading.steps),
+        "recording": recording_json(summary),
     }
 
 
-def hosts_json(run: RunSummary, steps: SlowestSteps) -> dict[str, Any]:
+def hosts_json(summary: RunSummary, steps: SlowestSteps) -> dict[str, Any]:
     """Average step time per host over the common steps, in how many it was the slowest, and who lags behind.
 
     Without common steps the averages are over each host's own steps.
     """
     if len(steps):
-        last = len(run.host_names) - 1
-        average = {run.host_names[min(max(h, 0), last)]: float(ps.mean()) / 1e9 for h, ps in steps.hosts.items()}
+        last = len(summary.host_names) - 1
+        average = {summary.host_names[min(max(h, 0), last)]: float(ps.mean()) / 1e9 for h, ps in steps.hosts.items()}
     else:
-        average = {host: statistics(times).average for host, times in run.host_step_ms.items() if times}
-    slowest = [host_name(run, core) for core in steps.cores]
+        average = {host: statistics(times).average for host, times in summary.host_step_ms.items() if times}
+    slowest = [host_name(summary, core) for core in steps.cores]
     over = excess_over_others(average)
     return {
         "step_ms": average,
@@ -183,9 +152,9 @@ def excess_over_others(times: dict[str, float]) -> dict[str, float]:
     return found
 
 
-def recording_json(run: RunSummary) -> dict[str, Any] | None:
+def recording_json(summary: RunSummary) -> dict[str, Any] | None:
     """What the steps cover on the host where they cover least, in ms; None without steps."""
-    found = [(host, one) for host, one in zip(run.host_names, run.recordings, strict=True) if one is not None]
+    found = [(host, one) for host, one in zip(summary.host_names, summary.recordings, strict=True) if one is not None]
     if not found:
         return None
     host, least = min(found, key=lambda item: item[1].covered)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.statistics import Statistics, ratio, statistics
-from tpu_profile_plugin.analysis.steps.bottleneck import Verdict, generic_verdict, tpu_verdict
+from tpu_profile_plugin.analysis.common.statistics import Statistics, statistics
 from tpu_profile_plugin.analysis.steps.breakdown import (
     GenericBreakdown,
     TpuBreakdown,
-    generic_breakdown,
-    tpu_breakdown,
 )
-from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown, input_breakdown
-from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, StepTable
-from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.run.steps import StepAnalysis
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common import step_texts
 
@@ -72,42 +65,6 @@ _TPU_LAST = (
     Column("infeedPercentMax", "Infeed percent max", "number", "%", "Core with the longest wait.", role="interval"),
 )
 _GENERIC_IDS = ",".join(column.id for column in GENERIC_COLUMNS[:10]) + ", tooltip"
-
-
-@dataclass(frozen=True)
-class StepAnalysis:
-    """Breakdown and bottleneck of the run's steps, and the host's input processing; `generic` or `tpu` is set."""
-
-    generic: GenericBreakdown | None
-    tpu: TpuBreakdown | None
-    verdict: Verdict
-    input: InputBreakdown
-
-    @property
-    def steps(self) -> int:
-        """Number of steps."""
-        breakdown = self.tpu or self.generic
-        return len(breakdown.labels) if breakdown else 0
-
-
-def analyse(run: RunSummary, *, steps: StepTable | None = None) -> StepAnalysis:
-    """Analyses the run's steps, or the given ones."""
-    table = run.steps if steps is None else steps
-    on_tpu = run.environment.hardware.value == "TPU" if not len(table) else table.on_tpu
-    source = input_breakdown(run.host, _transfer_share(table))
-    if on_tpu:
-        tpu = tpu_breakdown(table)
-        return StepAnalysis(None, tpu, tpu_verdict(tpu), source)
-    generic = generic_breakdown(table)
-    return StepAnalysis(generic, None, generic_verdict(generic), source)
-
-
-def _transfer_share(steps: StepTable) -> float:
-    """Share of host-to-device copies in the step time."""
-    if steps.on_tpu or not len(steps):
-        return 0.0
-    copies = float(steps.times[:, 0, CLASS_INDEX[EventClass.HOST_TO_DEVICE]].sum())
-    return ratio(copies, float(steps.duration_ps[:, 0].sum()))
 
 
 def step_table(analysis: StepAnalysis) -> Table:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.timeline.listing import KEYS, Event, Group, Wanted, check, grouped, listed
 from tpu_profile_plugin.errors import BadRequest, OutOfRange
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
@@ -61,33 +62,35 @@ GROUP_COLUMNS = (
 )
 
 
-def make_listing(
+@per_host()
+def host_listing(
     host: HostProfile, wanted: Wanted, order: str, count: int, stats: bool
 ) -> tuple[int, tuple[Event, ...]]:
     """The wanted events of one host: how many there are, and the first ones."""
     return listed(host.space, wanted, order, 0, count, stats=stats)
 
 
-def make_groups(host: HostProfile, wanted: Wanted, by: Sequence[str]) -> tuple[Group, ...]:
+@per_host()
+def host_groups(host: HostProfile, wanted: Wanted, by: Sequence[str]) -> tuple[Group, ...]:
     """The wanted events of one host in groups."""
     return grouped(host.space, wanted, by)
 
 
-def build(inputs: Inputs) -> Table:
+def build(run: Run, query: Query) -> Table:
     """One row per event or per group and host, with the number of events or groups as the property `total`."""
-    wanted, by = _wanted(inputs), _keys(inputs.text("by"))
-    first, count = inputs.integer("offset"), inputs.integer("limit")
+    wanted, by = _wanted(query), _keys(query.text("by"))
+    first, count = query.integer("offset"), query.integer("limit")
     if by:
-        of_hosts = inputs.map_hosts(PerHost(make_groups, (wanted, by)))
-        groups = [(host.name, one) for host, part in zip(inputs.readable, of_hosts, strict=True) for one in part]
+        of_hosts = run.map_hosts(host_groups.given(wanted, by))
+        groups = [(host.name, one) for host, part in zip(run.readable, of_hosts, strict=True) for one in part]
         groups.sort(key=lambda entry: -entry[1].total_ps)
         columns = [PLACES["host"], *(PLACES[key] for key in by), *GROUP_COLUMNS]
         rows = [_group_row(*entry) for entry in groups[first : first + count]]
         return Table.from_rows(columns, rows, {"total": str(len(groups))})
-    order = inputs.text("order")
-    step = PerHost(make_listing, (wanted, order, first + count, inputs.flag("stats")))
-    listings = inputs.map_hosts(step)
-    events = [(host.name, one) for host, part in zip(inputs.readable, listings, strict=True) for one in part[1]]
+    order = query.text("order")
+    step = host_listing.given(wanted, order, first + count, query.flag("stats"))
+    listings = run.map_hosts(step)
+    events = [(host.name, one) for host, part in zip(run.readable, listings, strict=True) for one in part[1]]
     events.sort(key=lambda entry: _place(entry[1], order))
     shown = [_event_row(*entry) for entry in events[first : first + count]]
     return Table.from_rows(EVENT_COLUMNS, shown, {"total": str(sum(total for total, _ in listings))})
@@ -113,8 +116,8 @@ def _keys(text: str) -> tuple[str, ...]:
     return tuple(key for key in KEYS if key in given)
 
 
-def _wanted(inputs: Inputs) -> Wanted:
-    patterns = {name: inputs.text(name) for name in KEYS}
+def _wanted(query: Query) -> Wanted:
+    patterns = {name: query.text(name) for name in KEYS}
     for name, pattern in patterns.items():
         try:
             check(pattern)
@@ -122,16 +125,16 @@ def _wanted(inputs: Inputs) -> Wanted:
             raise BadRequest(f"Parameter {name!r}: {error}", parameter=name) from None
     return Wanted(
         **patterns,
-        begin_ps=_ps(inputs, "start_time_ms", PS_PER_MS),
-        end_ps=_ps(inputs, "end_time_ms", PS_PER_MS),
-        inside=inputs.flag("inside"),
-        shortest_ps=_ps(inputs, "min_us", PS_PER_US),
-        longest_ps=_ps(inputs, "max_us", PS_PER_US),
+        begin_ps=_ps(query, "start_time_ms", PS_PER_MS),
+        end_ps=_ps(query, "end_time_ms", PS_PER_MS),
+        inside=query.flag("inside"),
+        shortest_ps=_ps(query, "min_us", PS_PER_US),
+        longest_ps=_ps(query, "max_us", PS_PER_US),
     )
 
 
-def _ps(inputs: Inputs, name: str, unit: int) -> int | None:
-    value = inputs.params[name]
+def _ps(query: Query, name: str, unit: int) -> int | None:
+    value = query.params[name]
     if not isinstance(value, (int, float)):
         return None
     if abs(value) > _FARTHEST_PS / unit:

@@ -16,47 +16,49 @@ from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.budget import LABELS, run_budget
 from tpu_profile_plugin.run.diagnostics import step_warnings
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.run.steps import own_steps
 from tpu_profile_plugin.run.summary import run_summary
-from tpu_profile_plugin.tools.common.step_reading import PART_NAMES, own_steps
+from tpu_profile_plugin.tools.common.step_reading import PART_NAMES
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 
-def build(inputs: Inputs) -> Json:
+def build(run: Run, query: Query) -> Json:
     """All steps, including the first and last; as arrays with the parameter `compact` (see `_arrays`)."""
-    run = run_summary(inputs, drop_edges=False)
-    devices = _cpu_devices(inputs, run)
+    summary = run_summary(run, drop_edges=False)
+    devices = _cpu_devices(run, query, summary)
     if devices is not None:
-        return Json(_of_devices(devices, [host.name for host in inputs.readable], run))
-    warnings = step_warnings(len(run.steps), run.steps.empty_intersection)
+        return Json(_of_devices(devices, [host.name for host in run.readable], summary))
+    warnings = step_warnings(len(summary.steps), summary.steps.empty_intersection)
     return Json(
         {
             **(
-                {"steps": _arrays(run)}
-                if inputs.flag("compact")
-                else {"podStatsSequence": {"podStatsMap": _steps(run)}}
+                {"steps": _arrays(summary)}
+                if query.flag("compact")
+                else {"podStatsSequence": {"podStatsMap": _steps(summary)}}
             ),
             "diagnostics": {"info": [], "warnings": list(warnings), "errors": []},
             "stepBreakdownEvents": [
-                {"id": i, "name": name} for i, name in enumerate(_categories(inputs, run), start=1)
+                {"id": i, "name": name} for i, name in enumerate(_categories(query, summary), start=1)
             ],
-            "deviceType": run.environment.device_type,
+            "deviceType": summary.environment.device_type,
         }
     )
 
 
-def _cpu_devices(inputs: Inputs, run: RunSummary) -> RunBudget | None:
+def _cpu_devices(run: Run, query: Query, summary: RunSummary) -> RunBudget | None:
     """The steps of the CPU backend's devices, for the array form; None if hosts have at most one or other devices."""
-    if not inputs.flag("compact") or run.environment.hardware is not Hardware.CPU_ONLY or not run.cpu_ops:
+    if not query.flag("compact") or summary.environment.hardware is not Hardware.CPU_ONLY or not summary.cpu_ops:
         return None
-    budget = run_budget(inputs)
+    budget = run_budget(run)
     several = len(budget.devices) > len(budget.hosts)
     return budget if several and "recording" not in budget.sources else None
 
 
-def _of_devices(budget: RunBudget, hosts: list[str], run: RunSummary) -> dict[str, Any]:
+def _of_devices(budget: RunBudget, hosts: list[str], summary: RunSummary) -> dict[str, Any]:
     """The array form with a column per device of the CPU backend, `labels`, and the parts of the time budget."""
     ends = _rounded(np.cumsum(budget.time_ps, axis=2))
     times = np.diff(ends, axis=2, prepend=0)
@@ -75,19 +77,19 @@ def _of_devices(budget: RunBudget, hosts: list[str], run: RunSummary) -> dict[st
         "steps": steps,
         "diagnostics": {"info": [], "warnings": [], "errors": []},
         "stepBreakdownEvents": [{"id": i, "name": LABELS[key].name} for i, key in enumerate(CATEGORIES, start=1)],
-        "deviceType": run.environment.device_type,
+        "deviceType": summary.environment.device_type,
     }
 
 
-def _categories(inputs: Inputs, run: RunSummary) -> tuple[str, ...]:
+def _categories(query: Query, summary: RunSummary) -> tuple[str, ...]:
     """The names of the categories: XProf's, or those of the array form."""
-    if not inputs.flag("compact"):
+    if not query.flag("compact"):
         return POD_CATEGORIES
-    return tuple(PART_NAMES[name] for name in part_names(own_steps(run)))
+    return tuple(PART_NAMES[name] for name in part_names(own_steps(summary)))
 
 
-def _steps(run: RunSummary) -> list[dict[str, Any]]:
-    steps = run.steps
+def _steps(summary: RunSummary) -> list[dict[str, Any]]:
+    steps = summary.steps
     if not len(steps):
         return []
     times = pod_ps(steps) / 1e6
@@ -98,35 +100,35 @@ def _steps(run: RunSummary) -> list[dict[str, Any]]:
         for column, position in enumerate(steps.dense_cores):
             core = steps.cores[position]
             # As in the reference, only cores with a recorded ordinal; the arrays have all.
-            if run.cores.get(core, ("", -1))[1] >= 0 and totals[row, column] > 0:
+            if summary.cores.get(core, ("", -1))[1] >= 0 and totals[row, column] > 0:
                 total = float(totals[row, column]) / 1e6
-                cores[str(core)] = _core(run.cores[core][0], number, total, times[row, column].tolist())
+                cores[str(core)] = _core(summary.cores[core][0], number, total, times[row, column].tolist())
         unknown: dict[str, Any] = {"channelDb": [], "coreIdToReplicaIdMap": {}, "allReduceOpDb": []}
         sequence.append({"stepNum": number, "podStatsPerCore": cores, **unknown})
     return sequence
 
 
-def _arrays(run: RunSummary) -> dict[str, Any]:
+def _arrays(summary: RunSummary) -> dict[str, Any]:
     """The steps in about a twentieth of the bytes, for pods of hundreds of hosts, in the parts of the other pages.
 
     `numbers`: step numbers; `cores`, `hosts`: one entry per column; `total_ns[step][column]`; `parts_ns`: the same
     by category id, without categories that are 0 throughout. The parts of a core add up to its step, to the nanosecond.
     Steps of GPUs include the host's events.
     """
-    steps = own_steps(run)
-    positions = [position for position in steps.dense_cores if steps.cores[position] in run.cores]
+    steps = own_steps(summary)
+    positions = [position for position in steps.dense_cores if steps.cores[position] in summary.cores]
     if not len(steps) or not positions:
         return {"numbers": [], "cores": [], "hosts": [], "total_ns": [], "parts_ns": {}}
-    columns = [at for at, position in enumerate(steps.dense_cores) if steps.cores[position] in run.cores]
+    columns = [at for at, position in enumerate(steps.dense_cores) if steps.cores[position] in summary.cores]
     # Rounded sums, so that the rounded parts add up.
     ends = _rounded(np.cumsum(core_parts(steps)[:, columns], axis=2))
     times = np.diff(ends, axis=2, prepend=0)
     parts = {i: times[:, :, i - 1] for i in range(1, times.shape[2] + 1) if times[:, :, i - 1].any()}
-    hosts = len(run.host_names)
+    hosts = len(summary.host_names)
     return {
         "numbers": steps.number.tolist(),
         "cores": [steps.cores[position] for position in positions],
-        "hosts": [run.host_names[host_among(hosts, steps.cores[position])] for position in positions],
+        "hosts": [summary.host_names[host_among(hosts, steps.cores[position])] for position in positions],
         "total_ns": ends[:, :, -1].tolist(),
         "parts_ns": {str(i): part.tolist() for i, part in parts.items()},
     }

@@ -31,7 +31,8 @@ from tpu_profile_plugin.tools.tool import HostChoice, Tool
 if TYPE_CHECKING:
     from tpu_profile_plugin.columns import Plane, XSpace
     from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.inputs import Inputs
+    from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.query import Query
 
 MAX_ALLOCATORS = 4096
 """Upper limit for damaged profiles; real hosts have far fewer allocators, and each gets a timeline of its own."""
@@ -54,16 +55,16 @@ _ACTIVE = '{"snapshotIndex":"%d","specialIndex":"%d","numOccurrences":"%d"}'
 _MODULE = '{"name":%s,"startTimePs":"%d","endTimePs":"%d","id":"%d","planeName":%s}'
 
 
-def build(inputs: Inputs) -> Raw:
+def build(run: Run, query: Query) -> Raw:
     """JSON as in the original: per allocator a timeline and a breakdown of the peak; and the runs of modules."""
-    if len(inputs.hosts) > 1:
+    if len(run.profiles) > 1:
         raise BadRequest(
             "The memory profile shows one host at a time: select one with 'host'.",
             parameter="host",
-            hosts=[host.name for host in inputs.hosts],
+            hosts=[host.name for host in run.profiles],
         )
-    host = inputs.host
-    since_recording = inputs.flag("extended")
+    host = run.profiles[0]
+    since_recording = query.flag("extended")
     recorded, cores = _recorded(host, since_recording=since_recording)
     count = len(np.unique(recorded.memory.code)) if recorded else 0
     if count > MAX_ALLOCATORS:

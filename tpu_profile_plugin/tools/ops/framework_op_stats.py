@@ -11,9 +11,10 @@ from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
 from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
 from tpu_profile_plugin.run.framework_ops import run_framework_ops
-from tpu_profile_plugin.run.inputs import Inputs
-from tpu_profile_plugin.run.ops import BACKEND, OP_PARAMS, op_summary, peak_properties
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.common.ops import BACKEND, OP_PARAMS, chosen_ops, peak_properties
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 from tpu_profile_plugin.units import GIB
 
@@ -86,13 +87,13 @@ COLUMNS = (
 GPU_COLUMNS = (*COLUMNS[:-2], _MATRIX_COLUMN, *COLUMNS[-2:])
 
 
-def build(inputs: Inputs) -> tuple[Table, Table]:
+def build(run: Run, query: Query) -> tuple[Table, Table]:
     """The table with idle time, then the one without."""
-    run = run_framework_ops(inputs)
-    if inputs.text(BACKEND.name) == "cpu" or (inputs.text(BACKEND.name) == "auto" and not run.environment.device_cores):
-        cpu = op_summary(inputs)
-        run = replace(run, device=cpu.records.table, environment=cpu.environment)
-    return _table(run, with_idle=True), _table(run, with_idle=False)
+    ops = run_framework_ops(run)
+    if query.text(BACKEND.name) == "cpu" or (query.text(BACKEND.name) == "auto" and not ops.environment.device_cores):
+        cpu = chosen_ops(run, query)
+        ops = replace(ops, device=cpu.records.table, environment=cpu.environment)
+    return _table(ops, with_idle=True), _table(ops, with_idle=False)
 
 
 @dataclass(frozen=True, slots=True)

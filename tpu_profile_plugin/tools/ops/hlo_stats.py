@@ -13,10 +13,11 @@ from tpu_profile_plugin.analysis.ops.text import hlo_name, is_rematerialized
 from tpu_profile_plugin.analysis.ops.tree import rows_of
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.run.inputs import Inputs
-from tpu_profile_plugin.run.ops import OP_PARAMS, notes_of, op_summary, peaks_of
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
 from tpu_profile_plugin.tools.common.source_cell import source_cell
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 COLUMNS = (
@@ -92,10 +93,10 @@ COLUMNS = (
 )
 
 
-def build(inputs: Inputs) -> Table:
+def build(run: Run, query: Query) -> Table:
     """The table of ops that ran, by self time."""
-    summary = op_summary(inputs)
-    return hlo_table(summary, {**notes_of(inputs, summary), **peaks_of(summary)})
+    summary = chosen_ops(run, query)
+    return hlo_table(summary, {**notes_of(query, summary), **peaks_of(summary)})
 
 
 def hlo_table(summary: OpSummary, properties: Mapping[str, str]) -> Table:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows, kernel_rows
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
-from tpu_profile_plugin.run.ops import hlo_ops_of
+from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows
+from tpu_profile_plugin.run.kernels import GPU, NO_KERNELS, host_kernels
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.facts import RunFacts
 
-_GPU = "/device:GPU:"
 COLUMNS = (
     Column("rank", "Rank", "number", "", "Rank by total duration."),
     Column("kernel_name", "Kernel Name", "string", "", "Name of the kernel."),
@@ -59,21 +58,10 @@ COLUMNS = (
 )
 
 
-def build(inputs: Inputs) -> Table:
+def build(run: Run, query: Query) -> Table:
     """The kernels by total duration."""
-    rows = combine_kernel_rows(inputs.map_hosts(KERNELS))
+    rows = combine_kernel_rows(run.map_hosts(host_kernels))
     return Table.from_rows(COLUMNS, [_cells(rank, row) for rank, row in enumerate(rows, 1)])
-
-
-def make_rows(host: HostProfile) -> list[KernelRow]:
-    """The kernels of one host."""
-    space = host.lazy
-    planes = [plane for plane in space.planes if plane.name.startswith(_GPU)]
-    space.decode(planes)
-    return kernel_rows(space, planes, hlo_ops_of(host)) if planes else []
-
-
-KERNELS = PerHost(make_rows)
 
 
 def _cells(rank: int, row: KernelRow) -> tuple[object, ...]:
@@ -98,7 +86,7 @@ def _cells(rank: int, row: KernelRow) -> tuple[object, ...]:
 
 
 def _available(facts: RunFacts) -> str | None:
-    return None if facts.has_plane(_GPU) else "The profile has no GPU: kernels are recorded on GPUs only."
+    return None if facts.has_plane(GPU) else NO_KERNELS
 
 
 TOOL = Tool(

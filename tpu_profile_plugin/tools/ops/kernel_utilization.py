@@ -10,35 +10,35 @@ from __future__ import annotations
 from typing import Any
 
 from tpu_profile_plugin.analysis.counters.kernels import Asked, DeviceKernels, Kernel, kernels
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.counters import counters_recorded, tpu_planes
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 _NO_DEVICE = -1
 
 
-def make_kernels(host: HostProfile, asked: Asked) -> tuple[DeviceKernels, ...]:
+@per_host()
+def host_kernels(host: HostProfile, asked: Asked) -> tuple[DeviceKernels, ...]:
     """The kernels of one host."""
     return tuple(kernels(host.lazy, tpu_planes(host), asked))
 
 
-def build(inputs: Inputs) -> Json:
+def build(run: Run, query: Query) -> Json:
     """The object described above."""
-    device = inputs.integer("device_id")
+    device = query.integer("device_id")
     asked = Asked(
-        inputs.text("kernel") or inputs.text("kernel_name"),
+        query.text("kernel") or query.text("kernel_name"),
         device if device >= 0 else None,
-        inputs.number("duration_us"),
-        inputs.flag("force_duration"),
+        query.number("duration_us"),
+        query.flag("force_duration"),
     )
-    of_hosts = inputs.map_hosts(PerHost(make_kernels, (asked,)))
+    of_hosts = run.map_hosts(host_kernels.given(asked))
     devices = [
-        _device(host.name, device)
-        for host, devices in zip(inputs.readable, of_hosts, strict=True)
-        for device in devices
+        _device(host.name, device) for host, devices in zip(run.readable, of_hosts, strict=True) for device in devices
     ]
     return Json({"devices": devices, "status": "SUCCESS"})
 

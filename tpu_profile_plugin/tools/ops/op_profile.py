@@ -22,25 +22,27 @@ from tpu_profile_plugin.analysis.ops.tree import (
     utilization_of,
 )
 from tpu_profile_plugin.analysis.summary.ops import OpSummary
-from tpu_profile_plugin.run.inputs import Inputs
-from tpu_profile_plugin.run.ops import OP_PARAMS, OpKey, notes_of, op_details_in, op_summary, peaks_of
+from tpu_profile_plugin.run.ops import OpKey, run_op_details
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 _NO_DETAILS: tuple[tuple[Dimension, ...], tuple[Fused, ...]] = ((), ())
 _KEYS = {PROGRAM: "byProgram", CATEGORY: "byCategory", PROVENANCE: "byProvenance"}
 
 
-def build(inputs: Inputs) -> Json:
+def build(run: Run, query: Query) -> Json:
     """The tree with idle time and the one without."""
-    summary = op_summary(inputs)
-    group_by = inputs.text("group_by")
+    summary = chosen_ops(run, query)
+    group_by = query.text("group_by")
     key = _KEYS[group_by]
     roots = [op_tree(summary.records, group_by, with_idle=with_idle) for with_idle in (True, False)]
     tpu, on_cpu = (summary.hardware is kind for kind in (Hardware.TPU, Hardware.CPU_ONLY))
     wanted = [key for root in roots for key in _single_ops(root)]
-    details = op_details_in(inputs, wanted, with_cost=not tpu, on_cpu=on_cpu)
+    details = run_op_details(run, wanted, with_cost=not tpu, on_cpu=on_cpu)
     # By scope, where the depth of an op varies, nothing is left out.
     most_fused = None if group_by == PROVENANCE else MAX_CHILDREN
     whole, busy = (_Writer(summary, details, root.metrics.time_ps, most_fused).node(root) for root in roots)
@@ -51,7 +53,7 @@ def build(inputs: Inputs) -> Json:
             "deviceType": summary.hardware.value,
             "aggDvfsTimeScaleMultiplier": summary.records.time_scale,
             # An addition of ours; other clients do not read it.
-            "notes": {**notes_of(inputs, summary), **peaks_of(summary)},
+            "notes": {**notes_of(query, summary), **peaks_of(summary)},
         }
     )
 

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.counters import v6e, v7x
 from tpu_profile_plugin.analysis.counters.listing import Listing, has_values, listings
+from tpu_profile_plugin.analysis.counters.names import LISTED
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.counters import counters_recorded
 from tpu_profile_plugin.tools.params import Param, ParamValue
 from tpu_profile_plugin.tools.payload import Json, Payload
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 if TYPE_CHECKING:
@@ -45,26 +46,23 @@ COLUMNS = (
     Column("Set", "Set", "string", "", "Counter sets of the counter."),
     Column("reading", "Reading", "number", "", "Value of any type; our own column."),
 )
-_LISTED = {"v6e": v6e.listed, "v7x": v7x.listed}
 
 
-def make_listings(host: HostProfile) -> tuple[Listing, ...]:
+@per_host()
+def host_listings(host: HostProfile) -> tuple[Listing, ...]:
     """The counters of one host."""
     planes = tuple(plane for plane in host.lazy.planes if has_values(plane))
     host.lazy.decode(planes)
     return tuple(listings(host.lazy, planes))
 
 
-LISTINGS = PerHost(make_listings)
-
-
-def build(inputs: Inputs) -> Payload:
+def build(run: Run, query: Query) -> Payload:
     """A row per counter event, host after host."""
-    named = names(inputs.params)
+    named = names(query.params)
     if named is not None:
         return named
-    of_hosts = inputs.map_hosts(LISTINGS)
-    parts = [(host.name, part) for host, found in zip(inputs.readable, of_hosts, strict=True) for part in found]
+    of_hosts = run.map_hosts(host_listings)
+    parts = [(host.name, part) for host, found in zip(run.readable, of_hosts, strict=True) for part in found]
     return Table(
         COLUMNS,
         (
@@ -92,7 +90,7 @@ def names(params: Mapping[str, ParamValue]) -> Json | None:
     kind = params["device_type"]
     if not kind:
         raise BadRequest("Parameter 'device_type' is missing: names_only needs it.", parameter="device_type")
-    return Json([{"name": register.name, "val": register.address} for register in _LISTED[str(kind)]()])
+    return Json([{"name": register.name, "val": register.address} for register in LISTED[str(kind)]()])
 
 
 TOOL = Tool(

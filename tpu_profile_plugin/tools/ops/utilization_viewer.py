@@ -17,10 +17,11 @@ from tpu_profile_plugin.analysis.counters.samples import (
     samples,
 )
 from tpu_profile_plugin.analysis.counters.utilization import utilization
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.counters import HOST_NAME, counters_recorded, tpu_planes
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 COLUMNS = (
@@ -38,7 +39,8 @@ COLUMNS = (
 _Row = tuple[int, int, int, int, str, float, float, str, str, str]
 
 
-def make_rows(host: HostProfile) -> tuple[_Row, ...]:
+@per_host()
+def host_rows(host: HostProfile) -> tuple[_Row, ...]:
     """The rows of one host."""
     return tuple(_rows(host))
 
@@ -62,12 +64,9 @@ def _unsigned(number: int) -> int:
     return low if low < 1 << 31 else low + (1 << 64) - (1 << 32)
 
 
-ROWS = PerHost(make_rows)
-
-
-def build(inputs: Inputs) -> Table:
+def build(run: Run, query: Query) -> Table:
     """A row per sample, core and unit."""
-    return Table.from_rows(COLUMNS, [row for rows in inputs.map_hosts(ROWS) for row in rows])
+    return Table.from_rows(COLUMNS, [row for rows in run.map_hosts(host_rows) for row in rows])
 
 
 TOOL = Tool(

@@ -9,10 +9,11 @@ from tpu_profile_plugin.analysis.serving.batching_parameters import BatchingPara
 from tpu_profile_plugin.analysis.serving.requests import ALL_MODELS, Batch, Inference, Phase, Request
 from tpu_profile_plugin.analysis.serving.sampling import sample
 from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.run.inputs import Inputs
-from tpu_profile_plugin.run.summary import inference_of
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.run.summary import host_inference
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 NOT_APPLICABLE = "N/A"
@@ -92,9 +93,9 @@ _BATCH_KEYS: dict[str, Callable[[Batch], float]] = {
 }
 
 
-def build(inputs: Inputs) -> tuple[Table, ...]:
+def build(run: Run, query: Query) -> tuple[Table, ...]:
     """The table of models, then per model a table of requests and, if there are any, one of batches."""
-    serving = inference_of(inputs.host)
+    serving = host_inference(run.profiles[0])
     models = serving.models or (ALL_MODELS,)
     batching = bool(serving.batches)
     properties = {"hasBatching": str(batching).lower(), "hasTensorPattern": "false"}
@@ -103,9 +104,9 @@ def build(inputs: Inputs) -> tuple[Table, ...]:
     for model in models:
         requests = [request for request in serving.requests if request.model == model]
         batches = [batch for batch in serving.batches if batch.model == model]
-        tables.append(request_table(requests, batches if batching else None, inputs.text("request_column")))
+        tables.append(request_table(requests, batches if batching else None, query.text("request_column")))
         if batching:
-            tables.append(batch_table(batches, _parameters(serving, model), inputs.text("batch_column")))
+            tables.append(batch_table(batches, _parameters(serving, model), query.text("batch_column")))
     return tuple(tables)
 
 

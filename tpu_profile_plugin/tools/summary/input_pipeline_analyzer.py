@@ -9,15 +9,17 @@ from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.run.diagnostics import step_warnings
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.run.steps import Reading, analyse, read_steps
 from tpu_profile_plugin.run.summary import run_summary
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common import step_texts
 from tpu_profile_plugin.tools.common.statements import input_text
-from tpu_profile_plugin.tools.common.step_reading import Reading, read_steps, reading_json
-from tpu_profile_plugin.tools.common.step_tables import analyse, step_table
+from tpu_profile_plugin.tools.common.step_reading import reading_json
+from tpu_profile_plugin.tools.common.step_tables import step_table
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Raw, encode, encode_object
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 _SHARE = "as a fraction of the self time of all input ops"
@@ -68,57 +70,57 @@ RECOMMENDATIONS = (
 PARAMS = (Param("extended", "bool", False, "Adds a sixth element with our own reading of the steps."),)
 
 
-def build(inputs: Inputs) -> tuple[Table, ...] | Raw:
+def build(run: Run, query: Query) -> tuple[Table, ...] | Raw:
     """Five tables: cores with the longest wait, steps, input ops, recommendations, diagnostics.
 
     With the parameter `extended` a sixth element follows, the object of `step_reading.reading_json`, with `next`: what
     to do about the input, "" if nothing is to be said.
     """
-    run = run_summary(inputs)
-    analysis = analyse(run)
+    summary = run_summary(run)
+    analysis = analyse(summary)
     steps = step_table(analysis)
     if analysis.generic is not None:
-        steps = replace(steps, properties={**steps.properties, "hardware_type": run.environment.hardware.value})
-    warnings = step_warnings(analysis.steps, run.steps.empty_intersection)
+        steps = replace(steps, properties={**steps.properties, "hardware_type": summary.environment.hardware.value})
+    warnings = step_warnings(analysis.steps, summary.steps.empty_intersection)
     tables = (
-        Table((), ()) if analysis.tpu is None else _waiting_cores(run, analysis.tpu),
+        Table((), ()) if analysis.tpu is None else _waiting_cores(summary, analysis.tpu),
         steps,
         input_op_table(analysis.input),
         Table.from_rows((Column("link", "link", "string", "", "What to try."),), [(text,) for text in RECOMMENDATIONS]),
         step_texts.diagnostics_table([("WARNING", text) for text in warnings]),
     )
-    if not inputs.flag("extended"):
+    if not query.flag("extended"):
         return tables
-    reading = read_steps(run)
+    reading = read_steps(summary)
     more = {
-        **reading_json(run, reading, analysis.verdict),
+        **reading_json(summary, reading, analysis.verdict),
         "statement": input_text(reading.verdict.input),
-        "next": next_step(run, reading, analysis.input),
+        "next": next_step(summary, reading, analysis.input),
     }
     return Raw(b"[" + b",".join([*(encode(table).body for table in tables), encode_object(more)]) + b"]")
 
 
-def next_step(run: RunSummary, reading: Reading, source: InputBreakdown) -> str:
+def next_step(summary: RunSummary, reading: Reading, source: InputBreakdown) -> str:
     """What to do about the input; "" if it takes little time."""
     if reading.verdict.input.level not in ("HIGHLY", "MODERATELY"):
         return ""
     if source.ops:
         return "Section 3 shows which input ops take the time of the host."
-    if TENSORFLOW in run.frameworks:
+    if TENSORFLOW in summary.frameworks:
         return "Input through tf.data is recorded by op; other input pipelines are not, so section 3 is empty."
     return "The profile does not show what prepares the input; the trace viewer shows what the host does meanwhile."
 
 
-def _waiting_cores(run: RunSummary, steps: TpuBreakdown) -> Table:
+def _waiting_cores(summary: RunSummary, steps: TpuBreakdown) -> Table:
     """Per step the core that waited longest for input: two rows, one column per step."""
     index = Column("index", "Index", "string", "", "Name of the row.")
     columns = [Column(str(i), str(i), "string", "", f"Step {label}.") for i, label in enumerate(steps.labels)]
-    names = [_core_name(run, core) for core in steps.infeed_core]
+    names = [_core_name(summary, core) for core in steps.infeed_core]
     return Table.from_rows((index, *columns), [("Step number", *steps.labels), ("Core name", *names)])
 
 
-def _core_name(run: RunSummary, core: int) -> str:
-    host, ordinal = run.cores.get(core, ("", -1))
+def _core_name(summary: RunSummary, core: int) -> str:
+    host, ordinal = summary.cores.get(core, ("", -1))
     return f"{host}:{ordinal}" if ordinal >= 0 else "unknown"
 
 

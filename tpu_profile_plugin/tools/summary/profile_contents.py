@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.summary.contents import PlaneContents, contents
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 COLUMNS = (
@@ -24,19 +25,17 @@ COLUMNS = (
 )
 
 
-def make_contents(host: HostProfile) -> Sequence[PlaneContents]:
+@per_host()
+def host_contents(host: HostProfile) -> Sequence[PlaneContents]:
     """The contents of one host's file."""
     return contents(host.space)
 
 
-CONTENTS = PerHost(make_contents)
-
-
-def build(inputs: Inputs) -> Table:
+def build(run: Run, query: Query) -> Table:
     """One row per host, plane and line; a plane without lines has one row with an empty line name."""
     rows: list[tuple[object, ...]] = []
-    contents_by_host = inputs.map_hosts(CONTENTS)
-    for host, planes in zip(inputs.readable, contents_by_host, strict=True):
+    contents_by_host = run.map_hosts(host_contents)
+    for host, planes in zip(run.readable, contents_by_host, strict=True):
         begins = [int(b) for plane in planes for b, n in zip(plane.begin_ps, plane.events, strict=True) if n]
         origin = min(begins, default=0)
         for plane in planes:

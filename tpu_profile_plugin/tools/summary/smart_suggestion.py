@@ -24,10 +24,11 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.thresholds import CLEAR_SHARE
 from tpu_profile_plugin.run.budget import LABELS
 from tpu_profile_plugin.run.findings import run_findings
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Raw, encode_object
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 MOSTLY = 0.75
@@ -35,12 +36,11 @@ MOSTLY = 0.75
 lost without a known cause."""
 
 
-def build(inputs: Inputs) -> Raw:
+def build(run: Run, query: Query) -> Raw:
     """The original's suggestions, or all findings."""
-    if not inputs.flag("all_rules"):
-        return Raw(encode_object({"suggestions": suggestions(inputs)}))
-    run, report = run_findings(inputs)
-    return Raw(encode_object(report_json(run, report)))
+    if not query.flag("all_rules"):
+        return Raw(encode_object({"suggestions": suggestions(run)}))
+    return Raw(encode_object(report_json(*run_findings(run))))
 
 
 def report_json(run: RunView, report: Report) -> dict[str, Any]:

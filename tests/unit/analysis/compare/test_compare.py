@@ -6,7 +6,7 @@ import random
 
 import pytest
 from builders.answers import answer, rows
-from builders.random_devices import random_profile, text_of
+from builders.fuzzing.random_devices import random_profile, text_of
 from builders.xspace_text import build
 
 from tpu_profile_plugin.tools import registry

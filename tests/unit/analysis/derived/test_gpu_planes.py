@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from builders.hlo import op, program
 from builders.messages import XSpace
+from builders.programs.hlo import op, program
 from builders.shown import groups, profile
 from builders.xspace_text import build_message
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders.findings import cpu, evidence, told, window
+from builders.profiles.findings import cpu, evidence, told, window
 
 
 def cores(*work: int, host: int = 0, talk: int = 20, ranks: int = 0, begins: tuple[int, ...] = (0, 100)) -> str:

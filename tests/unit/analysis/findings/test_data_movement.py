@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from builders.answers import answer, rows
-from builders.findings import cpu, evidence, gpu, told, tpu, window
-from builders.hlo import op, program
+from builders.profiles.findings import cpu, evidence, gpu, told, tpu, window
+from builders.programs.hlo import op, program
 
 from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
 from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp

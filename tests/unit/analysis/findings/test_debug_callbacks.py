@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders.hlo import metadata_plane, op, program
-from builders.planted import cpu, evidence, finding, reason, tpu
+from builders.profiles.planted import cpu, evidence, finding, reason, tpu
+from builders.programs.hlo import metadata_plane, op, program
 
 MAIN = "0 999 $train.py:10 main\n0 10 PjitFunction(f)"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders.findings import cpu, evidence, told, tpu, window
-from builders.hlo import op, program
+from builders.profiles.findings import cpu, evidence, told, tpu, window
+from builders.programs.hlo import op, program
 
 PEAKS = ", peak_teraflops_per_second=1d, peak_hbm_bw_gigabytes_per_second=100d"
 OPS = [("%fusion.1 = f32[8] fusion()", "loop fusion", 100)]

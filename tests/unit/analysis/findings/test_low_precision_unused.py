@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from builders.findings import cpu, evidence, gpu, told, tpu, window
-from builders.hlo import op, program
+from builders.profiles.findings import cpu, evidence, gpu, told, tpu, window
+from builders.programs.hlo import op, program
 
 A100 = 'device_vendor="Nvidia", compute_cap_major=8, compute_cap_minor=0'
 DIMS = {"lhs_contracting_dimensions": [1], "rhs_contracting_dimensions": [0]}

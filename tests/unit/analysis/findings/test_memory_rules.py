@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from builders.answers import answer
-from builders.buffers import allocation, assignment, buffer, instruction_id, trace
-from builders.findings import cpu, evidence, told, tpu
-from builders.hlo import Op, op, program
+from builders.profiles.findings import cpu, evidence, told, tpu
+from builders.programs.buffers import allocation, assignment, buffer, instruction_id, trace
+from builders.programs.hlo import Op, op, program
 
 from tpu_profile_plugin.tools.memory.memory_viewer.tool import TOOL as VIEWER
 

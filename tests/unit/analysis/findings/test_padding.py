@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders.findings import cpu, evidence, told, tpu, window
-from builders.hlo import op, program
+from builders.profiles.findings import cpu, evidence, told, tpu, window
+from builders.programs.hlo import op, program
 
 from tpu_profile_plugin.analysis.findings.on_device.matrix_units import MatrixUnit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from builders.hlo import Op, metadata_plane, op, program
+from builders.programs.hlo import Op, metadata_plane, op, program
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.findings.on_device.op_nature import Nature, by_category, by_program

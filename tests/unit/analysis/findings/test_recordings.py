@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders.planted import cpu, evidence, finding, findings, reason
+from builders.profiles.planted import cpu, evidence, finding, findings, reason
 
 RULES = ("steps_not_marked", "dispatch_only_steps", "truncated_trace")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders.planted import cpu, evidence, finding, findings, reason, tpu
+from builders.profiles.planted import cpu, evidence, finding, findings, reason, tpu
 
 
 def loading(duration, name="$train.py:42 load_batch", inner="$augment.py:7 crop"):

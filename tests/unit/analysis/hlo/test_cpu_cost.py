@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders.hlo import Op, metadata_plane, op, program
+from builders.programs.hlo import Op, metadata_plane, op, program
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.hlo.ops import HloOps

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from builders import hlo
-from builders.hlo import op, program, shape
+from builders.programs import hlo
+from builders.programs.hlo import op, program, shape
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension, used_share

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from builders import mlir
-from builders.mlir import block, dense, dense_array, integer, module, number, numbers, op, region, tensor, text
+from builders.programs import mlir
+from builders.programs.mlir import block, dense, dense_array, integer, module, number, numbers, op, region, tensor, text
 from hypothesis import example, given, settings, strategies
 
 from tpu_profile_plugin.analysis.hlo.mlir.floats import float_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders.hlo import Op, metadata_plane, op, program, shape
+from builders.programs.hlo import Op, metadata_plane, op, program, shape
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs

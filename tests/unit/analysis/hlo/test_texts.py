@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from builders.hlo import metadata_plane, op, program, shape
+from builders.programs.hlo import metadata_plane, op, program, shape
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.hlo.instructions import Instructions

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from builders.answers import summary
 from builders.asked import ask, rows
-from builders.buffers import profile
-from builders.hlo import op, program
+from builders.programs.buffers import profile
+from builders.programs.hlo import op, program
 from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from builders.slow_trace import Event, select
+from builders.checks.slow_trace import Event, select
 from builders.timeline import read_container
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, Pipeline, TfData, data_calls, summarize_tf_data
-from tpu_profile_plugin.run.host import PerHost
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.analysis.tf_data.model import Pipeline, TfData
+from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, data_calls, summarize_tf_data
+from tpu_profile_plugin.run.host import HostProfile, derived, per_host
+from tpu_profile_plugin.run.run import Run
 
 MAX_ROWS = 3_000
 """Approximate limit on the rows of the iterator table; it always has the longest call of each pipeline."""
@@ -25,23 +22,25 @@ class HostData:
     data: TfData
 
 
+@derived()
 def calls_of(host: HostProfile) -> DataCalls | None:
-    """The iterator calls of one host, cached with its columns; None without any."""
-    return host.derive_lazily("tf_data_calls", data_calls)
+    """The iterator calls of one host; None without any."""
+    return data_calls(host.lazy)
 
 
-def make_pipelines(host: HostProfile, rows: int) -> TfData:
+@per_host()
+def host_pipelines(host: HostProfile, rows: int) -> TfData:
     """The pipelines of one host, with about `rows` iterator rows, from its columns."""
     return summarize_tf_data(host.lazy, calls_of(host), rows)
 
 
-def hosts_data(inputs: Inputs) -> list[HostData]:
+def hosts_data(run: Run) -> list[HostData]:
     """The chosen hosts in order; labels shared by several hosts are replaced by request names."""
-    summaries = inputs.map_hosts(PerHost(make_pipelines, (max(1, MAX_ROWS // len(inputs.hosts)),)))
+    summaries = run.map_hosts(host_pipelines.given(max(1, MAX_ROWS // len(run.profiles))))
     labels = [data.host for data in summaries]
     return [
         HostData(data.host if data.host and labels.count(data.host) == 1 else host.name, host.name, data)
-        for host, data in zip(inputs.readable, summaries, strict=True)
+        for host, data in zip(run.readable, summaries, strict=True)
     ]
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, IteratorTimes, pipeline_names
+from tpu_profile_plugin.analysis.tf_data.model import IteratorTimes, Settings
+from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, pipeline_names
 from tpu_profile_plugin.analysis.tf_data.run import RunDetail, run_detail
-from tpu_profile_plugin.analysis.tf_data.settings import Settings
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.hosts import calls_of
 from tpu_profile_plugin.tools.payload import Json
+from tpu_profile_plugin.tools.query import Query
 
 
-def build(inputs: Inputs) -> Json:
+def build(run: Run, query: Query) -> Json:
     """The run given by `pipeline` and `rank`, on the first chosen host that has the pipeline."""
-    name, rank = inputs.text("pipeline"), inputs.integer("rank")
-    host, calls, number = _find(inputs.hosts, name)
+    name, rank = query.text("pipeline"), query.integer("rank")
+    host, calls, number = _find(run.profiles, name)
     first, last = int(calls.start[number]), int(calls.start[number + 1])
     if rank >= last - first:
         raise BadRequest(
@@ -25,10 +26,10 @@ def build(inputs: Inputs) -> Json:
             parameter="rank",
             value=rank,
         )
-    detail = run_detail(host.lazy, calls, first + rank, inputs.integer("resolution"))
+    detail = run_detail(host.lazy, calls, first + rank, query.integer("resolution"))
     kind = "device" if calls.is_device[number] else "host"
     identity: dict[str, Any] = {"host": host.name, "pipeline": name, "kind": kind, "rank": rank, "ranks": last - first}
-    return Json(identity | _detail(detail, inputs.integer("resolution")))
+    return Json(identity | _detail(detail, query.integer("resolution")))
 
 
 def problems(cut_runs: int) -> list[str]:

@@ -6,16 +6,18 @@ from collections.abc import Iterator as Rows
 from html import escape
 from typing import Any
 
-from tpu_profile_plugin.analysis.tf_data.pipelines import SLOW_CALL_PS, IteratorTimes, Pipeline, Run
-from tpu_profile_plugin.analysis.tf_data.settings import Settings
+from tpu_profile_plugin.analysis.tf_data.model import IteratorTimes, Pipeline, Settings
+from tpu_profile_plugin.analysis.tf_data.model import Run as PipelineRun
+from tpu_profile_plugin.analysis.tf_data.pipelines import SLOW_CALL_PS
 from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import run as tf_data_run
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.hosts import HostData, hosts_data, slowest_first
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.rules import OTHER, advice_for
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Payload
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 _PS_PER_US = 1_000_000
@@ -101,11 +103,11 @@ QUICK = (
 NONE = "The profile contains no tf.data activity. If the program uses tf.data, profile it for longer."
 
 
-def build(inputs: Inputs) -> Payload:
+def build(run: Run, query: Query) -> Payload:
     """Three tables: iterators of each run, pipelines, bottlenecks; or, with `part=run`, one run in detail."""
-    if inputs.text("part") == "run":
-        return tf_data_run.build(inputs)
-    hosts = hosts_data(inputs)
+    if query.text("part") == "run":
+        return tf_data_run.build(run, query)
+    hosts = hosts_data(run)
     return _graph_table(hosts), _summary_table(hosts), _bottleneck_table(hosts)
 
 
@@ -139,7 +141,7 @@ def _graph_rows(host: str, pipeline: Pipeline) -> Rows[tuple[Any, ...]]:
             )
 
 
-def node_type(run: Run, index: int) -> int:
+def node_type(run: PipelineRun, index: int) -> int:
     """2 for the bottleneck, 1 for others on the critical path, 0 for the rest."""
     return 2 if index == run.bottleneck else int(run.iterators[index].blocking)
 

@@ -27,13 +27,14 @@ from tpu_profile_plugin.analysis.megascale.parts import PLANE as COPIES
 from tpu_profile_plugin.analysis.megascale.slack import Collective, collectives, combine
 from tpu_profile_plugin.analysis.megascale.trace import load
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.programs import programs_of
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.fleet.megascale_stats.perfetto import TraceWriter
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Raw
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 if TYPE_CHECKING:
@@ -94,16 +95,15 @@ COLUMNS = (
 )
 
 
-def make_collectives(host: HostProfile) -> tuple[Collective, ...]:
+@per_host()
+def host_collectives(host: HostProfile) -> tuple[Collective, ...]:
     """The collectives of one host."""
     plane = next((plane for plane in host.lazy.planes if plane.name == PLANE), None)
     return () if plane is None else collectives(send_recv_ops(host.lazy, plane, programs_of(host)))
 
 
-COLLECTIVES = PerHost(make_collectives)
-
-
-def make_timeline(host: HostProfile) -> dict[str, Any]:
+@per_host()
+def host_timeline(host: HostProfile) -> dict[str, Any]:
     """The parts and flows of one host."""
     space = host.lazy
     space.decode([plane for plane in space.planes if plane.name == COPIES or tensor_core(plane.name) is not None])
@@ -121,27 +121,24 @@ def make_timeline(host: HostProfile) -> dict[str, Any]:
     }
 
 
-TIMELINE = PerHost(make_timeline)
-
-
-def build(inputs: Inputs) -> tuple[Table] | Json | Raw:
+def build(run: Run, query: Query) -> tuple[Table] | Json | Raw:
     """One row per rendezvous, of one host or averaged over all; or the timeline, or a file of Perfetto."""
-    if inputs.flag("timeline"):
-        return Json({"kinds": list(KINDS), "hosts": inputs.map_hosts(TIMELINE)})
-    if inputs.flag("perfetto"):
-        return _perfetto(inputs)
-    found = combine(inputs.map_hosts(COLLECTIVES))
+    if query.flag("timeline"):
+        return Json({"kinds": list(KINDS), "hosts": run.map_hosts(host_timeline)})
+    if query.flag("perfetto"):
+        return _perfetto(run, query)
+    found = combine(run.map_hosts(host_collectives))
     return (Table.from_rows(COLUMNS, [_row(one) for one in found]),)
 
 
-def _perfetto(inputs: Inputs) -> Raw:
-    if len(inputs.hosts) > 1:
+def _perfetto(run: Run, query: Query) -> Raw:
+    if len(run.profiles) > 1:
         raise BadRequest("A Perfetto trace is of one host: choose one with host=NAME.", parameter="host")
-    trace = load(inputs.host.lazy)
-    if inputs.flag("group_tiny_events"):
+    trace = load(run.profiles[0].lazy)
+    if query.flag("group_tiny_events"):
         hide_tiny_events(trace)
-    add_flows(trace, receives=inputs.flag("recv_done"))
-    name = quote(f"{inputs.run}-{inputs.host.name}.perfetto-trace.gz", safe="")
+    add_flows(trace, receives=query.flag("recv_done"))
+    name = quote(f"{run.name}-{run.profiles[0].name}.perfetto-trace.gz", safe="")
     shown = (("Content-Disposition", f"attachment; filename*=UTF-8''{name}"),)
     return Raw(TraceWriter(trace).compressed(counters(trace)), BINARY_TYPE, headers=shown)
 

@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.source import source_of
-from tpu_profile_plugin.analysis.memory.capacity import device_memory
+from tpu_profile_plugin.analysis.memory.buffers import HloPosition
 from tpu_profile_plugin.analysis.memory.layout import VECTOR_SPACE, Block, MemoryLayout, PeakBuffer, by_size
 from tpu_profile_plugin.errors import in_file
-from tpu_profile_plugin.run.programs import PARAMS, chosen, no_modules
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.memory import host_device_memory
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, no_modules, requested_program
 from tpu_profile_plugin.tools.memory.memory_viewer.block_drawing import drawing
 from tpu_profile_plugin.tools.memory.memory_viewer.palette import PALETTE
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json, Payload, Raw
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.memory.buffers import HloPosition
-    from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.inputs import Inputs
 
 _MIB = 1 << 20
 _WHITE = "#ffffff"
 
 
-def build(inputs: Inputs) -> Payload:
+def build(run: Run, query: Query) -> Payload:
     """JSON as in the original, without zero and empty fields. Additions: `module`, the full name; with `extended`
     `device`, the memory of a device, and `memorySpaces`, those in which the program has buffers.
     """
-    host, program = chosen(inputs)
+    host, program = requested_program(run, query)
     with in_file(host.file):
-        layout = MemoryLayout(program, inputs.integer("memory_space"))
+        layout = MemoryLayout(program, query.integer("memory_space"))
     names = {
         "module": program.module.name,
         "moduleName": program.module.name.rpartition("(")[0],
@@ -39,15 +38,15 @@ def build(inputs: Inputs) -> Payload:
     }
     peak = _Peak(layout)
     blocks = _blocks(layout, peak)
-    if inputs.text("view_memory_allocation_timeline"):
+    if query.text("view_memory_allocation_timeline"):
         return Raw(drawing(program.module.name, blocks), "text/html; charset=utf-8")
-    own = _extended(host, layout) if inputs.flag("extended") else {}
+    own = _extended(host, layout) if query.flag("extended") else {}
     return Json(_compact({**names, **own, **_series(layout), **peak.fields(), **_sums(layout), "bufferBlocks": blocks}))
 
 
 def _extended(host: HostProfile, layout: MemoryLayout) -> dict[str, Any]:
     """The memory of a device of the host, and the memory spaces of the program. Zeros are left out, as elsewhere."""
-    memory = host.derive_lazily("device_memory", device_memory)
+    memory = host_device_memory(host)
     facts = {
         "hardware": memory.hardware.value,
         "model": memory.model,

@@ -9,16 +9,17 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.analysis.hlo.drawing import draw_around, draw_computation, excerpt
-from tpu_profile_plugin.analysis.hlo.graph import Links, adjacent, find
+from tpu_profile_plugin.analysis.hlo.graph.drawing import draw_around, draw_computation, excerpt
+from tpu_profile_plugin.analysis.hlo.graph.links import Links, adjacent, find
+from tpu_profile_plugin.analysis.hlo.graph.selection import everything
 from tpu_profile_plugin.analysis.hlo.mlir.reader import Unreadable
 from tpu_profile_plugin.analysis.hlo.mlir.text import generic_text, summary
-from tpu_profile_plugin.analysis.hlo.selection import everything
 from tpu_profile_plugin.analysis.hlo.text.attributes import backend_config
 from tpu_profile_plugin.analysis.hlo.text.module import HloText
 from tpu_profile_plugin.errors import BadRequest, NotFound
 from tpu_profile_plugin.protos.text import text_form
-from tpu_profile_plugin.run.programs import PARAMS, chosen_program, no_modules, program_with
+from tpu_profile_plugin.run.programs import program_with
+from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, no_modules, requested_program
 from tpu_profile_plugin.tools.ops.graph_viewer.dot import dot
 from tpu_profile_plugin.tools.ops.graph_viewer.output import Picture, picture_json
 from tpu_profile_plugin.tools.ops.graph_viewer.page import page
@@ -28,7 +29,8 @@ from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.hlo.programs import Program
-    from tpu_profile_plugin.run.inputs import Inputs
+    from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.query import Query
 
 _TYPES = ("graph", "short_txt", "long_txt", "pb", "pbtxt", "json", "adj_nodes", "custom_call", "me_graph")
 _NODE_TYPES = ("graph", "adj_nodes", "custom_call")
@@ -40,13 +42,13 @@ _BYTECODE = b"ML\xefR"
 """First bytes of an MLIR module in its binary form."""
 
 
-def build(inputs: Inputs) -> Payload:
+def build(run: Run, query: Query) -> Payload:
     """What `type` asks for; see docs/developer/formats.md for the forms."""
-    kind, name = inputs.text("type"), inputs.text("node_name")
-    _check(inputs, kind, name)
-    program = _program(inputs, name)
+    kind, name = query.text("type"), query.text("node_name")
+    _check(query, kind, name)
+    program = _program(run, query, name)
     if kind in ("short_txt", "long_txt"):
-        return _text(_listing(program, name, kind == "long_txt", inputs.flag("show_metadata")))
+        return _text(_listing(program, name, kind == "long_txt", query.flag("show_metadata")))
     if kind == "pb":
         return Raw(program.space.blob(program.module.proto), BINARY_TYPE)
     if kind == "pbtxt":
@@ -56,10 +58,10 @@ def build(inputs: Inputs) -> Payload:
         return _adjacent(program, name)
     if kind == "custom_call":
         return _config(program, name)
-    return _graph(inputs, program, name)
+    return _graph(query, program, name)
 
 
-def _check(inputs: Inputs, kind: str, name: str) -> None:
+def _check(query: Query, kind: str, name: str) -> None:
     """Refuses what has no answer, in words."""
     if not kind:
         raise BadRequest("Graph viewer must provide a type option.", parameter="type", choices=list(_TYPES))
@@ -71,7 +73,7 @@ def _check(inputs: Inputs, kind: str, name: str) -> None:
         )
     if kind in _NODE_TYPES and not name:
         raise BadRequest("node_name should not be empty", parameter="node_name")
-    if kind == "graph" and inputs.text("format") == "url":
+    if kind == "graph" and query.text("format") == "url":
         raise BadRequest(
             "No service is registered that draws a graph and answers its URL; format=html answers the drawing itself, "
             "format=dot the graph for Graphviz.",
@@ -79,19 +81,19 @@ def _check(inputs: Inputs, kind: str, name: str) -> None:
         )
 
 
-def _program(inputs: Inputs, name: str) -> Program:
+def _program(run: Run, query: Query, name: str) -> Program:
     """The named program; where none is named, or none is called so, the first that has the node."""
-    node, module = name.removeprefix("%"), inputs.text("module_name")
-    if node and not module and not inputs.text("program_id"):
-        return program_with(inputs, node)
+    node, module = name.removeprefix("%"), query.text("module_name")
+    if node and not module and not query.text("program_id"):
+        return program_with(run, node)
     try:
-        return chosen_program(inputs)
+        return requested_program(run, query)[1]
     except NotFound as unknown:
         if not node:
             raise
         try:
             # XProf's trace viewer knows modules by their name without the id.
-            return program_with(inputs, node, called=module)
+            return program_with(run, node, called=module)
         except NotFound:
             raise unknown from None
 
@@ -169,17 +171,17 @@ def _config(program: Program, name: str) -> Raw:
     return Raw(config.encode("utf-8", "replace"), _TEXT)
 
 
-def _picture(inputs: Inputs, program: Program, name: str, *, keep_center: bool, most: int | None) -> Picture:
+def _picture(query: Query, program: Program, name: str, *, keep_center: bool, most: int | None) -> Picture:
     """Draws what the request names, the entry computation where it names nothing."""
-    links, merge = Links(program), inputs.flag("merge_fusion")
+    links, merge = Links(program), query.flag("merge_fusion")
     row, computation = find(program, name) if name else (None, program.entry)
-    opened = [program.row_of[one] for one in inputs.text("expand").split(",") if one in program.row_of]
+    opened = [program.row_of[one] for one in query.text("expand").split(",") if one in program.row_of]
     selection = everything()
     if computation is not None:
         drawing = draw_computation(links, computation, merge_fusion=merge, opened=opened)
     elif row is not None:
         drawing, selection = draw_around(
-            links, row, inputs.integer("graph_width"), merge_fusion=merge, opened=opened, keep_center=keep_center
+            links, row, query.integer("graph_width"), merge_fusion=merge, opened=opened, keep_center=keep_center
         )
     else:
         raise _missing(name)
@@ -187,14 +189,14 @@ def _picture(inputs: Inputs, program: Program, name: str, *, keep_center: bool, 
     return Picture(program, links, drawing, selection, left_out)
 
 
-def _graph(inputs: Inputs, program: Program, name: str) -> Payload:
-    metadata, most = inputs.flag("show_metadata"), inputs.integer("max_nodes")
-    if inputs.text("type") == "json":
-        return Json(picture_json(_picture(inputs, program, name, keep_center=True, most=most), metadata))
-    if inputs.text("format") == "dot":
-        picture = _picture(inputs, program, name, keep_center=False, most=None)
+def _graph(query: Query, program: Program, name: str) -> Payload:
+    metadata, most = query.flag("show_metadata"), query.integer("max_nodes")
+    if query.text("type") == "json":
+        return Json(picture_json(_picture(query, program, name, keep_center=True, most=most), metadata))
+    if query.text("format") == "dot":
+        picture = _picture(query, program, name, keep_center=False, most=None)
         return Raw(dot(picture, metadata).encode("utf-8", "replace"), _TEXT)
-    picture = _picture(inputs, program, name, keep_center=False, most=most)
+    picture = _picture(query, program, name, keep_center=False, most=most)
     return Raw(page(picture).encode("utf-8", "replace"), _HTML)
 
 

@@ -16,45 +16,44 @@ from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
 from tpu_profile_plugin.analysis.summary.roofline import Ops, Programs, Roofline, roofline
 from tpu_profile_plugin.run.diagnostics import run_diagnostics, step_warnings
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
-from tpu_profile_plugin.run.ops import OP_PARAMS, notes_of, op_summary, peaks_of
-from tpu_profile_plugin.run.summary import groups_of, summary_of
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.run.summary import groups_of, host_summary
 from tpu_profile_plugin.tables.table import Table, property_text
+from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
 from tpu_profile_plugin.tools.common.source_cell import source_cell
 from tpu_profile_plugin.tools.ops.roofline_model.columns import COLUMNS, DIAGNOSTICS, GPU_COLUMNS
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 
-def build(inputs: Inputs) -> tuple[Table, Table]:
+def build(run: Run, query: Query) -> tuple[Table, Table]:
     """The table of programs, ops and steps, then the table of diagnostics."""
-    summary = op_summary(inputs)
+    summary = chosen_ops(run, query)
     environment = summary.environment
     # Without any device there are neither rows nor diagnostics, so that no steps are needed.
     shown = environment.device_cores or environment.hardware is not Hardware.CPU_ONLY
-    tables = inputs.map_hosts(STEP_OPS) if shown else [StepTable()]
+    tables = run.map_hosts(host_step_ops) if shown else [StepTable()]
     steps, all_ops, without_transfers = merged_step_work(tables, [True] * len(tables))
     columns = GPU_COLUMNS if summary.hardware is Hardware.GPU else COLUMNS
     cells: dict[str, list[Any]] = {column.id: [] for column in COLUMNS}
     if summary.environment.device_cores:
         for work, transfers in ((all_ops, True), (without_transfers, False)):
             _Rows(summary, steps, cells, transfers=transfers).add(work)
-    properties = {**_properties(summary), **notes_of(inputs, summary), **peaks_of(summary)}
+    properties = {**_properties(summary), **notes_of(query, summary), **peaks_of(summary)}
     table = Table(columns, [cells[column.id] for column in columns], properties)
     return table, Table.from_rows(DIAGNOSTICS, _diagnostics(summary, steps))
 
 
-def make_step_ops(host: HostProfile) -> StepTable:
+@per_host()
+def host_step_ops(host: HostProfile) -> StepTable:
     """The steps of one host with the work of their ops."""
     space = host.lazy
     space.decode(device_planes(space))
     if not may_have_groups(space):
         return StepTable()
-    steps = summary_of(host).steps
+    steps = host_summary(host).steps
     return step_ops(space, groups_of(host), steps) if len(steps) else steps
-
-
-STEP_OPS = PerHost(make_step_ops)
 
 
 def _diagnostics(summary: OpSummary, steps: StepTable) -> list[tuple[str, str]]:

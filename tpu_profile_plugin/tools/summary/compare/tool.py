@@ -21,20 +21,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
-from tpu_profile_plugin.analysis.compare.contributions import Contribution, contributions, kind_of
+from tpu_profile_plugin.analysis.compare.contributions import Contribution, kind_of
 from tpu_profile_plugin.analysis.compare.fingerprint import program_name
-from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs
-from tpu_profile_plugin.analysis.compare.noise import LEAST_ACCELERATOR, LEAST_CPU, Sample, welch
+from tpu_profile_plugin.analysis.compare.match import Match
+from tpu_profile_plugin.analysis.compare.noise import Sample, welch
 from tpu_profile_plugin.analysis.compare.run import CONTAINERS, RunWork, WorkedOp
-from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.budget import LABELS
-from tpu_profile_plugin.run.devices import devices_available
-from tpu_profile_plugin.run.inputs import Inputs
-from tpu_profile_plugin.run.sides import RunSide, run_sides
+from tpu_profile_plugin.run.comparison import RunSide, compare_runs
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tools.common.devices import devices_available
 from tpu_profile_plugin.tools.payload import Raw, encode_object
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.compare.columns import CONTRIBUTIONS, ENVIRONMENT, MEMORY, OPS, PROGRAMS
 from tpu_profile_plugin.tools.summary.compare.texts import headline, notes, what
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -44,52 +44,39 @@ MOST_CONTRIBUTIONS, MOST_OPS, MOST_NAMES = 200, 2000, 20
 """Rows; smaller contributions are one row. Ops named with a contribution."""
 
 
-def build(inputs: Inputs) -> Raw:
-    """The differences between `inputs.base` and the run."""
-    if inputs.base is None:
+def build(run: Run, query: Query) -> Raw:
+    """The differences between `query.base` and the run."""
+    if query.base is None:
         raise BadRequest("Parameter 'base' is missing: the run to compare with.", parameter="base")
-    sides = run_sides(inputs.base, inputs)
-    base, run = _works(sides)
-    floor = _floor(base, sides)
-    programs = match_programs(base.ops, run.ops)
-    matches = match_ops(base.ops, run.ops, programs)
-    programs |= match_by_ops(matches, programs)
-    both = base.step.count > 0 and run.step.count > 0
-    found = _shortened(contributions(base, run, matches, floor)) if both else []
+    found = compare_runs(query.base, run)
+    sides, works = (found.base_side, found.run_side), (found.base, found.run)
+    changes = _shortened(found.contributions)
     return Raw(
         encode_object(
             {
-                "summary": _summary(base, run),
-                "contributions": Table.from_rows(CONTRIBUTIONS, (_contribution(one) for one in found)),
-                "programs": Table.from_rows(PROGRAMS, _programs(base, run, programs, matches)),
-                "ops": Table.from_rows(OPS, _ops(matches)),
-                "memory": Table.from_rows(MEMORY, _memory(sides[0].memory, sides[1].memory, programs)),
+                "summary": _summary(*works),
+                "contributions": Table.from_rows(CONTRIBUTIONS, (_contribution(one) for one in changes)),
+                "programs": Table.from_rows(PROGRAMS, _programs(*works, found.programs, found.matches)),
+                "ops": Table.from_rows(OPS, _ops(found.matches)),
+                "memory": Table.from_rows(MEMORY, _memory(sides[0].memory, sides[1].memory, found.programs)),
                 "environment": Table.from_rows(ENVIRONMENT, _environment(sides)),
-                "headline": headline(sides, (base, run), found, floor),
-                "noise": {"floor_ps": round(floor), "steps": {"base": base.step.count, "run": run.step.count}},
+                "headline": headline(sides, works, changes, found.floor_ps),
+                "noise": {
+                    "floor_ps": round(found.floor_ps),
+                    "steps": {"base": works[0].step.count, "run": works[1].step.count},
+                },
                 "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
                 "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
-                "notes": [*notes(sides), *inputs.base.warnings, *inputs.warnings],
+                "notes": [*notes(sides), *found.warnings],
             }
         )
     )
 
 
-def _works(sides: Sequence[RunSide]) -> tuple[RunWork, RunWork]:
-    """The work of both sides; a recording without steps is no step to compare those of the other side with."""
-    alike = len({side.recorded_steps is None for side in sides}) == 1
-    base, run = (one.work if alike or one.recorded_steps is not None else one.work.without_steps() for one in sides)
-    return base, run
-
-
-def _floor(base: RunWork, sides: Sequence[RunSide]) -> float:
-    """What two captures of one program differ by anyway."""
-    accelerator = all(one.environment.hardware in (Hardware.TPU, Hardware.GPU) for one in sides)
-    return (LEAST_ACCELERATOR if accelerator else LEAST_CPU) * base.step.mean
-
-
-def _shortened(found: list[Contribution]) -> list[Contribution]:
+def _shortened(found: Sequence[Contribution]) -> list[Contribution]:
     """At most `MOST_CONTRIBUTIONS`; smaller ones become part of the rest."""
+    if not found:
+        return []
     *changes, rest = found
     small = changes[MOST_CONTRIBUTIONS:]
     left = rest.delta_ps + sum(one.delta_ps for one in small)
@@ -122,7 +109,7 @@ def _names(matches: Sequence[Match]) -> str:
     return ", ".join([*dict.fromkeys(op.name for op in ordered if op.name != CONTAINERS)][:MOST_NAMES])
 
 
-def _programs(base: RunWork, run: RunWork, programs: dict[str, str], matches: Sequence[Match]) -> Rows:
+def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches: Sequence[Match]) -> Rows:
     """One row per program of the run, then those that are only in the base; most difference first."""
     counterparts = {id(op) for one in matches if one.base and one.run for op in one.run}
     old, new = _by_program(base.ops), _by_program(run.ops)
@@ -177,7 +164,7 @@ def _ops(matches: Sequence[Match]) -> Rows:
     return rows[:MOST_OPS]
 
 
-def _memory(base: Mapping[str, int], run: Mapping[str, int], programs: dict[str, str]) -> Rows:
+def _memory(base: Mapping[str, int], run: Mapping[str, int], programs: Mapping[str, str]) -> Rows:
     """The largest program of each name."""
     old, new = _largest(base), _largest(run)
     pairs: list[tuple[str, int | None, int | None]] = [

@@ -8,7 +8,7 @@ from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.ops.table import IDLE
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.tools.common.step_reading import Reading
+from tpu_profile_plugin.run.steps import Reading
 
 _GUIDE = "https://www.tensorflow.org/guide/"
 _MARK = {

@@ -46,13 +46,14 @@ from tpu_profile_plugin.analysis.steps.table import StepTable, host_among
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import F64
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.run.steps import Reading, StepAnalysis, own_steps, read_steps
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.statements import statements
-from tpu_profile_plugin.tools.common.step_reading import Reading, own_steps, read_steps, reading_json
-from tpu_profile_plugin.tools.common.step_tables import StepAnalysis
+from tpu_profile_plugin.tools.common.step_reading import reading_json
 from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.overview_page.advice import advice
 
 PARAMS = (
@@ -77,22 +78,22 @@ INFERRED_COLUMNS = (
 
 
 def extras(
-    inputs: Inputs, run: RunSummary, analysis: StepAnalysis, serving: Inference, top_ops: Table
+    run: Run, query: Query, summary: RunSummary, analysis: StepAnalysis, serving: Inference, top_ops: Table
 ) -> dict[str, Any]:
     """The object described above; tables are not yet encoded."""
-    reading, uses_dataset = read_steps(run), analysis.input.uses_dataset
+    reading, uses_dataset = read_steps(summary), analysis.input.uses_dataset
     return {
-        **reading_json(run, reading, analysis.verdict),
-        "inferred_steps": _inferred(inputs, analysis),
-        "efficiency": asdict(efficiency(run.steps, run.device, run.peaks)),
-        "precision": _precision(run),
-        "op_categories": op_categories(run.device, top_ops),
-        "peak_gflops": run.peaks.tera_flops * 1e3 or None,
+        **reading_json(summary, reading, analysis.verdict),
+        "inferred_steps": _inferred(run, query, analysis),
+        "efficiency": asdict(efficiency(summary.steps, summary.device, summary.peaks)),
+        "precision": _precision(summary),
+        "op_categories": op_categories(summary.device, top_ops),
+        "peak_gflops": summary.peaks.tera_flops * 1e3 or None,
         "session": _session(serving),
-        "statements": statements(run, reading, uses_dataset),
-        "advice": advice(run, reading, uses_dataset=uses_dataset, serves=bool(serving.requests)),
-        "frameworks": [NAMES[name] for name in run.frameworks],
-        "cpu_ops": run.cpu_ops,
+        "statements": statements(summary, reading, uses_dataset),
+        "advice": advice(summary, reading, uses_dataset=uses_dataset, serves=bool(serving.requests)),
+        "frameworks": [NAMES[name] for name in summary.frameworks],
+        "cpu_ops": summary.cpu_ops,
         "functions": [
             {
                 "name": function.name,
@@ -100,14 +101,14 @@ def extras(
                 "self_ms": function.self_ps / 1e9,
                 "expensive_share": function.expensive_share,
             }
-            for function in run.functions
+            for function in summary.functions
         ],
-        "spans": _spans(inputs, own_steps(run), reading),
+        "spans": _spans(run, own_steps(summary), reading),
     }
 
 
-def _precision(run: RunSummary) -> dict[str, float] | None:
-    narrow, wide = run.precision.narrow_ps, run.precision.wide_ps
+def _precision(summary: RunSummary) -> dict[str, float] | None:
+    narrow, wide = summary.precision.narrow_ps, summary.precision.wide_ps
     if not narrow + wide:
         return None
     return {"narrow_percent": 100.0 * narrow / (narrow + wide), "wide_percent": 100.0 * wide / (narrow + wide)}
@@ -125,13 +126,13 @@ def op_categories(device: OpTable, top_ops: Table) -> list[str]:
     return [own.get(name, (0, ""))[1] or UNKNOWN for name in top_ops.data[shown]]
 
 
-def _inferred(inputs: Inputs, analysis: StepAnalysis) -> dict[str, Any] | None:
+def _inferred(run: Run, query: Query, analysis: StepAnalysis) -> dict[str, Any] | None:
     """Inferred steps of the first host that has any; a given event name takes precedence over markers."""
-    name = inputs.text("step_event")
+    name = query.text("step_event")
     if analysis.steps and not name:
         return None
-    inferred = inputs.map_hosts(PerHost(make_inferred, (name,)))
-    for host, steps in zip(inputs.readable, inferred, strict=True):
+    inferred = run.map_hosts(host_inferred.given(name))
+    for host, steps in zip(run.readable, inferred, strict=True):
         if steps is not None:
             times = statistics((steps.duration_ps / 1e9).tolist())
             return {
@@ -143,7 +144,8 @@ def _inferred(inputs: Inputs, analysis: StepAnalysis) -> dict[str, Any] | None:
     return None
 
 
-def make_inferred(host: HostProfile, name: str) -> InferredSteps | None:
+@per_host()
+def host_inferred(host: HostProfile, name: str) -> InferredSteps | None:
     """The steps of one host given by the event `name`, or inferred if it is empty."""
     return named_steps(host.lazy, name) if name else infer_steps(host.lazy)
 
@@ -184,18 +186,18 @@ def _histogram(values: F64) -> dict[str, list[float]]:
     return {"edges_ms": edges.tolist(), "counts": counts.tolist()}
 
 
-def _spans(inputs: Inputs, steps: StepTable, reading: Reading) -> dict[str, Any] | None:
+def _spans(run: Run, steps: StepTable, reading: Reading) -> dict[str, Any] | None:
     """When the cores of the slowest host of each step begin and end it."""
     if not len(reading.steps):
         return None
-    count, dense = len(inputs.readable), steps.dense_cores
+    count, dense = len(run.readable), steps.dense_cores
     hosts = np.array([host_among(count, steps.cores[i]) for i in dense])
     slowest = [host_among(count, core) for core in reading.steps.cores]
     own = hosts[None] == np.array(slowest)[:, None]
     begin, end = steps.begin_ps[:, dense], (steps.begin_ps + np.maximum(steps.duration_ps, 0))[:, dense]
     last = np.iinfo(np.int64).max
     return {
-        "hosts": [inputs.readable[host].name for host in slowest],
+        "hosts": [run.readable[host].name for host in slowest],
         "begin_ps": np.where(own, begin, last).min(axis=1).tolist(),
         "end_ps": np.where(own, end, -last).max(axis=1).tolist(),
     }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.run.steps import StepAnalysis
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common import step_texts
-from tpu_profile_plugin.tools.common.step_tables import StepAnalysis
 
 COLUMNS = (
     Column("tip_type", "tip_type", "string", "", "faq, host, device, doc or inference."),
@@ -27,9 +27,9 @@ def _document(page: str, title: str) -> tuple[str, str, str]:
     return "doc", f'<a href="{_GUIDE}{page}" target="_blank">{title}</a>', _OTHER
 
 
-def recommendations(run: RunSummary, analysis: StepAnalysis) -> Table:
+def recommendations(summary: RunSummary, analysis: StepAnalysis) -> Table:
     """Tips in display order, with the bottleneck statements as properties."""
-    hardware = run.environment.hardware
+    hardware = summary.environment.hardware
     tool = "op_profile" if hardware is Hardware.TPU else "framework_op_stats"
     core = "TPU core" if hardware is Hardware.TPU else hardware.value
     rows = (
@@ -41,10 +41,10 @@ def recommendations(run: RunSummary, analysis: StepAnalysis) -> Table:
         _document("data_performance_analysis", "Analyze tf.data performance with the TF Profiler"),
         _document("data_performance", "Better performance with the tf.data API"),
     )
-    return Table.from_rows(COLUMNS, rows, _verdicts(run, analysis))
+    return Table.from_rows(COLUMNS, rows, _verdicts(summary, analysis))
 
 
-def _verdicts(run: RunSummary, analysis: StepAnalysis) -> dict[str, str]:
+def _verdicts(summary: RunSummary, analysis: StepAnalysis) -> dict[str, str]:
     """Bottleneck statements of CPUs and GPUs; empty for TPU steps as in the reference, see the step table."""
     if analysis.tpu is not None and analysis.steps:
         return dict.fromkeys(
@@ -56,7 +56,7 @@ def _verdicts(run: RunSummary, analysis: StepAnalysis) -> dict[str, str]:
             "",
         )
     verdict = analysis.verdict
-    half, full = run.steps.compute_16_ps, run.steps.compute_32_ps
+    half, full = summary.steps.compute_16_ps, summary.steps.compute_32_ps
     launch = step_texts.kernel_launch_statement(verdict.kernel_launch, analysis.input.uses_dataset)
     return {
         "bottleneck": verdict.input.bottleneck,

@@ -11,13 +11,15 @@ from tpu_profile_plugin.analysis.serving.requests import Inference, Phase, combi
 from tpu_profile_plugin.analysis.serving.sampling import LATENCY_PERCENTILES, at_percentile
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.run.diagnostics import run_diagnostics, step_warnings
-from tpu_profile_plugin.run.inputs import Inputs
 from tpu_profile_plugin.run.ops import DEVICE_OPS
-from tpu_profile_plugin.run.summary import INFERENCE, run_summary
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.run.steps import StepAnalysis, analyse
+from tpu_profile_plugin.run.summary import host_inference, run_summary
 from tpu_profile_plugin.tables.table import Column, Table, property_text
 from tpu_profile_plugin.tools.common import step_texts
-from tpu_profile_plugin.tools.common.step_tables import StepAnalysis, analyse, step_table
+from tpu_profile_plugin.tools.common.step_tables import step_table
 from tpu_profile_plugin.tools.payload import Json, Raw, encode, encode_object
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.overview_page.extras import PARAMS, extras
 from tpu_profile_plugin.tools.summary.overview_page.tips import recommendations
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -63,53 +65,53 @@ LATENCY_COLUMNS = (
 )
 
 
-def build(inputs: Inputs) -> Raw:
+def build(run: Run, query: Query) -> Raw:
     """Seven tables; with the parameter `extended` an eighth element (see `overview_page.extras`)."""
-    run = run_summary(inputs, prefetch=(DEVICE_OPS,))  # op tools are usually opened after the overview
-    analysis = analyse(run)
+    summary = run_summary(run, prefetch=(DEVICE_OPS,))  # op tools are usually opened after the overview
+    analysis = analyse(summary)
     steps = step_table(analysis)
     if analysis.generic is not None:
-        steps = replace(steps, properties={**steps.properties, "hardware_type": run.environment.hardware.value})
-    serving = _serving(inputs, run)
+        steps = replace(steps, properties={**steps.properties, "hardware_type": summary.environment.hardware.value})
+    serving = _serving(run, summary)
     messages = run_diagnostics(
-        run.errors,
-        run.warnings,
-        run.environment.device_type,
-        run.environment.device_cores,
-        step_warnings(analysis.steps, run.steps.empty_intersection),
+        summary.errors,
+        summary.warnings,
+        summary.environment.device_type,
+        summary.environment.device_cores,
+        step_warnings(analysis.steps, summary.steps.empty_intersection),
     )
-    general = general_table(run, analysis)
+    general = general_table(summary, analysis)
     parts = [
         encode(general),
         encode(steps),
-        encode(environment_table(run.environment)),
-        encode(recommendations(run, analysis)),
+        encode(environment_table(summary.environment)),
+        encode(recommendations(summary, analysis)),
         encode(latency_table(serving)),
         encode(Json({})),
         encode(step_texts.diagnostics_table(messages.rows())),
     ]
-    if inputs.flag("extended"):
-        parts.append(Raw(encode_object(extras(inputs, run, analysis, serving, general))))
+    if query.flag("extended"):
+        parts.append(Raw(encode_object(extras(run, query, summary, analysis, serving, general))))
     return Raw(b"[" + b",".join(part.body for part in parts) + b"]")
 
 
-def _serving(inputs: Inputs, run: RunSummary) -> Inference:
+def _serving(run: Run, summary: RunSummary) -> Inference:
     """Requests of all hosts; training runs have none."""
-    if run.environment.is_training:
+    if summary.environment.is_training:
         return Inference()
-    return combine_inference(inputs.map_hosts(INFERENCE))
+    return combine_inference(run.map_hosts(host_inference))
 
 
-def general_table(run: RunSummary, analysis: StepAnalysis) -> Table:
+def general_table(summary: RunSummary, analysis: StepAnalysis) -> Table:
     """The device ops with most self time, with utilization of hosts and devices as properties."""
-    gpu = run.environment.hardware is Hardware.GPU
-    device = framework_ops(run.device)
-    properties = _shared_properties(run, device)
-    properties |= _gpu_properties(run) if gpu else _busy_properties(run, analysis)
-    return Table.from_rows(GPU_OP_COLUMNS if gpu else OP_COLUMNS, _top_ops(run, device, gpu), properties)
+    gpu = summary.environment.hardware is Hardware.GPU
+    device = framework_ops(summary.device)
+    properties = _shared_properties(summary, device)
+    properties |= _gpu_properties(summary) if gpu else _busy_properties(summary, analysis)
+    return Table.from_rows(GPU_OP_COLUMNS if gpu else OP_COLUMNS, _top_ops(summary, device, gpu), properties)
 
 
-def _top_ops(run: RunSummary, device: OpTable, gpu: bool) -> list[tuple[object, ...]]:
+def _top_ops(summary: RunSummary, device: OpTable, gpu: bool) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     cumulative = 0.0
     for i in [i for i in device.by_self_time() if device.category[i] != IDLE][:MAX_OPS]:
@@ -119,7 +121,7 @@ def _top_ops(run: RunSummary, device: OpTable, gpu: bool) -> list[tuple[object, 
         row: tuple[object, ...] = (share, cumulative, device.category[i], device.name[i], rate)
         if gpu:
             name = device.name[i]
-            row += (name in run.kernels.eligible, run.kernels.matrix_share(name) > 0)
+            row += (name in summary.kernels.eligible, summary.kernels.matrix_share(name) > 0)
         rows.append(row)
     return rows
 
@@ -133,17 +135,17 @@ def _recorded_percent(value: float) -> str:
     return f"{value:.1f}%" if value >= 0 else "unknown"
 
 
-def _shared_properties(run: RunSummary, device: OpTable) -> dict[str, str]:
-    on_host, on_device = int(run.host.ops.occurrences.sum()), int(device.occurrences.sum())
+def _shared_properties(summary: RunSummary, device: OpTable) -> dict[str, str]:
+    on_host, on_device = int(summary.host.ops.occurrences.sum()), int(device.occurrences.sum())
     return {
         "remark_text": "",
         "remark_color": "",
         "host_trace_level": "0",
-        "mxu_utilization_percent": _recorded_percent(run.mxu_percent),
-        "hbm_utilization_percent": _recorded_percent(run.hbm_percent),
+        "mxu_utilization_percent": _recorded_percent(summary.mxu_percent),
+        "hbm_utilization_percent": _recorded_percent(summary.hbm_percent),
         "host_tf_op_percent": _percent(ratio(on_host, on_host + on_device)),
         "device_tf_op_percent": _percent(ratio(on_device, on_host + on_device)),
-        "host_op_time_eager_percent": _percent(eager_share(run.host.ops)),
+        "host_op_time_eager_percent": _percent(eager_share(summary.host.ops)),
         "device_op_time_eager_percent": _percent(eager_share(device)),
     }
 
@@ -153,26 +155,26 @@ def eager_share(table: OpTable) -> float:
     return ratio(int(table.self_ps[table.eager].sum()), table.op_ps)
 
 
-def _gpu_properties(run: RunSummary) -> dict[str, str]:
-    half, full = run.steps.compute_16_ps, run.steps.compute_32_ps
+def _gpu_properties(summary: RunSummary) -> dict[str, str]:
+    half, full = summary.steps.compute_16_ps, summary.steps.compute_32_ps
     return {
         "device_compute_16bit_percent": _percent(ratio(half, half + full)),
         "device_compute_32bit_percent": _percent(ratio(full, half + full)),
     }
 
 
-def _busy_properties(run: RunSummary, analysis: StepAnalysis) -> dict[str, str]:
-    on_tpu = run.environment.hardware is Hardware.TPU
+def _busy_properties(summary: RunSummary, analysis: StepAnalysis) -> dict[str, str]:
+    on_tpu = summary.environment.hardware is Hardware.TPU
     properties = {
         # Not computed by the reference either; `overview_page.extras` has the efficiency.
         "flop_rate_utilization_relative_to_roofline": "0.0%",
         "memory_bw_utilization_relative_to_hw_limit": "0.0%",
-        "device_idle_time_percent": _idle(run.device) if on_tpu else "0.0%",
-        "host_idle_time_percent": _idle(run.host.ops) if on_tpu else "0.0%",
-        "device_duty_cycle_percent": f"{run.duty.percent:.1f}%",
-        "device_duty_cycle_high_confidence_percent": f"{run.duty.sure_percent:.1f}%",
+        "device_idle_time_percent": _idle(summary.device) if on_tpu else "0.0%",
+        "host_idle_time_percent": _idle(summary.host.ops) if on_tpu else "0.0%",
+        "device_duty_cycle_percent": f"{summary.duty.percent:.1f}%",
+        "device_duty_cycle_high_confidence_percent": f"{summary.duty.sure_percent:.1f}%",
     }
-    idle_ps = run.duty.recorded_ps - run.duty.sure_ps
+    idle_ps = summary.duty.recorded_ps - summary.duty.sure_ps
     if idle_ps > 0:
         properties["idle_time_high_confidence_ps"] = property_text(idle_ps)
     tpu = analysis.tpu

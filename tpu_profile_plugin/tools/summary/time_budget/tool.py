@@ -22,10 +22,11 @@ from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, I
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.budget import LABELS, run_budget
-from tpu_profile_plugin.run.devices import device_names, devices_available
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tools.common.devices import device_names, devices_available
 from tpu_profile_plugin.tools.payload import Raw, Records, encode_object
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.time_budget.texts import notes
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -41,10 +42,10 @@ LEAST_LARGEST = 5.0
 _NO_CAUSE = (CATEGORIES[COMPUTE], CATEGORIES[IDLE_OTHER])
 
 
-def build(inputs: Inputs) -> Raw:
+def build(run: Run, query: Query) -> Raw:
     """The parts of every step, their average and what is known about their causes."""
-    budget = run_budget(inputs)
-    hosts = [host.name for host in inputs.readable]
+    budget = run_budget(run)
+    hosts = [host.name for host in run.readable]
     average = _average(budget, hosts)
     return Raw(
         encode_object(
@@ -59,7 +60,7 @@ def build(inputs: Inputs) -> Raw:
                 "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
                 "steps_from": next((source for source in budget.sources), None),
                 "largest": _largest(budget),
-                "notes": [*notes(budget), *inputs.warnings],
+                "notes": [*notes(budget), *run.warnings],
             }
         )
     )

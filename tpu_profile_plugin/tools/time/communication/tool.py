@@ -23,12 +23,13 @@ from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, giga
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostCommunication
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.devices.clocks import ClockOffset
-from tpu_profile_plugin.run.communication import COMMUNICATION, run_communication
-from tpu_profile_plugin.run.devices import communication_available, device_names
-from tpu_profile_plugin.run.inputs import Inputs
-from tpu_profile_plugin.run.ops import hlo_ops_of
+from tpu_profile_plugin.run.communication import communication, run_communication
+from tpu_profile_plugin.run.programs import hlo_ops
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tools.common.devices import communication_available, device_names
 from tpu_profile_plugin.tools.payload import Raw, Records, encode_object
+from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.time.communication.columns import CLOCKS, LAUNCHES, OPS, RANKS
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -36,52 +37,52 @@ _SAMPLED = "There are too many runs of collectives to match all of them between 
 _UNKNOWN_CLOCK = "The clocks of some hosts could not be compared; waits there are for devices of the same host."
 
 
-def build(inputs: Inputs) -> Raw:
+def build(run: Run, query: Query) -> Raw:
     """Collectives, steps, ranks, clocks and launches of the chosen hosts."""
-    parts, run = inputs.map_hosts(COMMUNICATION), run_communication(inputs)
-    hosts = [host.name for host in inputs.readable]
-    names = device_names(run.devices, hosts, several=len(run.hosts) > 1)
-    notes = [] if run.whole else [_SAMPLED]
-    if any(offset is None for offset in run.offsets[1:]):
+    parts, comm = run.map_hosts(communication), run_communication(run)
+    hosts = [host.name for host in run.readable]
+    names = device_names(comm.devices, hosts, several=len(comm.hosts) > 1)
+    notes = [] if comm.whole else [_SAMPLED]
+    if any(offset is None for offset in comm.offsets[1:]):
         notes.append(_UNKNOWN_CLOCK)
     return Raw(
         encode_object(
             {
-                "ops": Table.from_rows(OPS, (_op(one, run, names, hosts, _programs(inputs)) for one in run.sums)),
-                "steps": _steps(run),
-                "ranks": Table.from_rows(RANKS, _ranks(run, names, hosts)),
+                "ops": Table.from_rows(OPS, (_op(one, comm, names, hosts, _programs(run)) for one in comm.sums)),
+                "steps": _steps(comm),
+                "ranks": Table.from_rows(RANKS, _ranks(comm, names, hosts)),
                 "stragglers": [
                     {
                         "device": names[one.index],
-                        "host": hosts[run.devices[one.index].host],
+                        "host": hosts[comm.devices[one.index].host],
                         "work_ratio": one.ratio if isfinite(one.ratio) else None,
                         "modified_z": one.z,
                         "waits_ratio": one.waits,
                     }
-                    for one in run.stragglers
+                    for one in comm.stragglers
                 ],
-                "late_hosts": [{"host": hosts[at], "modified_z": score} for at, score in run.host_outliers],
-                "clocks": Table.from_rows(CLOCKS, _clocks(run, parts, names, hosts)),
+                "late_hosts": [{"host": hosts[at], "modified_z": score} for at, score in comm.host_outliers],
+                "clocks": Table.from_rows(CLOCKS, _clocks(comm, parts, names, hosts)),
                 "host_offsets_ps": {
                     hosts[host]: offset.offset_ps
-                    for host, offset in zip(run.hosts, run.offsets, strict=True)
+                    for host, offset in zip(comm.hosts, comm.offsets, strict=True)
                     if offset is not None
                 },
-                "early_ends": run.early,
-                "launches": Table.from_rows(LAUNCHES, _launches(run, parts, names)),
-                "notes": [*notes, *inputs.warnings],
+                "early_ends": comm.early,
+                "launches": Table.from_rows(LAUNCHES, _launches(comm, parts, names)),
+                "notes": [*notes, *run.warnings],
             }
         )
     )
 
 
-def _programs(inputs: Inputs) -> dict[int, str]:
+def _programs(run: Run) -> dict[int, str]:
     """Names of the programs by id."""
-    return {number: name for host in inputs.readable for number, name in hlo_ops_of(host).programs.names.items()}
+    return {number: name for host in run.readable for number, name in hlo_ops(host).programs.names.items()}
 
 
 def _op(
-    one: CollectiveSums, run: RunCommunication, names: Sequence[str], hosts: Sequence[str], programs: dict[int, str]
+    one: CollectiveSums, comm: RunCommunication, names: Sequence[str], hosts: Sequence[str], programs: dict[int, str]
 ) -> tuple[object, ...]:
     # A single device of which others are unknown says nothing about their number.
     ranks = one.transfer.ranks or (one.ranks if one.ranks > 1 else 0)
@@ -104,21 +105,21 @@ def _op(
         rate,
         None if rate is None or not ranks else rate * bus_factor(one.key.kind, ranks),
         program,
-        hosts[run.devices[one.device].host],
+        hosts[comm.devices[one.device].host],
         one.begin_ps,
         one.end_ps,
     )
 
 
-def _steps(run: RunCommunication) -> Records:
-    communication, exposed = run.communication_ps.sum(axis=1), run.exposed_ps.sum(axis=1)
+def _steps(comm: RunCommunication) -> Records:
+    communication, exposed = comm.communication_ps.sum(axis=1), comm.exposed_ps.sum(axis=1)
     times = zip(communication.tolist(), exposed.tolist(), strict=True)
-    numbered = zip(run.names, run.number.tolist(), strict=True)
+    numbered = zip(comm.names, comm.number.tolist(), strict=True)
     return Records(
         {
-            "number": run.number,
+            "number": comm.number,
             "name": [name or str(number) for name, number in numbered],
-            "begin_ps": run.begin_ps[:, 0] if len(run.number) else run.number,
+            "begin_ps": comm.begin_ps[:, 0] if len(comm.number) else comm.number,
             "communication_ps": communication,
             "exposed_ps": exposed,
             "hidden_percent": np.array(
@@ -128,39 +129,39 @@ def _steps(run: RunCommunication) -> Records:
     )
 
 
-def _ranks(run: RunCommunication, names: Sequence[str], hosts: Sequence[str]) -> Iterable[tuple[object, ...]]:
-    steps = max(len(run.number), 1)
-    tables = (run.work_ps, run.communication_ps, run.exposed_ps, run.wait_ps)
+def _ranks(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str]) -> Iterable[tuple[object, ...]]:
+    steps = max(len(comm.number), 1)
+    tables = (comm.work_ps, comm.communication_ps, comm.exposed_ps, comm.wait_ps)
     sums = [table.sum(axis=0) for table in tables]
     median = float(np.median(sums[0])) if len(sums[0]) else 0.0
-    for i, device in enumerate(run.devices):
+    for i, device in enumerate(comm.devices):
         work = int(sums[0][i])
         per_step = [int(column[i]) / steps for column in sums]
         ratio = work / median if median > 0 else None
-        yield (names[i], hosts[device.host], *per_step, int(run.caused_ps[i]), ratio)
+        yield (names[i], hosts[device.host], *per_step, int(comm.caused_ps[i]), ratio)
 
 
 def _clocks(
-    run: RunCommunication, parts: Sequence[HostCommunication], names: Sequence[str], hosts: Sequence[str]
+    comm: RunCommunication, parts: Sequence[HostCommunication], names: Sequence[str], hosts: Sequence[str]
 ) -> Iterable[tuple[object, ...]]:
     """Hosts against the first one; then devices against their host."""
 
     def row(clock: str, reference: str, one: ClockOffset) -> tuple[object, ...]:
         return (clock, reference, one.offset_ps, one.spread_ps, one.pairs, one.violations)
 
-    for host, offset in zip(run.hosts, run.offsets, strict=True):
+    for host, offset in zip(comm.hosts, comm.offsets, strict=True):
         if offset is not None:
-            yield row(hosts[host], hosts[run.hosts[0]], offset)
-    found = [clock for host in run.hosts for clock in parts[host].clocks]
-    for device, name, clock in zip(run.devices, names, found, strict=True):
+            yield row(hosts[host], hosts[comm.hosts[0]], offset)
+    found = [clock for host in comm.hosts for clock in parts[host].clocks]
+    for device, name, clock in zip(comm.devices, names, found, strict=True):
         if clock is not None:
             yield row(name, hosts[device.host], clock)
 
 
 def _launches(
-    run: RunCommunication, parts: Sequence[HostCommunication], names: Sequence[str]
+    comm: RunCommunication, parts: Sequence[HostCommunication], names: Sequence[str]
 ) -> Iterable[tuple[object, ...]]:
-    found = [one for host in run.hosts for one in parts[host].launches]
+    found = [one for host in comm.hosts for one in parts[host].launches]
     for name, one in zip(names, found, strict=True):
         if one is not None:
             yield (

@@ -242,19 +242,16 @@ def _is_number(text: str) -> bool:
 def search(
     hosts: Sequence[Host],
     fixed: Sequence[bytes],
-    args: Sequence[TraceArgs],
-    query: str,
-    *,
-    regex: bool,
-    case: bool,
+    wanted: Callable[[str], object],
+    in_args: Sequence[tuple[TraceArgs, str, bool]],
     limit: int,
 ) -> bytes:
-    """Events whose name (and, with `args`, an argument) matches, by begin."""
-    wanted = matcher(query, regex=regex, case=case)
-    traces = [trace for _, trace in hosts]
-    in_args = [(part, query, not case) for part in args]
-    head = b'"version":1,' + _members(hosts, fixed)
-    return hits(traces, wanted, in_args, limit, head)
+    """Events whose name is `wanted`, or that have an argument with a text, by begin.
+
+    Args:
+      in_args: per host the arguments to search, the text, and whether case is ignored.
+    """
+    return hits([trace for _, trace in hosts], wanted, in_args, limit, b'"version":1,' + _members(hosts, fixed))
 
 
 def matcher(query: str, *, regex: bool, case: bool) -> Callable[[str], object]:

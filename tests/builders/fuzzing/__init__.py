@@ -1,0 +1,1 @@
+"""Random but plausible profiles, and seeds for the fuzz targets."""

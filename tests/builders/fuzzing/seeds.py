@@ -1,0 +1,50 @@
+"""Seeds of a few hundred bytes for native/fuzz: `python -m builders.fuzzing.seeds DIRECTORY`, a folder per target."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from builders.logdirs import SMALL
+from builders.programs import buffers, hlo
+from builders.records import simple
+from builders.xspace_text import build
+
+TRACE_EVENTS = (
+    b'{"displayTimeUnit":"ns","traceEvents":[{"ph":"M","pid":1,"name":"process_name","args":{"name":"/host:CPU"}},'
+    b'{"ph":"X","pid":1,"tid":2,"ts":1.5,"dur":2,"name":"a","args":{"long_name":"b","n":"7","x":1e400}}]}',
+    b'[{"ph":"B","pid":1,"tid":"3","ts":1,"name":"\\u00e9\\ud83d"},{"ph":"E","pid":1,"tid":3,"ts":-4},',
+    b'[{"ph":"C","pid":9223372036854775807,"ts":"nan","name":"c","args":{"v":18446744073709551615,"w":[{}]}}]',
+)
+
+
+def seeds() -> dict[str, list[bytes]]:
+    """Target -> inputs of at most a few hundred bytes."""
+    profile = build(SMALL)
+    assignment = buffers.assignment(
+        buffers.buffer(1, 64, buffers.instruction_id(1), 0),
+        buffers.allocation(0, 128, [(1, 0, 64)], "parameter"),
+        buffers.trace("alloc 1 x", "free 1 x"),
+    )
+    ramp = bytes(range(256))
+    return {
+        "decode": [profile, profile[:100]],
+        "peek": [b"\x05" + profile],
+        "hlo": [hlo.relu_program(), hlo.relu_program() + assignment],
+        "trace_events": list(TRACE_EVENTS),
+        "records": [bytes([0, 1, len(profile) & 255, 0]) + simple([profile[:250]], kind) for kind in (0, *b"bzs")],
+        "timeline": [ramp, ramp[::-1], bytes(200)],
+        "kernels": [ramp, ramp[::-1]],
+    }
+
+
+def main(root: Path) -> None:
+    """Writes the missing seeds."""
+    for target, inputs in seeds().items():
+        (root / target).mkdir(parents=True, exist_ok=True)
+        for i, data in enumerate(inputs):
+            (root / target / f"seed{i}").write_bytes(data)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

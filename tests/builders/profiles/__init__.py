@@ -1,0 +1,1 @@
+"""Runs of tests, typed in or computed; most modules write theirs: `python -m builders.profiles.NAME DIRECTORY`."""

@@ -1,0 +1,171 @@
+"""The comparison of two runs: the work of each by op, what matches, and what contributes to the difference."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
+from tpu_profile_plugin.analysis.compare.contributions import Contribution, contributions
+from tpu_profile_plugin.analysis.compare.facts import host_ops
+from tpu_profile_plugin.analysis.compare.match import Match, match_by_ops, match_ops, match_programs
+from tpu_profile_plugin.analysis.compare.noise import LEAST_ACCELERATOR, LEAST_CPU
+from tpu_profile_plugin.analysis.compare.run import DescribedWork, RunWork, describe, run_work
+from tpu_profile_plugin.analysis.compare.work import HostWork, host_work
+from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware, combine_environments, environment
+from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
+from tpu_profile_plugin.analysis.summary.framework import frameworks
+from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.run.budget import budget, run_budget
+from tpu_profile_plugin.run.devices import host_devices
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.programs import hlo_ops
+
+
+@dataclass(frozen=True, slots=True)
+class HostSide:
+    """One host's part of a side of a comparison.
+
+    Attributes:
+      work: its work by op.
+      memory: the most memory that each program in it needs, in bytes by its name with id.
+      environment, frameworks: where it ran, and keys of `analysis.summary.framework.NAMES`.
+    """
+
+    work: DescribedWork
+    memory: Mapping[str, int]
+    environment: Environment
+    frameworks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunSide:
+    """A side of a comparison: a run's average step, and the same of its hosts as one; `hosts` counts them."""
+
+    work: RunWork
+    budget: RunBudget
+    memory: Mapping[str, int]
+    environment: Environment
+    frameworks: tuple[str, ...]
+    hosts: int
+
+    @property
+    def recorded_steps(self) -> int | None:
+        """The steps of the recording; None without any, though then the recording as a whole counts as one."""
+        sources = self.budget.sources
+        return len(self.budget) if sources and "recording" not in sources else None
+
+
+@per_host(prefetch=(budget,))
+def host_side(host: HostProfile) -> HostSide:
+    """One host's part, from its columns."""
+    steps = budget(host).steps
+    space, hlo, devices = host.lazy, hlo_ops(host), host_devices(host)
+    ops = host_ops(space, devices, hlo)
+    work = HostWork() if steps is None else host_work(devices, steps)
+    threads = host_plane(space)
+    return HostSide(
+        describe(work, ops, hlo),
+        _memory(host, {program for program, _ in work.keys}),
+        environment(space, False),
+        frameworks(space, [*device_planes(space), *([] if threads is None else [threads])], ops.provenances),
+    )
+
+
+def _memory(host: HostProfile, programs: set[int]) -> dict[str, int]:
+    """The peak of each program that has a buffer assignment, and one that decodes."""
+    peaks = {}
+    for number in sorted(programs):
+        program = hlo_ops(host).programs.program(number)
+        with contextlib.suppress(CorruptProfile):
+            if program is not None and (peak := MemoryLayout(program, DEFAULT_SPACE).peak_bytes):
+                peaks[program.module.name] = peak
+    return peaks
+
+
+def run_sides(*runs: RunHosts) -> list[RunSide]:
+    """The sides of runs: at once where each has one host, which alone does not keep all cores busy."""
+    if any(len(run.profiles) > 1 for run in runs):
+        return [run_side(run) for run in runs]
+    with ThreadPoolExecutor(len(runs), "profile-sides") as pool:
+        return list(pool.map(run_side, runs))
+
+
+def run_side(run: RunHosts) -> RunSide:
+    """The side of a run; other comparisons with the run share it."""
+    parts, of_run = run.map_hosts(host_side), run_budget(run)
+    return run.once("side", lambda: _together(parts, of_run))
+
+
+def _together(parts: Sequence[HostSide], of_run: RunBudget) -> RunSide:
+    memory: dict[str, int] = {}
+    for part in parts:
+        for name, peak in part.memory.items():
+            memory[name] = max(peak, memory.get(name, 0))
+    return RunSide(
+        work=run_work([part.work for part in parts], of_run),
+        budget=of_run,
+        memory=memory,
+        environment=combine_environments([part.environment for part in parts]),
+        frameworks=tuple(dict.fromkeys(name for part in parts for name in part.frameworks)),
+        hosts=len(parts),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """What changed between two runs; times are picoseconds per step and device.
+
+    Attributes:
+      base_side, run_side: what was recorded on each side.
+      base, run: the work of each side as it is compared.
+      floor_ps: differences below this are noise whatever the steps say.
+      programs: names of programs of the run with those of their counterparts.
+      matches: ops of the base and the run that correspond.
+      contributions: what adds up to the difference of the step, the rest last; empty if a side has no steps.
+      warnings: hosts of either run that are left out.
+    """
+
+    base_side: RunSide
+    run_side: RunSide
+    base: RunWork
+    run: RunWork
+    floor_ps: float
+    programs: Mapping[str, str]
+    matches: Sequence[Match]
+    contributions: Sequence[Contribution]
+    warnings: tuple[str, ...]
+
+
+def compare_runs(base: RunHosts, run: RunHosts) -> Comparison:
+    """What changed from `base` to `run`."""
+    sides = run_sides(base, run)
+    works = [_compared(side, sides) for side in sides]
+    # What two captures of one program differ by anyway.
+    accelerator = all(side.environment.hardware in (Hardware.TPU, Hardware.GPU) for side in sides)
+    floor = (LEAST_ACCELERATOR if accelerator else LEAST_CPU) * works[0].step.mean
+    programs = match_programs(works[0].ops, works[1].ops)
+    matches = match_ops(works[0].ops, works[1].ops, programs)
+    programs |= match_by_ops(matches, programs)
+    both = all(work.step.count > 0 for work in works)
+    return Comparison(
+        base_side=sides[0],
+        run_side=sides[1],
+        base=works[0],
+        run=works[1],
+        floor_ps=floor,
+        programs=programs,
+        matches=matches,
+        contributions=contributions(works[0], works[1], matches, floor) if both else [],
+        warnings=(*base.warnings, *run.warnings),
+    )
+
+
+def _compared(side: RunSide, sides: Sequence[RunSide]) -> RunWork:
+    """The work of a side; a recording without steps is no step to compare steps of the other side with."""
+    alike = len({other.recorded_steps is None for other in sides}) == 1
+    return side.work if alike or side.recorded_steps is not None else side.work.without_steps()

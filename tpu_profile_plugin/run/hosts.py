@@ -1,0 +1,206 @@
+"""The hosts of a run: maps functions over them, merges the results, and leaves out hosts that fail."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from tpu_profile_plugin.errors import CorruptProfile, ProfileError
+from tpu_profile_plugin.run.host import HostExecutor, HostProfile, LocalThreads, PerHost
+from tpu_profile_plugin.system.process import available_cores
+
+T = TypeVar("T")
+S = TypeVar("S")
+_LOG = logging.getLogger("tpu_profile_plugin")
+_MOST_NAMED = 3
+_LOCAL = LocalThreads(min(8, available_cores()))
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutHost:
+    """A host that is missing from an answer over several hosts.
+
+    Attributes:
+      host, file: names of the host and its file.
+      code, message, offset: the error; `offset` is None if it does not refer to a byte.
+      permanent: retrying fails in the same way, because the file is corrupt.
+    """
+
+    host: str
+    file: str
+    code: str
+    message: str
+    offset: int | None = None
+    permanent: bool = False
+
+    def describe(self) -> dict[str, Any]:
+        """The host as a JSON object."""
+        description: dict[str, Any] = {"host": self.host, "file": self.file, "code": self.code, "message": self.message}
+        return description if self.offset is None else {**description, "offset": self.offset}
+
+    @property
+    def sentence(self) -> str:
+        """A sentence for the diagnostics of a tool."""
+        return f"Host {self.host} is left out: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Takes the place of a result: the error and its description."""
+
+    error: Exception
+    about: LeftOutHost
+
+
+def local_threads(_: Sequence[HostProfile]) -> HostExecutor:
+    """The default of `RunHosts.executor`: threads of this process."""
+    return _LOCAL
+
+
+def ignore_progress(done: int, total: int) -> None:
+    """The default of `RunHosts.on_progress`."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunHosts:
+    """The hosts of a run, as a source of results that are computed per host and merged.
+
+    Attributes:
+      name: the run's name.
+      profiles: the chosen hosts, in file-name order; at least one.
+      executor: returns the executor of per-host steps for the given hosts.
+      on_progress: called with (hosts finished, hosts in total) whenever that changes.
+    """
+
+    name: str
+    profiles: tuple[HostProfile, ...]
+    executor: Callable[[Sequence[HostProfile]], HostExecutor] = local_threads
+    on_progress: Callable[[int, int], None] = ignore_progress
+    _left_out: dict[int, LeftOutHost] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Leaves out empty files, unless all are empty: they decode, to a profile without steps."""
+        empty = [i for i, host in enumerate(self.profiles) if host.empty]
+        if len(empty) < len(self.profiles):
+            self._left_out.update((i, _empty_host(self.profiles[i])) for i in empty)
+
+    @property
+    def readable(self) -> tuple[HostProfile, ...]:
+        """The hosts that are not left out; host indices of merged results count these."""
+        return tuple(host for i, host in enumerate(self.profiles) if i not in self._left_out)
+
+    @property
+    def left_out(self) -> list[LeftOutHost]:
+        """The hosts that are empty or were found to be unreadable so far."""
+        return [self._left_out[i] for i in sorted(self._left_out)]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Diagnostics about the hosts that are left out: a sentence per host, or a single one if there are many."""
+        missing = self.left_out
+        if len(missing) <= _MOST_NAMED:
+            return tuple(host.sentence for host in missing)
+        names = ", ".join(host.host for host in missing[:_MOST_NAMED])
+        more = f"{names} and {len(missing) - _MOST_NAMED} more. The first: {missing[0].message}"
+        return (f"{len(missing)} of {len(self.profiles)} hosts are left out: {more}",)
+
+    def map_hosts(self, step: PerHost[T]) -> list[T]:
+        """The result of a step for every readable host, in order.
+
+        A host that fails is left out from here on. If there is only one, or all fail, the first error is raised.
+        """
+        if len(self.profiles) == 1:
+            return [self.profiles[0].compute(step)]
+        chosen = [(i, host) for i, host in enumerate(self.profiles) if i not in self._left_out]
+        missing = [host for _, host in chosen if not host.has(step)]
+        executor = self.executor(missing) if missing else _LOCAL
+        outcomes = self._compute_all([host for _, host in chosen], step, executor)
+        results: list[T] = []
+        failures = []
+        for (i, _), outcome in zip(chosen, outcomes, strict=True):
+            if isinstance(outcome, _Failure):
+                failures.append((i, outcome))
+            else:
+                results.append(outcome)
+        if not results:
+            raise failures[0][1].error
+        self._left_out.update((i, failure.about) for i, failure in failures)
+        return results
+
+    def _compute_all(
+        self, hosts: Sequence[HostProfile], step: PerHost[T], executor: HostExecutor
+    ) -> list[T | _Failure]:
+        """The result for every host, or its failure; an exception of `on_progress` ends the round."""
+        self.on_progress(0, len(hosts))
+        pool = ThreadPoolExecutor(max(1, min(executor.width(hosts), len(hosts))), "profile-hosts")
+        try:
+            futures = [pool.submit(host.compute, step, executor) for host in hosts]
+            for count, _ in enumerate(as_completed(futures), 1):
+                self.on_progress(count, len(hosts))
+            outcomes: list[T | _Failure] = []
+            for host, future in zip(hosts, futures, strict=True):
+                outcome: T | _Failure = _outcome(host, future)
+                outcomes.append(outcome)
+            return outcomes
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def iterate_hosts(self, fn: Callable[[HostProfile], T]) -> Iterator[tuple[HostProfile, T]]:
+        """The readable hosts with `fn(host)`, lazily and one after the other in this process.
+
+        For results that are quick to compute and too large to send between processes. Hosts that fail are left out
+        as by `map_hosts`.
+        """
+        first: ProfileError | None = None
+        for i, host in enumerate(self.profiles):
+            if i in self._left_out:
+                continue
+            try:
+                result = fn(host)
+            except ProfileError as error:
+                if len(self.profiles) == 1:
+                    raise
+                first = first or error
+                self._left_out[i] = _failed_host(host, error)
+                continue
+            yield host, result
+        if first is not None and not self.readable:
+            raise first
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """`make()` over the readable hosts, computed once per process for this set of hosts."""
+        return self.readable[0].once_for(self.readable, key, make)
+
+    def merged(self, step: PerHost[T], merge: Callable[[Sequence[T]], S]) -> S:
+        """`merge(results)` of a step over the readable hosts, computed once per process for this set of hosts."""
+        results = self.map_hosts(step)
+        return self.once((step, merge.__qualname__), lambda: merge(results))
+
+
+def _outcome(host: HostProfile, future: Future[T]) -> T | _Failure:
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if isinstance(error, Exception):
+        return _Failure(error, _failed_host(host, error))
+    raise error
+
+
+def _failed_host(host: HostProfile, error: Exception) -> LeftOutHost:
+    """Describes a host whose step failed; an unexpected error is logged with its traceback."""
+    if not isinstance(error, ProfileError):
+        _LOG.error("host %s failed", host.name, exc_info=error)
+        return LeftOutHost(
+            host.name, host.file, "internal", "Internal error while processing this file; see the server log."
+        )
+    offset = error.details.get("offset")
+    return LeftOutHost(host.name, host.file, error.code, error.message, offset, isinstance(error, CorruptProfile))
+
+
+def _empty_host(host: HostProfile) -> LeftOutHost:
+    """Describes a host whose file has no bytes."""
+    message = f"{host.file} is empty (0 bytes): the capture ended before it wrote anything, or is still running."
+    return LeftOutHost(host.name, host.file, "empty_file", message, permanent=True)

@@ -1,0 +1,31 @@
+"""What tools about HLO modules share: parameters that name one, and why there is none."""
+
+from __future__ import annotations
+
+from tpu_profile_plugin.analysis.hlo.programs import Program
+from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.programs import chosen_program
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.query import Query
+
+PARAMS = (
+    Param("module_name", "string", "", "An HLO module, `name(program id)` as in the list of modules."),
+    Param("program_id", "string", "", "An HLO module by its program id."),
+)
+
+
+def no_modules(facts: RunFacts) -> str | None:
+    """The reason why tools about HLO modules are unavailable for a run; None if they are available."""
+    if facts.modules:
+        return None
+    return (
+        "The profile contains no HLO module (an event of the plane /host:metadata with the stat 'Hlo Proto'); "
+        "profilers of XLA devices write them unless their HLO option is off."
+    )
+
+
+def requested_program(run: Run, query: Query) -> tuple[HostProfile, Program]:
+    """The program that `PARAMS` name, and its host; see `run.programs.chosen_program`."""
+    return chosen_program(run, query.text("module_name"), query.text("program_id"))

@@ -1,0 +1,72 @@
+"""What tools about ops share: parameters, the summary that they ask for, and properties of their tables."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
+from tpu_profile_plugin.analysis.summary.ops import OpSummary
+from tpu_profile_plugin.run.ops import Backend, op_summary
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tables.table import property_text
+from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.query import Query
+from tpu_profile_plugin.units import GIB
+
+BACKEND = Param(
+    "backend",
+    "string",
+    "device",
+    "The ops of TPUs or GPUs (device), of the CPU backend (cpu), or of the CPU backend if there is no device (auto).",
+    choices=("device", "cpu", "auto"),
+)
+UNATTRIBUTED = Param(
+    "unattributed",
+    "bool",
+    False,
+    "Include GPU kernels and copies without an op, attributed to ops by launch or kernel name where possible.",
+)
+THREAD_GFLOPS, THREAD_GIB = 5000.0, 1024.0
+"""More than one core of any CPU does per second: matrix units of bfloat16; its caches."""
+OP_PARAMS = (BACKEND, UNATTRIBUTED)
+"""Parameters of all tools about ops; with the defaults answers are as other clients expect."""
+
+
+def chosen_ops(run: Run, query: Query) -> OpSummary:
+    """The ops that `OP_PARAMS` choose."""
+    backend = cast(Backend, query.text(BACKEND.name))
+    return op_summary(run, backend, unattributed=bool(query.params.get(UNATTRIBUTED.name)))
+
+
+def on_cpu(query: Query, summary: OpSummary) -> bool:
+    """True if the summary is that of the CPU backend."""
+    return query.text(BACKEND.name) != "device" and summary.hardware is Hardware.CPU_ONLY
+
+
+def notes_of(query: Query, summary: OpSummary) -> dict[str, str]:
+    """Additional table properties of ours: the backend, cores, and the share of GPU time without an op."""
+    notes = {"backend": "CPU"} if on_cpu(query, summary) else {}
+    if summary.environment.device_cores:
+        notes["cores"] = str(summary.environment.device_cores)
+    if summary.events_ps:
+        notes["unattributed_share"] = property_text(summary.unattributed_ps / summary.events_ps)
+    return notes
+
+
+def peaks_of(summary: OpSummary) -> dict[str, str]:
+    """Additional properties: the known peaks of a core, compute in GFLOP/s, HBM and all memories in GiB/s.
+
+    Peaks of CPUs are unknown; in their place stand rates that no CPU reaches with as many threads.
+    """
+    if summary.threads:
+        limits = {"compute_limit": THREAD_GFLOPS * summary.threads, "memory_limit": THREAD_GIB * summary.threads}
+        return {"threads": str(summary.threads)} | {name: property_text(rate) for name, rate in limits.items()}
+    return peak_properties(summary.peaks)
+
+
+def peak_properties(peaks: Peaks) -> dict[str, str]:
+    """Properties of the given peaks; nothing for those that are unknown."""
+    memory = sum(peaks.bandwidths) if peaks.hbm else 0.0
+    gib = {"hbm_peak": peaks.hbm * 1e9 / GIB, "memory_peak": memory * 1e9 / GIB}
+    rates = {"compute_peak": peaks.tera_flops * 1000.0, **gib}
+    return {name: property_text(rate) for name, rate in rates.items() if rate > 0}

@@ -1,0 +1,54 @@
+"""The page's forms of the timeline: boxes of a window, hits of a search, one event, sums over a rectangle."""
+
+from __future__ import annotations
+
+from tpu_profile_plugin.analysis.timeline.window import Window, recording
+from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Raw
+from tpu_profile_plugin.tools.query import Query
+from tpu_profile_plugin.tools.time.trace_viewer import canvas
+from tpu_profile_plugin.tools.time.trace_viewer.params import is_on, resolution, window
+from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines, args_of
+
+_RESOLUTION = 2000
+_MOST_COLUMNS = 1_000_000
+
+
+def columns(timelines: Timelines, query: Query) -> Raw:
+    """The boxes of a window."""
+    asked = int(min(max(resolution(query, _RESOLUTION), 1), _MOST_COLUMNS))
+    hosts = timelines.hosts
+    timelines.release_columns()
+    return Raw(canvas.columns(hosts, _window(timelines, query), asked, timelines.page_headers), BINARY_TYPE)
+
+
+def search(timelines: Timelines, query: Query) -> Raw:
+    """The events whose name, or argument, matches a text. Raises BadRequest."""
+    text = query.text("query")
+    if not text:
+        raise BadRequest("A search needs the parameter 'query'.", parameter="query")
+    wanted = canvas.matcher(text, regex=is_on(query, "regex"), case=is_on(query, "case"))
+    args = timelines.args(folded=False) if is_on(query, "args") else []
+    in_args = [(part, text, not is_on(query, "case")) for part in args]
+    body = canvas.search(timelines.hosts, timelines.page_headers, wanted, in_args, query.integer("limit"))
+    return Raw(body, BINARY_TYPE)
+
+
+def event(timelines: Timelines, query: Query) -> Json:
+    """One event with everything that is known of it. Raises BadRequest for several hosts, NoData without it."""
+    if len(timelines.run.profiles) != 1:
+        raise BadRequest("A single event belongs to one host; select it with 'host'.", parameter="host")
+    numbers = query.integer("pid"), query.integer("tid"), query.integer("event")
+    return Json(canvas.event(timelines.hosts[0], args_of(timelines.run.profiles[0], True), *numbers))
+
+
+def sums(timelines: Timelines, query: Query) -> Json:
+    """Sums per name over the events of a rectangle."""
+    part, limit = _window(timelines, query), query.integer("limit")
+    return Json(canvas.name_sums(timelines.hosts, timelines.pid_offsets, query.text("areas"), part, limit))
+
+
+def _window(timelines: Timelines, query: Query) -> Window:
+    begin, end = window(query)
+    full = recording(timelines.traces)
+    return full[0] if begin is None else begin, full[1] if end is None else end

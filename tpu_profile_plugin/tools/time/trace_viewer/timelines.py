@@ -1,0 +1,113 @@
+"""The timelines of the chosen hosts, and what is derived from them, kept with each host's columns."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.timeline.args import TraceArgs, trace_args
+from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, host_trace, older_trace
+from tpu_profile_plugin.analysis.timeline.window import FEW_EVENTS, Text
+from tpu_profile_plugin.run.host import HostProfile, derived
+from tpu_profile_plugin.run.preprocessing import preprocess
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.time.trace_viewer import canvas, json_forms
+
+
+@derived()
+def preprocessed(host: HostProfile) -> Preprocessed:
+    """Groups, flows and derived lines of one host."""
+    return preprocess(host.space)
+
+
+@derived()
+def timeline_of(host: HostProfile, shift_ps: int = 0) -> HostTrace:
+    """The host's timeline, with its clock moved by `shift_ps`; the numbers of events are the same."""
+    if not shift_ps:
+        return host_trace(host.space, preprocessed(host))
+    moved = host.space.shifted(shift_ps)
+    return host_trace(moved, preprocess(moved))
+
+
+@derived()
+def older_timeline_of(host: HostProfile) -> HostTrace | None:
+    """The timeline of the older form where it differs."""
+    return older_trace(host.space, preprocessed(host))
+
+
+@derived()
+def args_of(host: HostProfile, folded: bool) -> TraceArgs:
+    """The arguments of the host's events."""
+    return trace_args(host.space, timeline_of(host), folded=folded)
+
+
+@derived()
+def page_header(host: HostProfile, pid_offset: int) -> bytes:
+    """The unchanging part of the page's forms."""
+    return canvas.fixed_header(host.name, timeline_of(host), pid_offset)
+
+
+@derived()
+def _fixed_head(host: HostProfile) -> Text:
+    return json_forms.fixed_head([(host.name, timeline_of(host))], [args_of(host, True)])
+
+
+@derived()
+def _start_levels(host: HostProfile, shift_ps: int) -> None:
+    """Computes finer levels of detail in the background: the next window is most likely a smaller one."""
+    native = timeline_of(host, shift_ps).native
+    if native.on_tracks(THREADS) >= FEW_EVENTS:
+        threading.Thread(target=native.compute_levels, args=(1,), name="timeline-levels", daemon=True).start()
+
+
+@dataclass(frozen=True)
+class Timelines:
+    """The timelines of the chosen hosts, each with its clock moved by `shifts` picoseconds."""
+
+    run: Run
+    shifts: Sequence[int]
+
+    @cached_property
+    def hosts(self) -> list[json_forms.Host]:
+        """Names and timelines of the hosts."""
+        return [(host.name, timeline_of(host, ps)) for host, ps in zip(self.run.profiles, self.shifts, strict=True)]
+
+    @cached_property
+    def traces(self) -> list[HostTrace]:
+        """The timelines."""
+        return [trace for _, trace in self.hosts]
+
+    def args(self, *, folded: bool) -> list[TraceArgs]:
+        """The arguments of the events of each host."""
+        return [args_of(host, folded) for host in self.run.profiles]
+
+    @property
+    def fixed_head(self) -> Text:
+        """The unchanging part of the streaming form; kept for one host, made anew for several."""
+        if len(self.hosts) == 1:
+            return _fixed_head(self.run.profiles[0])
+        return json_forms.fixed_head(self.hosts, self.args(folded=True))
+
+    @property
+    def pid_offsets(self) -> list[int]:
+        """What the page's forms add to the process ids of each host: nothing if there is only one."""
+        several = len(self.hosts) > 1
+        return [json_forms.offset(i) if several else 0 for i in range(len(self.hosts))]
+
+    @property
+    def page_headers(self) -> list[bytes]:
+        """The unchanging part of the page's forms, per host."""
+        return [page_header(host, offset) for host, offset in zip(self.run.profiles, self.pid_offsets, strict=True)]
+
+    def prepare_smaller_windows(self) -> None:
+        """Starts to compute finer levels of detail."""
+        for host, ps in zip(self.run.profiles, self.shifts, strict=True):
+            _start_levels(host, ps)
+
+    def release_columns(self, least: int | None = None) -> None:
+        """Drops large columns: pictures need the timelines only."""
+        for host in self.run.profiles:
+            host.release(args_of, least=least)

@@ -1,0 +1,139 @@
+"""XProf's forms of the timeline: windows with levels of detail, single events, events by prefix, the whole trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.timeline.args import trace_args
+from tpu_profile_plugin.analysis.timeline.window import (
+    Selection,
+    Window,
+    exactly,
+    named,
+    typed_events,
+    visible,
+    whole,
+)
+from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.payload import BINARY_TYPE, Raw
+from tpu_profile_plugin.tools.query import Query
+from tpu_profile_plugin.tools.time.trace_viewer import binary, json_forms
+from tpu_profile_plugin.tools.time.trace_viewer.json_forms import Host
+from tpu_profile_plugin.tools.time.trace_viewer.params import is_on, ps, resolution, window
+from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines, args_of, older_timeline_of, timeline_of
+
+_RESOLUTION = 8000
+_LARGEST_KEPT = 1 << 20
+"""Larger answers for a window are made anew each time, which takes milliseconds."""
+
+_LARGE_COLUMNS = 32 << 20
+"""Columns of this size are dropped for windows as JSON; other tools decode what they need in some ten milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The events of a window, or all whose name begins with `prefix`.
+
+    Attributes:
+      window: in ps; None for begin or end of the trace.
+      resolution: units across the window; 0: every event.
+      prefix: "" for the events of the window.
+      with_args: events have all their arguments.
+      full_dma: also events in the middle of flows on TPUs.
+    """
+
+    window: tuple[int | None, int | None]
+    resolution: float
+    prefix: str
+    with_args: bool
+    full_dma: bool
+
+    @classmethod
+    def of(cls, query: Query) -> Events:
+        """The parameters. Raises OutOfRange."""
+        prefix = query.text("search_prefix")
+        return cls(
+            window=window(query),
+            resolution=resolution(query, _RESOLUTION),
+            prefix=prefix,
+            with_args=is_on(query, "full_args") or (bool(prefix) and query.flag("search_metadata")),
+            full_dma=query.flag("full_dma"),
+        )
+
+    def select(self, timelines: Timelines, full: Window) -> list[Selection]:
+        """The events per host."""
+        numbered = [(trace, json_forms.offset(i)) for i, trace in enumerate(timelines.traces)]
+        if self.prefix:
+            prefix = self.prefix
+            return [named(trace, lambda n: n.startswith(prefix), at, full_dma=self.full_dma) for trace, at in numbered]
+        begin, end = self.window
+        part = full[0] if begin is None else begin, full[1] if end is None else end
+        return [visible(trace, part, self.resolution, at, full_dma=self.full_dma) for trace, at in numbered]
+
+
+def streaming(timelines: Timelines, query: Query) -> Raw:
+    """Events as JSON: with their arguments as plain text, without as a gzip file."""
+    asked, full = Events.of(query), whole(timelines.traces)
+    fixed = timelines.fixed_head
+    timelines.release_columns()
+    selections = asked.select(timelines, full)
+    if asked.with_args:
+        args = timelines.args(folded=True)
+        events = [typed_events(part, of_host) for part, of_host in zip(selections, args, strict=True)]
+        return Raw(json_forms.streaming_with(timelines.hosts, selections, events, fixed, full), disk=False)
+    timelines.release_columns(_LARGE_COLUMNS)
+    body = json_forms.streaming(timelines.hosts, selections, fixed, full, full_dma=asked.full_dma)
+    timelines.prepare_smaller_windows()
+    closer = query.params["start_time_ms"] is not None or query.params["end_time_ms"] is not None
+    return Raw(body, disk=False, encoding="gzip", memory=not closer or len(body) <= _LARGEST_KEPT)
+
+
+def streaming_binary(timelines: Timelines, query: Query) -> Raw:
+    """Events as a `TraceDataResponse`."""
+    asked = Events.of(query)
+    selections = asked.select(timelines, whole(timelines.traces))
+    titles = [(f"{name} ", trace) for name, trace in timelines.hosts]
+    return _binary(titles, selections, json_forms.viewer_options(titles, full_dma=asked.full_dma))
+
+
+def details(timelines: Timelines, query: Query) -> Raw:
+    """The events with a name, begin, duration and number, with all their arguments. Raises NoData."""
+    full = whole(timelines.traces)
+    timelines.release_columns()
+    name, place = query.text("event_name"), (ps(query, "start_time_ms"), ps(query, "duration_ms"))
+    found, events, args = [], [], []
+    for i, (host, trace) in enumerate(zip(timelines.run.profiles, timelines.traces, strict=True)):
+        event = exactly(trace, name, *place, query.integer("unique_id"), json_forms.offset(i))
+        if event is not None:
+            found.append(event)
+            args.append(args_of(host, True))
+            events.append(typed_events(event, args[-1]))
+    if not found:
+        raise NoData(f"There is no event {name[:200]!r} with this begin, duration and number.")
+    body = json_forms.details(timelines.hosts, found, events, args, full)
+    return Raw(body, disk=False)
+
+
+def older(run: Run, query: Query) -> Raw:
+    """The whole trace at once, in the older form."""
+    if query.text("format") == "pb":
+        timelines = Timelines(run, [0] * len(run.profiles))
+        titles = [(f"{name} ", trace) for name, trace in timelines.hosts]
+        numbered = zip(timelines.traces, timelines.pid_offsets, strict=True)
+        return _binary(titles, [visible(trace, whole([trace]), 0, at, full_dma=False) for trace, at in numbered], [])
+    hosts: list[Host] = []
+    args = []
+    for host in run.profiles:
+        trace = older_timeline_of(host)
+        hosts.append((host.name, trace or timeline_of(host)))
+        args.append(trace_args(host.space, trace, folded=False) if trace else args_of(host, False))
+    return Raw(json_forms.legacy(hosts, args), disk=False)
+
+
+def _binary(titles: Sequence[Host], selections: Sequence[Selection], options: Sequence[tuple[str, bool]]) -> Raw:
+    traces = [trace for _, trace in titles]
+    events = any(len(trace.native) + len(trace.sample_ps) for trace in traces)
+    body = binary.response(titles, selections, whole(traces) if events else None, options)
+    return Raw(body, BINARY_TYPE, memory=False)
