@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from inspect import cleandoc
+from typing import Any, Literal
 
 from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.summary.framework import PYTORCH
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.findings.host_view import HostView
-    from tpu_profile_plugin.analysis.findings.run_view import RunView
-
 Confidence = Literal["high", "medium", "low"]
+State = Literal["passed", "unknown", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +78,27 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Why a rule found nothing: a sentence with the number that it looked at; `looked`: it had what it needs."""
+    """Why a rule found nothing.
+
+    Attributes:
+      reason: a sentence with the number that the rule looked at.
+      looked: the profile has what the rule needs.
+      failed: the rule raised an error.
+    """
 
     reason: str
     looked: bool = True
+    failed: bool = False
+
+    @property
+    def state(self) -> State:
+        """`passed`: the cause is not there; `unknown`: the profile cannot tell; `failed`: the rule has a defect."""
+        return "failed" if self.failed else "passed" if self.looked else "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule, declared by a module of `findings.rules` and listed there.
+    """A rule, declared by a module of `findings.rules`; the module's docstring is its documentation.
 
     Attributes:
       id: never changes.
@@ -100,3 +113,10 @@ class Rule:
     judge: Callable[[RunView, Sequence[Any]], Finding | Silence]
     gather: Callable[[HostView], Any] | None = None
     implied_by: tuple[str, ...] = ()
+
+    @property
+    def documentation(self) -> tuple[str, ...]:
+        """The paragraphs of the module's docstring, each on one line; names in braces are replaced by the limits."""
+        names = vars(sys.modules[self.judge.__module__])
+        text = cleandoc(names["__doc__"] or self.looks_for).format_map(names)
+        return tuple(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))

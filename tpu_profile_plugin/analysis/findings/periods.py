@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.analysis.budget.budget import HostBudget
 from tpu_profile_plugin.analysis.common.spans import exact_sum
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.budget.budget import HostBudget
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.spans import exact_sum
+from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.units import PS_PER_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tpu_profile_plugin.analysis.budget.run import RunBudget
-    from tpu_profile_plugin.analysis.communication.run import RunCommunication
-    from tpu_profile_plugin.analysis.summary.host import RunSummary
 
 
 @dataclass(frozen=True)

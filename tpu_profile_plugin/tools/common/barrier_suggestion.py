@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.findings.on_device.barriers import (
+from tpu_profile_plugin.analysis.findings.rules.communication.barrier import (
+    BARRIER_PERCENT,
     BarrierTime,
     barrier_time,
     barriers,
     may_have_barriers,
 )
-from tpu_profile_plugin.analysis.findings.thresholds import BARRIER_PERCENT
 from tpu_profile_plugin.run.host import PerHost
 from tpu_profile_plugin.run.summary import groups_if_any
 

@@ -6,7 +6,7 @@ import pytest
 from builders.answers import answer
 from builders.planted import evidence, finding, reason
 
-from tpu_profile_plugin.analysis.findings.on_device.barriers import BarrierTime, barriers
+from tpu_profile_plugin.analysis.findings.rules.communication.barrier import BarrierTime, barriers
 from tpu_profile_plugin.tools import registry
 
 

@@ -7,8 +7,8 @@ from builders.answers import answer, rows
 from builders.findings import cpu, evidence, gpu, told, tpu, window
 from builders.hlo import op, program
 
-from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp
 from tpu_profile_plugin.tools.ops.hlo_stats import TOOL as HLO_STATS
 
 OF = "f32[64,128]{1,0}"

@@ -26,13 +26,13 @@ def recorded(matrix: float, hbm: float) -> str:
         (70.1, 50.0, False, False),
     ],
 )
-def test_the_bounds_of_the_original(matrix: float, hbm: float, memory: bool, compute: bool) -> None:
+def test_the_limits_of_xprof(matrix: float, hbm: float, memory: bool, compute: bool) -> None:
     profile = recorded(matrix, hbm)
     found = told("memory_bound", profile), told("compute_bound", profile)
     assert ["share" in one for one in found] == [memory, compute]
     assert [one.get("share", 0) for one in found] == [0, 0]
     if not memory:
-        assert found[0]["reason"] == f"HBM is used to {hbm}% and the matrix units to {matrix}%."
+        assert found[0]["reason"] == f"The matrix units are used to {matrix}% of their peak, HBM to {hbm}%."
 
 
 def test_recorded_use() -> None:

@@ -1,0 +1,118 @@
+"""The same amount of data is sent to the devices in every step, for longer than the input of a step takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.findings.evidence.host.uploads import UPLOAD_SHARE, Uploads, uploads
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.periods import share_of_period
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import PS_PER_MS, PS_PER_S
+
+UPLOAD_STEPS = 0.80
+"""Share of the steps with such an upload: with fewer it is not repeated (81% seen)."""
+UPLOADS_SEEN = 3
+"""Fewer steps do not show a repetition."""
+SLOWEST_UPLOAD = 200_000_000
+"""Bytes per second: copies are faster, so fewer bytes cannot be the cause of the time."""
+UPLOAD_EVEN = 0.50
+"""Largest interquartile range of the steps' upload times, over their median, of the same upload: single steps take much
+longer while the processors have other work."""
+SAME_SIZE = 0.01
+"""Largest deviation from the median number of bytes that counts as the same size."""
+
+_MIB = 1 << 20
+ADVICE = Advice(
+    "Send data that does not change to the device once, before the loop, and keep it there. Data that is new in each "
+    "step should be sent during the step before, so that computation hides it.",
+    jax="Call jax.device_put on arrays that do not change once, before the loop: a NumPy array that is passed to a "
+    "jitted function is copied in every call. Put the next batch on the device before the current step is waited for.",
+    tensorflow="Keep data that does not change in a tf.Variable or tf.constant that is made before the loop. For "
+    "batches, end the pipeline with tf.data.experimental.prefetch_to_device.",
+    pytorch="Move tensors that do not change to the device once, before the loop. Copy batches from pinned memory with "
+    "non_blocking=True, so that computation hides it.",
+)
+
+
+def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence:
+    """Speaks if an upload of the same length or size takes `UPLOAD_SHARE` of at least `UPLOAD_STEPS` of the steps."""
+    if not run.budget.devices:
+        return Silence("The profile has no device to which uploads could be seen.", looked=False)
+    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
+    if run.steps < UPLOADS_SEEN or run.whole_recording:
+        return Silence("There are too few steps to tell what each of them repeats.", looked=False)
+    if not found or not run.step_ps:
+        return Silence(f"Waiting for input and copies take less than {UPLOAD_SHARE:.0%} of the {run.base}.")
+    lost = lost_ps(run, gathered)
+    share = run.share(lost)
+    if min(share, share_of_period(run, lost)) < UPLOAD_SHARE:
+        return Silence(f"Uploads that no computation hides take {share:.1%} of the {run.base}.")
+    worst, host = max(found, key=lambda one: int(one[0].ps.sum()))
+    often = float(np.mean(worst.ps >= UPLOAD_SHARE * run.step_ps))
+    if often < UPLOAD_STEPS:
+        return Silence(
+            f"Uploads take {share:.1%} of the {run.base}, but they are long in {often:.0%} of the steps only."
+        )
+    if not _even(worst):
+        return Silence(f"Uploads take {share:.1%} of the {run.base}, but they differ from step to step.")
+    return Finding(
+        f"The same upload to the device takes {share:.1%} of every {run.base}{_what(worst)}",
+        round(lost),
+        "time of uploads that no computation hides, per step and device",
+        "high" if len(worst.size) else "medium",
+        _evidence(run, worst, host, share, often),
+        ADVICE,
+        (host,),
+    )
+
+
+def lost_ps(run: RunView, gathered: Sequence[Uploads | None]) -> float:
+    """Time of uploads that no computation hides, per step and device."""
+    return sum(float(one.ps.mean()) for one in gathered if one is not None and len(one.ps)) / len(run.budget.hosts)
+
+
+def _even(one: Uploads) -> bool:
+    """The steps send the same: as many bytes where these are known, else for about as long."""
+    if len(one.size):
+        middle = float(np.median(one.size))
+        return middle > 0 and float(np.mean(np.abs(one.size - middle) <= SAME_SIZE * middle)) >= UPLOAD_STEPS
+    if not len(one.each_ps):
+        return False
+    low, middle, high = np.quantile(one.each_ps.astype(np.float64), (0.25, 0.5, 0.75))
+    return bool(middle > 0 and high - low <= UPLOAD_EVEN * middle)
+
+
+def _what(one: Uploads) -> str:
+    """The function that sends, or the argument, if the others are too small for the upload to be theirs."""
+    if one.function:
+        return f", in {shown(one.function)}"
+    if one.argument is None or one.argument.others > SLOWEST_UPLOAD * float(np.median(one.ps)) / PS_PER_S:
+        return ""
+    return f": {one.argument.shape} {one.argument.name}".rstrip()
+
+
+def _evidence(run: RunView, one: Uploads, host: str, share: float, often: float) -> tuple[Evidence, ...]:
+    where = timeline(host, *one.window, one.name)
+    found = [
+        Evidence(f"Uploads that no computation hides, of the {run.base}", 100 * share, "%", TIMELINE, where),
+        Evidence(f"Steps with such an upload, of all {run.steps}", 100 * often, "%"),
+        Evidence("Median upload per step", float(np.median(one.ps)) / PS_PER_MS, "ms"),
+    ]
+    if len(one.size):
+        found.append(Evidence("Sent per step and device", float(np.median(one.size)) / _MIB, "MiB"))
+    if one.argument is not None:
+        name = f" {one.argument.name}" if one.argument.name else ""
+        found.append(Evidence("Largest argument of the program", f"{one.argument.shape}{name}"))
+        found.append(Evidence("Size of this argument", one.argument.size / _MIB, "MiB"))
+    if one.function:
+        found.append(Evidence("Function", shown(one.function), "", TIMELINE, {**where, "find": one.function}))
+    if one.name:
+        found.append(Evidence("Most of it in", one.name))
+    return tuple(found)
+
+
+RULE = Rule("repeated_transfer", "The same data sent in every step", judge, uploads)
