@@ -11,6 +11,7 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -48,6 +49,12 @@ class RunView:
     def steps(self) -> int:
         """How many steps there are."""
         return len(self.budget) or len(self.summary.merged_steps)
+
+    @cached_property
+    def slowest(self) -> SlowestSteps:
+        """The steps of the slowest hosts in parts, as the overview shows them; empty without steps."""
+        merged = self.summary.merged_steps
+        return slowest_steps(merged if len(merged) else self.summary.steps, single_host=len(self.hosts) == 1)
 
     @property
     def whole_recording(self) -> bool:

@@ -4,6 +4,7 @@ from tpu_profile_plugin.analysis.findings.model import Rule
 from tpu_profile_plugin.analysis.findings.rules.communication import barrier, exposed_communication, straggler
 from tpu_profile_plugin.analysis.findings.rules.data import (
     input_bound,
+    output_bound,
     repeated_transfer,
     sequential_input,
 )
@@ -13,13 +14,17 @@ from tpu_profile_plugin.analysis.findings.rules.device import (
     exposed_copy,
     low_precision_unused,
     padding,
+    sparse_core_wait,
 )
 from tpu_profile_plugin.analysis.findings.rules.host import (
     debug_callbacks,
+    eager_execution,
     host_sync,
     launch_bound,
     not_compiled,
+    outside_compilation,
     slow_host_code,
+    tf_function_tracing,
 )
 from tpu_profile_plugin.analysis.findings.rules.host.recompilation import rule as recompilation
 from tpu_profile_plugin.analysis.findings.rules.memory import memory_near_limit
@@ -30,13 +35,16 @@ RULES: tuple[Rule, ...] = (
     recompilation.RULE,
     not_compiled.RULE,
     debug_callbacks.RULE,
+    outside_compilation.RULE,
     host_sync.RULE,
     repeated_transfer.RULE,
     sequential_input.RULE,
     input_bound.RULE,
+    output_bound.RULE,
     slow_host_code.RULE,
     exposed_communication.RULE,
     exposed_copy.RULE,
+    sparse_core_wait.RULE,
     straggler.RULE,
     data_movement.RULE,
     low_precision_unused.RULE,
@@ -47,6 +55,8 @@ RULES: tuple[Rule, ...] = (
     bounds.COMPUTE_BOUND,
     barrier.RULE,
     launch_bound.RULE,
+    eager_execution.RULE,
+    tf_function_tracing.RULE,
     truncated_trace.RULE,
     steps_not_marked.RULE,
     dispatch_only_steps.RULE,

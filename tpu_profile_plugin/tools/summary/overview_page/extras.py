@@ -20,8 +20,6 @@ With `extended=true` the overview's answer has an eighth element, a JSON object:
 * `peak_gflops`: peak FLOP rate of a core; null if unknown. Ops with a higher rate work outside their recorded time.
 * `session`: average latency of a request and its parts in ms, and a `histogram` (`edges_ms`, `counts`); null without
   requests.
-* `statements`: sentences for the recommendation panel, each with a `topic` and a `level`; `advice`: what to look at
-  next.
 * `frameworks`: names of those that wrote the profile; `cpu_ops`: whether the CPU ran XLA ops.
 * `functions`: tf.functions with their share of tracing and eager execution.
 * `spans`: begin and end of each step on its slowest host, `begin_ps` and `end_ps` on the time axis of the trace of
@@ -49,11 +47,9 @@ from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.run.host import HostProfile, PerHost
 from tpu_profile_plugin.run.inputs import Inputs
 from tpu_profile_plugin.tables.table import Column, Table
-from tpu_profile_plugin.tools.common.statements import statements
 from tpu_profile_plugin.tools.common.step_reading import Reading, own_steps, read_steps, reading_json
 from tpu_profile_plugin.tools.common.step_tables import StepAnalysis
 from tpu_profile_plugin.tools.params import Param
-from tpu_profile_plugin.tools.summary.overview_page.advice import advice
 
 PARAMS = (
     Param("extended", "bool", False, "Adds an eighth element with extensions for our own pages."),
@@ -80,7 +76,7 @@ def extras(
     inputs: Inputs, run: RunSummary, analysis: StepAnalysis, serving: Inference, top_ops: Table
 ) -> dict[str, Any]:
     """The object described above; tables are not yet encoded."""
-    reading, uses_dataset = read_steps(run), analysis.input.uses_dataset
+    reading = read_steps(run)
     return {
         **reading_json(run, reading, analysis.verdict),
         "inferred_steps": _inferred(inputs, analysis),
@@ -89,8 +85,6 @@ def extras(
         "op_categories": op_categories(run.device, top_ops),
         "peak_gflops": run.peaks.tera_flops * 1e3 or None,
         "session": _session(serving),
-        "statements": statements(run, reading, uses_dataset),
-        "advice": advice(run, reading, uses_dataset=uses_dataset, serves=bool(serving.requests)),
         "frameworks": [NAMES[name] for name in run.frameworks],
         "cpu_ops": run.cpu_ops,
         "functions": [

@@ -1,4 +1,10 @@
-"""TensorCores wait at barriers for others."""
+"""TensorCores wait at barriers for others.
+
+Fires if TensorCores spend at least {BARRIER_PERCENT:.0f}% of the step at barriers, on average over complete steps and
+cores: XProf's limit. Hosts that differ from the others are named.
+
+Look for a host or core that arrives late: uneven batches, slow input on one host, a slow network link.
+"""
 
 from __future__ import annotations
 
@@ -184,7 +190,7 @@ def gather(host: HostView) -> BarrierTime | None:
 
 
 def judge(run: RunView, gathered: Sequence[BarrierTime | None]) -> Finding | Silence:
-    """Speaks from `BARRIER_PERCENT` of the step on average over steps and cores."""
+    """The verdict on the barriers of all hosts."""
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
     if not found:
         return Silence("The profile has no barriers of TensorCores.")

@@ -1,4 +1,10 @@
-"""Collectives that no computation hides take much of the step; waits for late devices are not among it."""
+"""Collectives that no computation hides take much of the step.
+
+Fires if exposed communication takes at least {EXPOSED_SHARE:.0%} of the step. Waits for late devices do not count, nor
+does time in which other virtual devices of a CPU use the same cores.
+
+Overlap collectives with computation, or send fewer bytes in larger messages.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +39,7 @@ def gather(host: HostView) -> int:
 
 
 def judge(run: RunView, gathered: Sequence[int | None]) -> Finding | Silence:
-    """Speaks if exposed communication, without waits for other devices, takes `EXPOSED_SHARE` of the step.
-
-    Virtual devices of a CPU share its cores: while others compute, nothing would be gained.
-    """
+    """The verdict on the exposed communication of the time budget."""
     lost = run.part_ps(EXPOSED_COMMUNICATION)
     share = run.share(lost)
     if not run.communication.sums:

@@ -1,4 +1,10 @@
-"""One device or host has far more work than the others, or comes late, and they wait for it in collectives."""
+"""One device or host has far more work than the others, or arrives late, and the others wait in collectives.
+
+Fires if devices wait for at least {LEAST_SHARE:.0%} of the step and a device or host has clearly more work. A device
+without more work is named if waits take {EXPOSED_SHARE:.0%} of the step and it causes {ARRIVAL_SHARE:.0%} of them.
+
+Give every device the same amount of work, or look at what delays the late device before the collective.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +43,7 @@ LATE = Advice(
 
 
 def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
-    """Speaks if devices wait for `LEAST_SHARE` of the step while one, or all of a host, has far more work."""
+    """The verdict on waits for other devices."""
     lost = run.part_ps(IDLE_PEER)
     share = run.share(lost)
     found = run.communication

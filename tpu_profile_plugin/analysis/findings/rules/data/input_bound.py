@@ -1,4 +1,11 @@
-"""Devices wait for input: how long, and for what."""
+"""Devices wait for input: for how long, and for what.
+
+Fires if waiting for input takes at least {INPUT_SHARE:.0%} of the step, and of the time from step to step; with high
+confidence from {INPUT_SHARE_HIGH:.0%}. Uploads that are the same in every step belong to `repeated_transfer`. Without
+devices, the events of the steps decide.
+
+Prepare batches ahead of the step, in parallel, and send the next batch to the device early.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +30,7 @@ from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timelin
 from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.input_breakdown import input_breakdown, input_ops
-from tpu_profile_plugin.analysis.steps.slowest import slowest_steps, slowest_verdict
+from tpu_profile_plugin.analysis.steps.slowest import slowest_verdict
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS
@@ -130,10 +137,7 @@ def gather(host: HostView) -> tuple[InputWait, Uploads | None]:
 
 
 def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) -> Finding | Silence:
-    """Speaks if waiting for input takes `INPUT_SHARE` of the step, and of the time from step to step.
-
-    Uploads that the rule about them explains are left out.
-    """
+    """The verdict on the time budget's waits for input, without repeated uploads."""
     if not run.budget.devices:
         return _by_steps(run)
     part = lost_to(run, IDLE_INPUT)
@@ -187,8 +191,7 @@ def _named(worst: InputWait) -> str:
 
 def _by_steps(run: RunView) -> Finding | Silence:
     """Without devices in the time budget: what the events of the steps tell."""
-    table = run.summary.merged_steps if len(run.summary.merged_steps) else run.summary.steps
-    steps = slowest_steps(table, single_host=len(run.hosts) == 1)
+    steps = run.slowest
     if not len(steps) or not (run.summary.input_events or bool(steps.waiting_most.any())):
         return Silence("The profile has no steps with events of an input pipeline.", looked=False)
     percent = slowest_verdict(steps).input.percent if steps.on_tpu else steps.percent("input")

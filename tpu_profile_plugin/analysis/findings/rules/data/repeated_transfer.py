@@ -1,4 +1,10 @@
-"""The same amount of data is sent to the devices in every step, for longer than the input of a step takes."""
+"""The same data is sent to the devices in every step.
+
+Fires if at least {UPLOAD_STEPS:.0%} of the steps, and no fewer than {UPLOADS_SEEN}, have an upload of the same size or
+length that takes at least {UPLOAD_SHARE:.0%} of the step and that no computation hides.
+
+Send data that does not change once, before the loop; send new data during the step before.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +45,7 @@ ADVICE = Advice(
 
 
 def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence:
-    """Speaks if an upload of the same length or size takes `UPLOAD_SHARE` of at least `UPLOAD_STEPS` of the steps."""
+    """The verdict on the uploads of all hosts."""
     if not run.budget.devices:
         return Silence("The profile has no device to which uploads could be seen.", looked=False)
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]

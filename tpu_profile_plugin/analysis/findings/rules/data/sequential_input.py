@@ -1,4 +1,10 @@
-"""A tf.data pipeline runs one element at a time, or not ahead of the program, while the program waits for it."""
+"""A tf.data pipeline runs one element at a time, or not ahead of the program, while the program waits for it.
+
+Fires if waiting for input takes at least {INPUT_SHARE:.0%} of the step and the slowest transformation, with at least
+{BOTTLENECK_SHARE:.0%} of the longest call, works on one element at a time, or only when the program asks for one.
+
+Give the transformation num_parallel_calls, and end the pipeline with prefetch.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +26,7 @@ _PAGE = "tf_data_bottleneck_analysis"
 
 
 def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence:
-    """Speaks if waiting for input takes `INPUT_SHARE` of the step and the slowest transformation is sequential."""
+    """The verdict on the pipeline that the program waits for longest."""
     if not run.summary.input_events:
         return Silence("The profile has no event of an input pipeline.", looked=False)
     part = lost_to(run, IDLE_INPUT)

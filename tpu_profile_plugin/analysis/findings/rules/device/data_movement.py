@@ -1,4 +1,11 @@
-"""Most of the ops' time moves data instead of computing: names the op and its line."""
+"""Most of the ops' time moves data instead of computing.
+
+Fires if gathers, scatters, transposes, copies and the like take at least {MOVEMENT_SHARE:.0%} of the ops' time, matrix
+products less than {MATRIX_SHARE:.0%}, and movement at least {LEAST_SHARE:.0%} of the step; on TPUs also from
+{SHUFFLE_SHARE:.0%} of the step, as XProf does. It names the op and its line.
+
+Change the layout where the data is made, or read and write contiguous blocks.
+"""
 
 from __future__ import annotations
 
@@ -59,10 +66,7 @@ def gather(host: HostView) -> Moved:
 
 
 def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
-    """Speaks if movement takes at least half of the ops' time and matrix products less than a fifth.
-
-    On TPUs also, as the original does, from 30 % of the step on.
-    """
+    """The verdict on the ops of all hosts."""
     counted, moved = sum(part.counted_ps for part in parts), sum(part.movement_ps for part in parts)
     if 2 * sum(part.unknown_ps for part in parts) >= counted:
         return Silence("The profile has no op whose work is known.", looked=False)

@@ -1,4 +1,10 @@
-"""TensorCores wait for copies between memories that no computation hides, such as values offloaded to the host."""
+"""TensorCores wait for copies between memories that no computation hides, such as values offloaded to the host.
+
+Fires if exposed copies take at least {EXPOSED_COPY_SHARE:.0%} of the step and the programs of a TPU contain such
+copies.
+
+Keep the value in the device's memory, offload less, or start the copy earlier.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +107,7 @@ def gather(host: HostView) -> Waited:
 
 
 def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
-    """Speaks if exposed copies inside programs take `EXPOSED_COPY_SHARE` of the step."""
+    """The verdict on the time budget's exposed copies."""
     lost = run.part_ps(EXPOSED_COPY)
     share = run.share(lost)
     found = [(part, part.copies, host) for part, host in zip(parts, run.hosts, strict=True) if part.copies]

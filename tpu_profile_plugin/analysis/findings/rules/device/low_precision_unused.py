@@ -1,4 +1,10 @@
-"""Arithmetic in more bits than the hardware is fast at: float64, or float32 products beside units for 16 bits."""
+"""Arithmetic in more bits than needed: float64, or float32 products beside units for 16 bits.
+
+Fires if float64 takes at least {DOUBLE_SHARE:.0%} of the ops' time, or float32 products that would gain take
+{WIDE_SHARE:.0%}, and fewer bits could save at least {LEAST_SHARE:.0%} of the step.
+
+Convert inputs and constants to float32, and compute matrix products in 16 bits.
+"""
 
 from __future__ import annotations
 
@@ -162,7 +168,7 @@ def gather(host: HostView) -> Widths:
 
 
 def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
-    """Speaks if float64 takes `DOUBLE_SHARE`, or float32 products take `WIDE_SHARE` of the ops' time."""
+    """The verdict on float64, then on float32 products."""
     counted = sum(part.counted_ps for part in parts)
     if not counted:
         return Silence("The profile has no program whose types could be looked at.", looked=False)

@@ -1,4 +1,10 @@
-"""Matrix products whose sizes do not fill the matrix units, which compute padding for much of the time."""
+"""Matrix products whose sizes do not fill the matrix units, which compute padding for much of the time.
+
+Fires if padding costs at least {LEAST_SHARE:.0%} of the step. Products count that are bound by computation and whose
+padded work is at least {PADDING_SHARE:.0%} padding.
+
+Choose sizes of layers, heads and batches that are multiples of the unit's size.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +91,7 @@ def _cost(host: HostView, unit: MatrixUnit, one: ReadOp, products: Sequence[Prod
 
 
 def judge(run: RunView, parts: Sequence[Padded]) -> Finding | Silence:
-    """Speaks if padding of products that are bound by computation takes `LEAST_SHARE` of the step."""
+    """The verdict on the padding of all hosts."""
     if not any(part.unit for part in parts):
         return Silence("The sizes that fill this device's matrix units are not known.", looked=False)
     if not any(part.known for part in parts):

@@ -1,4 +1,10 @@
-"""A compiled program calls Python in each step, and the device waits for it."""
+"""A compiled program calls Python in each step, and the device waits for it.
+
+Fires if callbacks, and idle time while Python runs for them, take at least {LEAST_SHARE:.0%} of the time of a host's
+steps.
+
+Remove the call from the compiled step, make it every N-th step, or return its values as a result.
+"""
 
 from __future__ import annotations
 
@@ -211,7 +217,7 @@ def _longest(times: Times) -> tuple[int, int]:
 
 
 def judge(run: RunView, gathered: Sequence[Callbacks | None]) -> Finding | Silence:
-    """Speaks if callbacks take `LEAST_SHARE` of the time of any host's steps."""
+    """The verdict on the host that loses most to callbacks."""
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
     if not found:
         return Silence("The programs do not call Python.")

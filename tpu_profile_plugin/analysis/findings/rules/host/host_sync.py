@@ -1,4 +1,10 @@
-"""The host fetches values or waits for results within steps, and the devices have nothing to do after it."""
+"""The host waits for results within steps, and the devices have nothing to do afterwards.
+
+Fires if the host waits for at least {BLOCKED_SHARE:.0%} of the time from step to step and devices are idle for
+{AFTER_CALLS_SHARE:.0%} of it after these calls. Time of compilation does not count.
+
+Read values less often, several at once, or after the next step is launched.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +144,7 @@ ADVICE = Advice(
 
 
 def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence:
-    """Speaks if the calls of the host with most idle time after them are harmful."""
+    """The verdict on the host with most idle time after waits."""
     if not run.budget.devices:
         return Silence("The profile has no device whose idle time could be explained.", looked=False)
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]

@@ -1,4 +1,10 @@
-"""Devices wait for the host to launch work that is compiled: too many launches, or too small ones."""
+"""Devices wait for the host to launch compiled work: too many launches, or too small ones.
+
+Fires if waiting for launches takes at least {LAUNCH_SHARE:.0%} of the step, and of the time from step to step, and the
+host waits for the results of less than {SYNCED_LAUNCHES:.0%} of the launches.
+
+Launch less and larger work: several steps in one program, larger batches, fused kernels.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +76,7 @@ def _synced(host: HostView) -> bool:
 
 
 def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silence:
-    """Speaks if waiting for launches takes `LAUNCH_SHARE` of the step, and of the time from step to step."""
+    """The verdict on the time budget's waits for launches."""
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
     if not run.budget.devices or not found:
         return Silence("The profile has no device whose launches could be looked at.", looked=False)

@@ -1,4 +1,10 @@
-"""A step consists of very many tiny programs or eager ops: it is not compiled as a whole."""
+"""A step consists of very many tiny programs or eager ops: it is not compiled as a whole.
+
+Fires if dozens of tiny programs or eager ops of several kinds run per step and device, devices are mostly idle, and
+idle time between them takes at least {LEAST_SHARE:.0%} of the time from step to step.
+
+Compile the whole step as one program.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +71,7 @@ def gather(host: HostView) -> Tiny | None:
 
 
 def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
-    """Speaks if dozens of tiny programs run per step while the devices are idle for most of it."""
+    """The verdict on the host with most launches per step."""
     if not run.budget.devices:
         return Silence("The profile has no device whose programs could be counted.", looked=False)
     busy = run.share(sum(run.part_ps(part) for part in BUSY))

@@ -1,4 +1,10 @@
-"""Devices are idle because the host runs code of its own: names the function and its line."""
+"""Devices are idle because the host runs other code: the function and its line.
+
+Fires if idle time that code of the main thread covers takes at least {LEAST_SHARE:.0%} of the time from step to step.
+For TensorFlow without devices, it is the main thread's time outside of TensorFlow.
+
+Move the work to another thread or process, make it cheaper, or record again with Python functions.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +48,7 @@ def gather(host: HostView) -> SlowCode | None:
 
 
 def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silence:
-    """Speaks if idle time that code of the main thread covers takes `LEAST_SHARE` of the time from step to step."""
+    """The verdict on the host whose code costs most."""
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
     if not run.budget.devices and not found:
         return Silence("The profile has no device whose idle time could be explained.", looked=False)

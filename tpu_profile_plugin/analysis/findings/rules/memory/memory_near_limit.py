@@ -1,4 +1,9 @@
-"""A device's memory is almost full: by its allocator, else by what a program needs."""
+"""A device's memory is almost full.
+
+Fires if the peak of an allocator, else of a program, takes at least {MEMORY_SHARE:.0%} of the device's memory.
+
+Reduce what is live at the peak before an allocation fails: smaller batches, recomputation, 16 bits, sharding.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +77,7 @@ def _programs(host: HostView) -> list[Use]:
 
 
 def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
-    """Speaks from `MEMORY_SHARE` of the capacity on."""
+    """The verdict on the fullest allocator or program."""
     found = [(use, host) for use, host in zip(parts, run.hosts, strict=True) if use is not None]
     if not found:
         return Silence(

@@ -1,4 +1,10 @@
-"""The profile has no markers of steps, so that steps are inferred or missing."""
+"""The profile has no markers of steps: steps are inferred or missing.
+
+Fires if steps are inferred from an event without step numbers, if the whole recording counts as one step, or if there
+are no steps.
+
+Mark each step of the training loop.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +47,7 @@ def gather(host: HostView) -> bool:
 
 
 def judge(run: RunView, gathered: Sequence[bool]) -> Finding | Silence:
-    """Speaks if the steps of a host are inferred from a repeating event without step numbers, or there are none."""
+    """The verdict on where the steps come from."""
     sources, evidence = run.budget.sources, run.budget.evidence
     marked = len(run.summary.merged_steps) or any(one is not None for one in run.summary.recordings)
     if not run.budget.devices:

@@ -1,4 +1,10 @@
-"""Parts of the recording are missing: what the profiler says of it, impossible times, and devices that stop early."""
+"""Parts of the recording are missing.
+
+Fires if the profiler reports lost events, if events have impossible times, or if a device that worked before has no
+event in the last {CUT_STEPS:.0%} of the steps.
+
+Record fewer steps, or lower the tracer levels. Numbers about the missing part are not true.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +57,7 @@ def gather(host: HostView) -> tuple[str, int]:
 
 
 def judge(run: RunView, gathered: Sequence[tuple[str, int]]) -> Finding | Silence:
-    """Speaks if the profiler reports lost events, times are impossible, or a device stops while steps go on."""
+    """The verdict on messages, times and the ends of devices."""
     texts = [text for text in (*run.summary.errors, *run.summary.warnings) if _LOSS.search(text)]
     evidence = [
         Evidence("The profiler reports", text.strip()[:300], "", "overview_page") for text in dict.fromkeys(texts)

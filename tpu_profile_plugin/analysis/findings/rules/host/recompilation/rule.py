@@ -1,4 +1,10 @@
-"""Programs are compiled, or functions traced, again and again within the steps."""
+"""Programs are compiled, or functions traced, again and again within the steps.
+
+Fires if compilation and tracing cost at least {COMPILE_LEAST:.0%} of the time from step to step in {COMPILE_STEPS} or
+more steps, or {COMPILE_SHARE:.0%} in a single step. It names the program, and the parameters that changed.
+
+Keep shapes and static arguments constant, and make the compiled function once, outside of the loop.
+"""
 
 from __future__ import annotations
 
@@ -136,7 +142,7 @@ ONCE = Advice(
 
 
 def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Silence:
-    """Speaks if compilation costs `COMPILE_SHARE` of the time from step to step, or is in `COMPILE_STEPS` steps."""
+    """The verdict on the host that loses most to compilation."""
     found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
     if not run.steps:
         return Silence("The profile has no steps.", looked=False)

@@ -1,4 +1,10 @@
-"""Much of a program's memory holds results of the forward pass until the backward pass reads them."""
+"""Much of a program's memory holds results of the forward pass until the backward pass reads them.
+
+Fires if such buffers make up at least {KEPT_SHARE:.0%} of the peak, counting source lines with {KEPT_BUFFER_SHARE:.0%}
+of it each. Programs with a peak below 32 MiB do not count.
+
+Recompute the values in the backward pass, or make them smaller. This frees memory, not time.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +69,7 @@ def gather(host: HostView) -> Looked:
 
 
 def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
-    """Speaks if lines whose buffers have a tenth of the peak each make up `KEPT_SHARE` of it together."""
+    """The verdict on the program that keeps most."""
     if not any(part.programs for part in parts):
         return Silence("The profile has no program with a backward pass.", looked=False)
     found = [
