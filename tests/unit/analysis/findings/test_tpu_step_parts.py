@@ -45,4 +45,5 @@ def test_parts_of_tpu_steps(rule: str, category: str, length: int, fires: bool) 
 @pytest.mark.parametrize("rule", ["output_bound", "sparse_core_wait"])
 def test_only_steps_of_tpus_tell(rule: str) -> None:
     cpu = 'plane 0 "/host:CPU"\nline 1 main\n0us +9us train {_r=1, step_num=0}\n1us +5us work'
-    assert told(rule, cpu)["state"] == "unknown"
+    assert told(rule, cpu)["state"] == "passed"
+    assert told(rule, 'plane 1 "/device:TPU:0"\nline 3 "XLA Ops"\n0us +9us a')["state"] == "unknown"

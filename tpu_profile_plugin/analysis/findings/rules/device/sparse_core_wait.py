@@ -24,8 +24,10 @@ ADVICE = Advice(
 
 def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """The verdict on the SparseCore part of the slowest steps."""
-    if run.hardware is not Hardware.TPU or not len(run.slowest):
-        return Silence("The profile has no steps of TPUs.", looked=False)
+    if run.hardware is not Hardware.TPU:
+        return Silence("Only TPUs have SparseCores.")
+    if not len(run.slowest):
+        return Silence("The profile has no steps.", looked=False)
     percent = run.slowest.percent("sparse_compute")
     if percent < 100 * SPARSE_SHARE:
         return Silence(f"TensorCores wait for SparseCores {percent:.1f}% of the step.")
