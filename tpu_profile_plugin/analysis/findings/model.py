@@ -19,7 +19,7 @@ State = Literal["passed", "unknown", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One number or text that shows a finding, and the page that shows the same.
+    """One number or text that shows a finding, and the page that shows it.
 
     Attributes:
       label: what it is.
@@ -47,8 +47,8 @@ class Advice:
 
     def of(self, frameworks: Sequence[str]) -> str:
         """For the first framework of the run that has advice of its own."""
-        own = {JAX: self.jax, TENSORFLOW: self.tensorflow, PYTORCH: self.pytorch}
-        return next((own[name] for name in frameworks if own.get(name)), self.general)
+        advice = {JAX: self.jax, TENSORFLOW: self.tensorflow, PYTORCH: self.pytorch}
+        return next((advice[name] for name in frameworks if advice.get(name)), self.general)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,10 +71,10 @@ class Roof:
     memory_ps: float
 
 
-def roof(host: HostView, one: ReadOp, flops: float) -> Roof | None:
+def roof(host: HostView, op: ReadOp, flops: float) -> Roof | None:
     """The roofline of all runs of an op, which does `flops` in one run."""
     peaks, table = host.summary.peaks, work_of(host).table
     if not peaks.tera_flops or not peaks.hbm or not flops:
         return None
-    runs = int(table.occurrences[one.index])
-    return Roof(flops * runs / peaks.tera_flops, float(table.bytes[one.index]) / peaks.hbm * 1e3)
+    runs = int(table.occurrences[op.index])
+    return Roof(flops * runs / peaks.tera_flops, float(table.bytes[op.index]) / peaks.hbm * 1e3)

@@ -14,19 +14,19 @@ _SEPARATORS = re.compile(r"[\\,;~]")
 """What the address of a page escapes with a backslash in filters."""
 
 
-def of_op(host: str, one: NamedOp, longest: Place | None) -> list[Evidence]:
+def of_op(host: str, op: NamedOp, longest: Place | None) -> list[Evidence]:
     """Name, time and source of an op of a host, and its longest run."""
-    row = {"host": host, "filter": f"{_only('hlo_op_name', one.name)};{_only('program_id', str(one.program_id))}"}
-    found = [
-        Evidence("Most of it in", one.name, "", "hlo_stats", row),
-        Evidence(f"Self time of {one.name}, all runs", one.self_ps / PS_PER_US, "us", "hlo_stats", row),
-        Evidence(f"Self time of {one.name}, of the observed time of all cores", one.percent, "%", "hlo_stats", row),
+    row = {"host": host, "filter": f"{_only('hlo_op_name', op.name)};{_only('program_id', str(op.program_id))}"}
+    evidence = [
+        Evidence("Most of it in", op.name, "", "hlo_stats", row),
+        Evidence(f"Self time of {op.name}, all runs", op.self_ps / PS_PER_US, "us", "hlo_stats", row),
+        Evidence(f"Self time of {op.name}, of the observed time of all cores", op.percent, "%", "hlo_stats", row),
     ]
-    if one.framework:
-        found.append(Evidence("Its framework op", one.framework, "", "hlo_stats", row))
-    if one.place:
-        found.append(Evidence("Its source line", one.place, "", "hlo_stats", row))
-    return [*found, *in_timeline(host, one.name, longest)]
+    if op.framework:
+        evidence.append(Evidence("Its framework op", op.framework, "", "hlo_stats", row))
+    if op.place:
+        evidence.append(Evidence("Its source line", op.place, "", "hlo_stats", row))
+    return [*evidence, *in_timeline(host, op.name, longest)]
 
 
 def _only(column: str, text: str) -> str:

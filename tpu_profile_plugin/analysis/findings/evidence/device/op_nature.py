@@ -78,9 +78,9 @@ def by_program(rows: ProgramRows, row: int, category: str) -> tuple[Nature, str]
     if not is_counted(category) or opcode in WITH_INNER_OPS or not is_counted(opcode):
         return Nature.NOT_COUNTED, opcode
     inside = rows.inside(row)
-    for one in inside:
-        if rows.opcodes[one] in MATRICES or _library(rows, one):
-            return Nature.MATRIX, rows.opcodes[one]
+    for part in inside:
+        if rows.opcodes[part] in MATRICES or _library(rows, part):
+            return Nature.MATRIX, rows.opcodes[part]
     if opcode == "custom-call":
         return Nature.OTHER, opcode
     root = _result(rows, row)

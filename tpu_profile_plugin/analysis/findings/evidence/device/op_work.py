@@ -84,18 +84,18 @@ class OpWork:
     def kinds(self, ops: Sequence[ReadOp]) -> list[tuple[str, int]]:
         """What the ops do with their self time, most first."""
         times: dict[str, int] = {}
-        for one in ops:
-            times[one.does] = times.get(one.does, 0) + int(self.table.self_ps[one.index])
+        for op in ops:
+            times[op.does] = times.get(op.does, 0) + int(self.table.self_ps[op.index])
         return sorted(times.items(), key=lambda item: -item[1])
 
-    def named(self, one: ReadOp) -> NamedOp:
+    def named(self, op: ReadOp) -> NamedOp:
         """An op as findings name it."""
-        table, row = self.table, one.index
+        table, row = self.table, op.index
         framework, place = table.provenance[row].partition(":")[0], ""
-        if one.rows is not None and one.at is not None:
-            place = one.rows.place(one.at)
-            framework = framework or one.rows.op_name(one.at)
-        return named_op(table, self.hlo, row, one.does, framework, place)
+        if op.rows is not None and op.at is not None:
+            place = op.rows.place(op.at)
+            framework = framework or op.rows.op_name(op.at)
+        return named_op(table, self.hlo, row, op.does, framework, place)
 
 
 def named_op(table: OpTable, hlo: HloOps, row: int, does: str, framework: str, place: str) -> NamedOp:
@@ -128,11 +128,11 @@ def _work(host: HostView) -> OpWork:
     for row in counted[:MOST_OPS]:
         if done + missed >= MOST_TIME * total:
             break
-        one = _read(table, hlo, known, row)
-        if one.nature is Nature.NOT_COUNTED:
+        op = _read(table, hlo, known, row)
+        if op.nature is Nature.NOT_COUNTED:
             missed += int(table.self_ps[row])
             continue
-        read.append(one)
+        read.append(op)
         done += int(table.self_ps[row])
     return OpWork(table, hlo, total - missed, done, tuple(read))
 
@@ -143,7 +143,7 @@ def _read(table: OpTable, hlo: HloOps, known: dict[int, ProgramRows | None], row
         program = hlo.programs.program(program_id)
         known[program_id] = ProgramRows(program) if program is not None else None
     rows = known[program_id]
-    at = None if rows is None else rows.row(table.name[row])
-    if rows is None or at is None:
+    position = None if rows is None else rows.row(table.name[row])
+    if rows is None or position is None:
         return ReadOp(row, *by_category(table.category[row]), None, None)
-    return ReadOp(row, *by_program(rows, at, table.category[row]), rows, at)
+    return ReadOp(row, *by_program(rows, position, table.category[row]), rows, position)

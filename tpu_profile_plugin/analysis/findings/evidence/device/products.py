@@ -48,18 +48,18 @@ def products_of(rows: ProgramRows, row: int) -> list[Product]:
 
 
 def _product(rows: ProgramRows, row: int) -> Product:
-    one = rows.instruction(row)
+    instruction = rows.instruction(row)
     shapes = [rows.shape(operand) for operand in rows.links.operands(row)[:2] if operand >= 0]
     bits = [_bits(shape) for shape in shapes]
     width = max(bits) if len(bits) == 2 and all(bits) else 0
     if rows.opcodes[row] == "custom-call":
-        precise = _PRECISION.search(one.backend_config)
+        precise = _PRECISION.search(instruction.backend_config)
         named = precise[1] if precise else b""
         level = HIGHEST if b'"HIGHEST"' in named else HIGH if b'"HIGH"' in named else 0
-        return Product(width, level, bool(_ALGORITHM.search(one.backend_config)), None)
-    config = one.precision_config
+        return Product(width, level, bool(_ALGORITHM.search(instruction.backend_config)), None)
+    config = instruction.precision_config
     level = max((level for level in config.operand_precision if level in (HIGH, HIGHEST)), default=0)
-    sizes = _sizes(one, shapes, rows.shape(row)) if len(shapes) == 2 else None
+    sizes = _sizes(instruction, shapes, rows.shape(row)) if len(shapes) == 2 else None
     return Product(width, level, bool(config.algorithm), sizes)
 
 
@@ -68,27 +68,27 @@ def _bits(shape: Shape) -> int:
     return bits_of(shape.element_type) // (2 if name.startswith("c") else 1) if name[0] in "fbc" else 0
 
 
-def _sizes(one: Instruction, shapes: Sequence[Shape], result: Shape) -> tuple[int, int, int, int] | None:
+def _sizes(instruction: Instruction, shapes: Sequence[Shape], result: Shape) -> tuple[int, int, int, int] | None:
     left, right = (list(shape.dimensions) for shape in shapes)
     try:
-        if one.opcode == "dot":
-            dims = one.dot_dimension_numbers
+        if instruction.opcode == "dot":
+            dims = instruction.dot_dimension_numbers
             batch = math.prod(left[i] for i in dims.lhs_batch_dimensions)
             depth = math.prod(left[i] for i in dims.lhs_contracting_dimensions)
             if not batch * depth:
                 return None
             return batch, math.prod(left) // (batch * depth), math.prod(right) // (batch * depth), depth
-        if one.opcode == "convolution" and one.HasField("convolution_dimension_numbers"):
-            return _of_convolution(one, right, list(result.dimensions))
+        if instruction.opcode == "convolution" and instruction.HasField("convolution_dimension_numbers"):
+            return _of_convolution(instruction, right, list(result.dimensions))
     except IndexError:
         pass
     return None
 
 
-def _of_convolution(one: Instruction, kernel: list[int], output: list[int]) -> tuple[int, int, int, int] | None:
+def _of_convolution(instruction: Instruction, kernel: list[int], output: list[int]) -> tuple[int, int, int, int] | None:
     """A convolution as a product: output places times window and input features, times output features."""
-    dims = one.convolution_dimension_numbers
-    groups = max(1, one.feature_group_count, one.batch_group_count)
+    dims = instruction.convolution_dimension_numbers
+    groups = max(1, instruction.feature_group_count, instruction.batch_group_count)
     columns = output[dims.output_feature_dimension] // groups
     taps = math.prod(kernel[i] for i in dims.kernel_spatial_dimensions)
     depth = kernel[dims.kernel_input_feature_dimension] * taps

@@ -17,8 +17,6 @@ _DEEPEST = 4
 """Fusions do not nest deeper in real programs."""
 _FARTHEST = 3
 """How many operands or users away an instruction without a source may take it from."""
-SAME_VALUE = frozenset(("bitcast", "reshape", "convert", "copy", "transpose", "get-tuple-element"))
-"""What passes a value on in another form."""
 
 
 class ProgramRows:
@@ -56,13 +54,13 @@ class ProgramRows:
         """The rows inside a fusion, those of nested fusions included; the row itself if it is none."""
         if row not in self._inside:
             computation = self.fused(row) if depth else None
-            found = (row,) if computation is None else tuple(self._within(computation, depth))
-            self._inside[row] = found
+            rows = (row,) if computation is None else tuple(self._within(computation, depth))
+            self._inside[row] = rows
         return self._inside[row]
 
     def _within(self, computation: int, depth: int) -> Iterator[int]:
-        for one in self.links.rows_of(computation):
-            yield from self.inside(one, depth - 1)
+        for row in self.links.rows_of(computation):
+            yield from self.inside(row, depth - 1)
 
     def shape(self, row: int) -> Shape:
         """The shape of a row's result."""
@@ -92,10 +90,10 @@ class ProgramRows:
 
     def place(self, row: int) -> str:
         """`file:line` of an instruction; of one without a source that of what is inside it or closest to it, or ""."""
-        for one in self._near(row):
-            found = source_of(self.program, one, 1)
-            if found is not None:
-                return f"{found.file.rpartition('/')[2]}:{found.line}"
+        for other in self._near(row):
+            source = source_of(self.program, other, 1)
+            if source is not None:
+                return f"{source.file.rpartition('/')[2]}:{source.line}"
         return ""
 
     def op_name(self, row: int) -> str:
@@ -112,8 +110,8 @@ class ProgramRows:
             seen = {row}
             waiting = deque([(row, 0)])
             while waiting:
-                one, distance = waiting.popleft()
-                for other in step(one) if distance < _FARTHEST else ():
+                current, distance = waiting.popleft()
+                for other in step(current) if distance < _FARTHEST else ():
                     if other >= 0 and other not in seen:
                         seen.add(other)
                         waiting.append((other, distance + 1))

@@ -39,7 +39,7 @@ def events_of(levels: Levels) -> Events:
 
 
 def by_begin(events: Events) -> Events:
-    """The same, by begin, enclosing ones first."""
+    """The events sorted by begin, enclosing events first."""
     order = np.lexsort((-events.end_ps, events.begin_ps))
     return Events(events.begin_ps[order], events.end_ps[order], events.name[order])
 
@@ -49,19 +49,19 @@ def covering_event(levels: Levels, begin: I64, end: I64, keep: Bools | None = No
 
     `keep` says which names count; all by default.
     """
-    found = np.full(len(begin), -1, np.int64)
+    event = np.full(len(begin), -1, np.int64)
     middle = begin + (end - begin) // 2
     first = np.append(0, np.cumsum([len(level) for level in levels.begin_ps])).astype(np.int64)
     for level in range(len(levels.begin_ps) - 1, -1, -1):
-        open_ = np.flatnonzero(found < 0)
+        open_ = np.flatnonzero(event < 0)
         if not len(open_):
             break
         since, until = levels.begin_ps[level], levels.end_ps[level]
-        at = np.searchsorted(since, middle[open_], side="right") - 1
-        inside = np.maximum(at, 0)
+        position = np.searchsorted(since, middle[open_], side="right") - 1
+        inside = np.maximum(position, 0)
         covered = np.minimum(end[open_], until[inside]) - np.maximum(begin[open_], since[inside])
-        hit = (at >= 0) & (covered >= COVERING * (end - begin)[open_])
+        hit = (position >= 0) & (covered >= COVERING * (end - begin)[open_])
         if keep is not None:
             hit &= keep[levels.name[level][inside]]
-        found[open_[hit]] = first[level] + inside[hit]
-    return found
+        event[open_[hit]] = first[level] + inside[hit]
+    return event

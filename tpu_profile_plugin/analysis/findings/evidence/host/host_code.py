@@ -81,12 +81,12 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
     seen = Seen(main.levels, events, named_functions(main), profiler(main), np.sort(runtime.begin_ps))
     sharing = join(*map(busy, host.devices)) if host.devices[0].kind == "cpu" and len(gaps) > 1 else None
     others = None if sharing is None else intersect(sharing, _waits_for_all(calls, main.names))
-    found: list[tuple[IdleSpans, IdleSpans, IdleSpans]] = []
+    spans: list[tuple[IdleSpans, IdleSpans, IdleSpans]] = []
     compile_ps = 0
     for device, idle, window in zip(host.devices, gaps, windows, strict=True):
         parts = split_idle(idle, device, known, sharing)
         compile_ps += int(covered_within(*intersect(idle, known.compile_), *window).sum())
-        found.append(_of_device(_Gaps(idle, device, known, parts, calls, others), seen, window))
+        spans.append(_of_device(_Gaps(idle, device, known, parts, calls, others), seen, window))
     in_steps = covered_within(*union(calls.begin_ps, calls.end_ps), *windows[0])
     inside = contains(windows[0], calls.begin_ps)
     return HostCode(
@@ -100,9 +100,9 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
         blocked_ps=int(in_steps.sum()),
         call_count=int(inside.sum()),
         compile_ps=compile_ps,
-        after_calls=together([one[0] for one in found]),
-        slow=together([one[1] for one in found]),
-        unknown=together([one[2] for one in found]),
+        after_calls=together([one[0] for one in spans]),
+        slow=together([one[1] for one in spans]),
+        unknown=together([one[2] for one in spans]),
     )
 
 
@@ -118,18 +118,18 @@ def _fetching_calls(main: MainThread, events: Events, kind: np.ndarray, stops: I
     if maybe.any():
         stopped = np.searchsorted(stops, events.end_ps, side="right") > np.searchsorted(stops, events.begin_ps)
         fetches = fetches | (maybe[events.name] & stopped)
-    found = by_begin(events.where(fetches))
-    if not len(found):
-        return found
-    before = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(found.end_ps)[:-1])
-    return found.where(found.begin_ps >= before)
+    calls = by_begin(events.where(fetches))
+    if not len(calls):
+        return calls
+    before = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(calls.end_ps)[:-1])
+    return calls.where(calls.begin_ps >= before)
 
 
 def _waits_for_all(calls: Events, names: tuple[str, ...]) -> Times:
     """Calls that only wait: until all devices have finished. Fetching a value is another matter."""
     waits = np.array([_ONLY_WAITS.search(name) is not None for name in names], np.bool_)
-    own = calls.where(waits[calls.name]) if len(calls) else calls
-    return union(own.begin_ps, own.end_ps)
+    waiting = calls.where(waits[calls.name]) if len(calls) else calls
+    return union(waiting.begin_ps, waiting.end_ps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,15 +153,15 @@ class _Gaps:
         if not len(self.calls) or (self.device.kind == "cpu" and not len(self.device.starts)):
             return no_time()
         begin, end = self.idle
-        at = np.searchsorted(self.calls.begin_ps, begin, side="right") - 1
-        inside = (at >= 0) & (begin <= self.calls.end_ps[np.maximum(at, 0)])
+        call = np.searchsorted(self.calls.begin_ps, begin, side="right") - 1
+        inside = (call >= 0) & (begin <= self.calls.end_ps[np.maximum(call, 0)])
         inside &= ~((self.launched != NO_LAUNCH) & (self.launched <= begin))
         following = intersect((begin[inside], end[inside]), join(self.parts.launch, glue))
         blocked = intersect(self.parts.transfer, times_of(self.calls.begin_ps, self.calls.end_ps))
-        found = subtract(join(following, blocked, self._after(inside)), self.long_launched())
+        lost = subtract(join(following, blocked, self._after(inside)), self.long_launched())
         last = len(end) and int(end[-1]) > self.device.runs.end_ps.max(initial=0)
-        found = subtract(found, (begin[-1:], end[-1:])) if last else found
-        return found if self.others is None else subtract(found, self.others)
+        lost = subtract(lost, (begin[-1:], end[-1:])) if last else lost
+        return lost if self.others is None else subtract(lost, self.others)
 
     def _after(self, gaps: Bools) -> Times:
         """What the time budget takes for waits in the selected gaps."""
@@ -173,9 +173,9 @@ class _Gaps:
         starts = self.device.starts
         if not len(starts):
             return np.full(len(self.idle[0]), NO_LAUNCH)
-        at = np.minimum(np.searchsorted(starts, self.idle[1]), len(starts) - 1)
-        launched = self.host.launches_of(self.device.launch_key[at])
-        return np.where(starts[at] == self.idle[1], launched, NO_LAUNCH)
+        start = np.minimum(np.searchsorted(starts, self.idle[1]), len(starts) - 1)
+        launched = self.host.launches_of(self.device.launch_key[start])
+        return np.where(starts[start] == self.idle[1], launched, NO_LAUNCH)
 
     def long_launched(self) -> Times:
         """The end of each gap, from when a launch usually has started its work."""
@@ -183,8 +183,8 @@ class _Gaps:
         begin, _ = self.host.launch
         if len(begin):
             # The runtime of the CPU backend does not tell which launch a run belongs to: the first one in the gap.
-            at = np.searchsorted(begin, self.idle[0])
-            first = begin[np.minimum(at, len(begin) - 1)]
+            position = np.searchsorted(begin, self.idle[0])
+            first = begin[np.minimum(position, len(begin) - 1)]
             unknown = (launched == NO_LAUNCH) | (launched == self.idle[1])
             launched = np.where(unknown & (first >= self.idle[0]), first, launched)
         late = (launched != NO_LAUNCH) & (launched + GLUE_PS < self.idle[1])

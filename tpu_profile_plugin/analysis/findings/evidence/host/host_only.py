@@ -1,4 +1,4 @@
-"""The same for TensorFlow on the host alone: what the main thread does within steps outside of TensorFlow's runtime.
+"""TensorFlow on the host alone: what the main thread does within steps outside of TensorFlow's runtime.
 
 Without XLA the CPU has no device in a profile, but each call into the runtime returns when its ops have run, so that
 nothing is computed while the main thread runs other code.

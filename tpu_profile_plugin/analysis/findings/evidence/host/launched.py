@@ -81,27 +81,27 @@ def launched(host: HostView, steps: StepWindows) -> Launched:
     calls = _eager_calls(host.plane) if host.plane is not None else (np.zeros(0, np.int64),) * 2
     best, columns = max(enumerate(counted), key=lambda one: len(one[1][0]))
     eager = len(calls[0]) > len(columns[0])
-    at, kind = calls if eager else columns
+    launch_ps, kind = calls if eager else columns
     window = steps.begin_ps[:, best], steps.end_ps[:, best]
-    inside = contains(times_of(*window), at)
-    at, kind = at[inside], kind[inside]
+    inside = contains(times_of(*window), launch_ps)
+    launch_ps, kind = launch_ps[inside], kind[inside]
     runs = devices[best].runs
     within = contains(times_of(*window), runs.begin_ps)
     length = (runs.end_ps - runs.begin_ps)[within]
-    number = np.sort(at)
+    number = np.sort(launch_ps)
     per = np.searchsorted(number, window[1]) - np.searchsorted(number, window[0])
     most = int(per.argmax()) if len(per) else 0
     idle = [_idle(device, steps, i) for i, device in enumerate(devices)]
     return Launched(
         eager,
         steps.source == "recording",
-        len(at) / max(len(steps), 1),
+        len(launch_ps) / max(len(steps), 1),
         len(np.unique(kind)),
         int(np.median(length)) if len(length) else 0,
         sum(short for short, _ in idle),
         sum(whole for _, whole in idle),
         (int(window[0][most]), int(window[1][most])),
-        at[:: max(1, len(at) // MOST_POINTS)],
+        launch_ps[:: max(1, len(launch_ps) // MOST_POINTS)],
     )
 
 
@@ -118,8 +118,8 @@ def _programs(device: Device) -> tuple[I64, I64]:
             return begin, program
         first = np.append(True, program[1:] != program[:-1])
         return begin[first], program[first]
-    at = np.minimum(np.searchsorted(begin, device.starts), len(begin) - 1)
-    return device.starts, program[at]
+    position = np.minimum(np.searchsorted(begin, device.starts), len(begin) - 1)
+    return device.starts, program[position]
 
 
 def _eager_calls(plane: Plane) -> tuple[I64, I64]:
@@ -163,13 +163,13 @@ def uncompiled(host: HostView) -> Launched | None:
     """What a host's steps launch if they are not compiled, as far as it alone tells; else None."""
     if not starved(host) or host.steps is None:
         return None
-    found = launched(host, host.steps)
-    return found if is_uncompiled(found) else None
+    launches = launched(host, host.steps)
+    return launches if is_uncompiled(launches) else None
 
 
-def is_uncompiled(found: Launched) -> bool:
+def is_uncompiled(launches: Launched) -> bool:
     """Whether a step consists of very many tiny programs or eager ops."""
-    least = EAGER_CALLS_PER_STEP if found.eager else PROGRAMS_PER_STEP
-    if found.whole:
+    least = EAGER_CALLS_PER_STEP if launches.eager else PROGRAMS_PER_STEP
+    if launches.whole:
         least *= STEPS_OF_RECORDING
-    return found.per_step >= least and found.distinct >= DISTINCT_PROGRAMS and found.median_ps < TINY_OP_PS
+    return launches.per_step >= least and launches.distinct >= DISTINCT_PROGRAMS and launches.median_ps < TINY_OP_PS

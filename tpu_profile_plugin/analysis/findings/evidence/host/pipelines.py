@@ -16,9 +16,9 @@ from tpu_profile_plugin.columns import Plane
 _PARALLEL = re.compile(r"Parallel|MapAndBatch")
 """Transformations with a parallelism; one at a time is a choice of the program."""
 _ONE_AT_A_TIME = re.compile(r"(?:Map|Interleave)(?:V\d+)?\Z")
-"""Those that have a parallel form, which the program did not ask for."""
+"""Transformations with a parallel form that the program did not ask for."""
 _BUFFER = re.compile(r"Prefetch|Root\Z")
-"""Those that only hold or hand on elements: waiting in them is waiting for what is behind."""
+"""Transformations that only pass on elements: waiting in them is waiting for what is behind."""
 SEEN_ITERATORS = 400
 """Iterators of a pipeline's longest calls that are looked at, altogether."""
 _AHEAD = re.compile(r"Prefetch|Parallel|MapAndBatch")
@@ -54,7 +54,7 @@ class Slowest:
 
 
 def slowest_stage(host: HostView) -> Slowest | None:
-    """None unless devices wait for input and the host has a pipeline of tf.data with a bottleneck."""
+    """The slowest transformation; None unless devices wait for input and a pipeline of tf.data has a bottleneck."""
     time, plane = host.budget.time_ps, host.plane
     if plane is None or share_of_all(host.budget, IDLE_INPUT) < INPUT_SHARE > (
         int(time[:, :, IDLE_INPUT].sum()) / max(int(time.sum()), 1)
@@ -63,8 +63,8 @@ def slowest_stage(host: HostView) -> Slowest | None:
     if not any(name.startswith("Iterator::") for name in plane.declared.event_metadata.names):
         return None
     calls = data_calls(host.space)
-    found = summarize_tf_data(host.space, calls, SEEN_ITERATORS).pipelines
-    known = [one for one in found if not one.is_device and one.facts is not None]
+    pipelines = summarize_tf_data(host.space, calls, SEEN_ITERATORS).pipelines
+    known = [one for one in pipelines if not one.is_device and one.facts is not None]
     if not known or calls is None:
         return None
     most = max(known, key=lambda one: one.calls * one.mean_ps)
@@ -79,9 +79,9 @@ def _told(host: HostView, plane: Plane, pipeline: Pipeline) -> Pipeline:
     assert pipeline.facts is not None
     if not _BUFFER.match(pipeline.facts.own.name):
         return pipeline
-    for at, run in enumerate(pipeline.runs):
+    for number, run in enumerate(pipeline.runs):
         if run.bottleneck is not None and not _BUFFER.match(run.iterators[run.bottleneck].iterator.name):
-            other = replace(pipeline, runs=(run, *pipeline.runs[:at], *pipeline.runs[at + 1 :]))
+            other = replace(pipeline, runs=(run, *pipeline.runs[:number], *pipeline.runs[number + 1 :]))
             facts = bottleneck_facts(host.space, plane, [other])[0]
             return pipeline if facts is None else replace(other, facts=facts)
     return pipeline
@@ -91,19 +91,19 @@ def _slowest(pipeline: Pipeline) -> Slowest:
     run, facts = pipeline.runs[0], pipeline.facts
     assert run.bottleneck is not None
     assert facts is not None
-    own = facts.own
+    stage = facts.own
     consumers = [one.name for one in facts.consumers if one.name != "Root"]
     return Slowest(
         pipeline.name,
         pipeline.calls,
         pipeline.mean_ps,
         (run.begin_ps, run.begin_ps + run.duration_ps),
-        own.name,
-        own.dataset,
+        stage.name,
+        stage.dataset,
         min(run.iterators[run.bottleneck].self_ps / max(run.duration_ps, 1), 1.0),
-        own.settings.parallelism,
-        _alone(own),
-        not any(_AHEAD.search(name) for name in consumers) and not own.name.startswith("Prefetch"),
+        stage.settings.parallelism,
+        _alone(stage),
+        not any(_AHEAD.search(name) for name in consumers) and not stage.name.startswith("Prefetch"),
     )
 
 

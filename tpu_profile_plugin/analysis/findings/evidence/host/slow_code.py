@@ -56,35 +56,35 @@ def slow_code(host: HostView, ops: Launched | None = None) -> SlowCode | None:
         spans = spans.where(~_launches(code, spans, np.sort(ops.at_ps)))
     if not len(spans.ps):
         return None
-    own, inner, ps, rows = _most(code, spans)
+    function, inner, ps, rows = _most(code, spans)
     longest = rows[int(np.argmax(spans.ps[rows]))]
     return SlowCode(
         code.cells,
         code.length_ps // code.cells,
         spans.total(),
         lies_between(host, spans),
-        code.names[own] if own >= 0 else "",
+        code.names[function] if function >= 0 else "",
         code.names[inner] if inner >= 0 else "",
         ps,
         (int(spans.begin_ps[longest]), int(spans.end_ps[longest])),
     )
 
 
-def _launches(code: HostCode, spans: IdleSpans, at: I64) -> Bools:
+def _launches(code: HostCode, spans: IdleSpans, launch_ps: I64) -> Bools:
     """Per span, whether the function around it launches ops."""
-    own = np.where(spans.user >= 0, spans.user, spans.event)
-    known = own >= 0
-    begin, end = code.events.begin_ps[own[known]], code.events.end_ps[own[known]]
-    found: Bools = np.zeros(len(own), np.bool_)
-    found[known] = np.searchsorted(at, end) - np.searchsorted(at, begin) >= LAUNCHES_OF_FUNCTION
-    return found
+    caller = np.where(spans.user >= 0, spans.user, spans.event)
+    known = caller >= 0
+    begin, end = code.events.begin_ps[caller[known]], code.events.end_ps[caller[known]]
+    launches: Bools = np.zeros(len(caller), np.bool_)
+    launches[known] = np.searchsorted(launch_ps, end) - np.searchsorted(launch_ps, begin) >= LAUNCHES_OF_FUNCTION
+    return launches
 
 
 def _most(code: HostCode, spans: IdleSpans) -> tuple[int, int, int, np.ndarray]:
     """Names of the function and the event in it with most idle time, that time, and its spans."""
-    own = np.where(spans.user >= 0, spans.user, spans.event)
-    name = np.where(own >= 0, code.events.name[own], -1) if len(code.events) else own
-    event = np.where(spans.event >= 0, code.events.name[spans.event], -1) if len(code.events) else own
+    caller = np.where(spans.user >= 0, spans.user, spans.event)
+    name = np.where(caller >= 0, code.events.name[caller], -1) if len(code.events) else caller
+    event = np.where(spans.event >= 0, code.events.name[spans.event], -1) if len(code.events) else caller
     best, rows, ps = _largest(name, spans.ps, np.arange(len(name)))
     inner, _, _ = _largest(event, spans.ps, rows)
     return best, inner, ps, rows

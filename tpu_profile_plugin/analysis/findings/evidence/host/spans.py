@@ -50,12 +50,12 @@ class HostCode:
     Attributes:
       cells: steps times devices; length_ps: time from step to step, summed over both.
       names: of the events; traced: Python functions were recorded.
-      events: of the main thread; calls: those that wait for results, the outermost.
+      events: of the main thread; calls: the outermost that wait for results.
       caller: per call, the name of the program's function around it, -1 without one.
       blocked_ps: time in such calls, summed over steps; call_count: calls in steps.
       compile_ps: idle time during compilation and tracing, summed over cells.
       after_calls: idle spans from such a call to the next launch, without code that is known to run meanwhile.
-      slow: idle spans that code covers; unknown: those of which nothing is known, though the next launch is.
+      slow: idle spans that code covers; unknown: idle spans without any event, whose next launch is known.
     """
 
     cells: int
@@ -95,8 +95,8 @@ class Seen:
 
     def is_glue(self, spans: Times, event: I64, user: I64) -> Bools:
         """Short spans within code that also calls the runtime, such as the loop around it."""
-        own = np.where(user >= 0, user, event)
-        begin, end = self.events.begin_ps[own], self.events.end_ps[own]
+        caller = np.where(user >= 0, user, event)
+        begin, end = self.events.begin_ps[caller], self.events.end_ps[caller]
         calls = np.searchsorted(self.runtime, end) > np.searchsorted(self.runtime, begin, side="right")
         glue: Bools = calls & (spans[1] - spans[0] < GLUE_PS)
         return glue
@@ -104,14 +104,14 @@ class Seen:
 
 def profiler(main: MainThread) -> Bools:
     """Per name, whether it is a function that starts or ends the recording."""
-    found: Bools = np.array([_PROFILER.match(name) is not None for name in main.names], np.bool_)
-    return found
+    matches: Bools = np.array([_PROFILER.match(name) is not None for name in main.names], np.bool_)
+    return matches
 
 
 def named_functions(main: MainThread) -> Bools:
-    """Per name, whether it is a function of the program; comprehensions and such say less than what is around them."""
-    found: Bools = main.user & ~np.array([name.endswith(">") for name in main.names], np.bool_)
-    return found
+    """Per name, whether it is a function of the program; comprehensions are left out: what is around them says more."""
+    named: Bools = main.user & ~np.array([name.endswith(">") for name in main.names], np.bool_)
+    return named
 
 
 def rows(times: Times, keep: Bools) -> Times:
@@ -127,11 +127,11 @@ def clipped(spans: Times, window: Times, event: I64, user: I64) -> IdleSpans:
 
 
 def together(parts: list[IdleSpans]) -> IdleSpans:
-    """Those of all devices."""
+    """The spans of all devices."""
     return IdleSpans(*(np.concatenate([getattr(one, name) for one in parts]) for name in IdleSpans.__slots__))
 
 
 def no_spans() -> IdleSpans:
-    """None at all."""
+    """No spans."""
     none = np.zeros(0, np.int64)
     return IdleSpans(none, none, none, none, none)

@@ -21,8 +21,8 @@ def traced_calls(host: HostView) -> tuple[Times, Counter[str]]:
     calls, row, mode = function_calls(host)
     traced = np.array([one.startswith("traced") for one in mode], np.bool_)
     names = host.plane.event_metadata.names
-    found = Counter(names[at] for at in host.plane.events.metadata[row[traced]].tolist())
-    return times_of(calls[0][traced], calls[1][traced]), found
+    counts = Counter(names[at] for at in host.plane.events.metadata[row[traced]].tolist())
+    return times_of(calls[0][traced], calls[1][traced]), counts
 
 
 def function_calls(host: HostView, line: tuple[int, str] | None = None) -> tuple[Times, I64, list[str]]:

@@ -65,25 +65,25 @@ class Uploads:
 
 
 def uploads(host: HostView) -> Uploads | None:
-    """None if the budget alone tells that uploads take less than `UPLOAD_SHARE` of the steps."""
+    """The uploads of a host; None if the budget alone tells that they take less than `UPLOAD_SHARE` of the steps."""
     steps, time = host.steps, host.budget.time_ps
     # Copies on TPUs are between memories of the device, and their uploads are the host's.
     parts = [IDLE_INPUT, EXPOSED_COPY] if any(kind == "gpu" for _, kind in host.budget.devices) else [IDLE_INPUT]
     if steps is None or int(time[:, :, parts].sum()) < UPLOAD_SHARE * int(time.sum()):
         return None
-    own = [_shown(host, device, steps, i) for i, device in enumerate(host.devices)]
-    ps = np.sum([one[0] for one in own], axis=0) // max(len(own), 1)
-    size = np.sum([one[1] for one in own], axis=0) / max(len(own), 1)
-    if int(ps.sum()) * len(own) < UPLOAD_SHARE * int(time.sum()):
+    per_device = [_shown(host, device, steps, i) for i, device in enumerate(host.devices)]
+    ps = np.sum([one[0] for one in per_device], axis=0) // max(len(per_device), 1)
+    size = np.sum([one[1] for one in per_device], axis=0) / max(len(per_device), 1)
+    if int(ps.sum()) * len(per_device) < UPLOAD_SHARE * int(time.sum()):
         return Uploads(ps)
-    name, at, length = _longest(host, steps)
+    name, begin, length = _longest(host, steps)
     worst = int(ps.argmax())
     return Uploads(
         ps,
         _in_turn(length, len(steps)) if steps.source == "dispatch" else ps,
         size if float(size.sum()) > 0 else np.zeros(0),
         name,
-        calling_function(host, at),
+        calling_function(host, begin),
         _argument(host),
         (int(steps.begin_ps[worst].min()), int(steps.end_ps[worst].max())),
     )
@@ -98,10 +98,10 @@ def _shown(host: HostView, device: Device, steps: StepWindows, number: int) -> t
     compute = device.compute()
     times = subtract(times_of(np.concatenate([*begin, runs.begin_ps]), np.concatenate([*end, runs.end_ps])), compute)
     window = steps.begin_ps[:, number], steps.end_ps[:, number]
-    at = np.searchsorted(window[0], runs.begin_ps, side="right") - 1
-    inside = at >= 0
-    inside[inside] = runs.begin_ps[inside] < window[1][at[inside]]
-    sent = np.bincount(at[inside], weights=size[inside], minlength=len(steps)).astype(np.float64)
+    step = np.searchsorted(window[0], runs.begin_ps, side="right") - 1
+    inside = step >= 0
+    inside[inside] = runs.begin_ps[inside] < window[1][step[inside]]
+    sent = np.bincount(step[inside], weights=size[inside], minlength=len(steps)).astype(np.float64)
     return covered_within(*times, *window), sent
 
 
@@ -114,8 +114,8 @@ def _copies(space: XSpace, device: Device) -> tuple[I64, F64]:
     plane = next(plane for plane in space.planes if plane.index == device.plane)
     code, texts = read.strings(space, plane, plane.events.stats, "memcpy_details")
     sizes = [float(match[1]) if (match := _SIZE.search(text)) else 0.0 for text in texts]
-    found = code[device.runs.event[rows]]
-    return rows, np.where(found >= 0, np.array([*sizes, 0.0])[found], 0.0)
+    details = code[device.runs.event[rows]]
+    return rows, np.where(details >= 0, np.array([*sizes, 0.0])[details], 0.0)
 
 
 def _host_events(host: HostView) -> tuple[I64, I64, I64]:
@@ -151,11 +151,11 @@ def _longest(host: HostView, steps: StepWindows) -> tuple[str, I64, I64]:
     most: tuple[str, I64, I64, int] = ("", none, none, 0)
     names = host.plane.event_metadata.names if len(name) and host.plane is not None else ()
     for kind in np.unique(name).tolist():
-        own = name == kind
-        ps = int(covered_within(*times_of(begin[own], end[own]), steps.begin_ps[:, 0], steps.end_ps[:, 0]).sum())
+        same = name == kind
+        ps = int(covered_within(*times_of(begin[same], end[same]), steps.begin_ps[:, 0], steps.end_ps[:, 0]).sum())
         if ps > most[3] and not names[kind].startswith("$"):
-            order = np.argsort(begin[own], kind="stable")
-            most = (names[kind], begin[own][order], (end - begin)[own][order], ps)
+            order = np.argsort(begin[same], kind="stable")
+            most = (names[kind], begin[same][order], (end - begin)[same][order], ps)
     return most[:3]
 
 
@@ -173,8 +173,8 @@ def _argument(host: HostView) -> Argument | None:
         return None
     start, entry = [*program.columns["computation_start"].tolist(), len(program)], program.entry
     rows = range(start[entry], start[entry + 1]) if entry is not None else range(0)
-    found = [program.instruction(row) for row in rows if program.opcodes[row] == "parameter"]
-    arrays = [one for one in found if not is_tuple(one.shape)]
+    parameters = [program.instruction(row) for row in rows if program.opcodes[row] == "parameter"]
+    arrays = [one for one in parameters if not is_tuple(one.shape)]
     if not arrays:
         return None
     most = max(arrays, key=lambda one: byte_size(one.shape))

@@ -82,9 +82,9 @@ def barrier_time(space: XSpace, pre: Preprocessed, name: str) -> BarrierTime:
     longest = (0, 0)
     for plane in space.planes:
         if is_tpu(plane) and _named(plane):
-            found, begin, end = _of_plane(space, plane, pre.planes[plane.index])
+            of_plane, begin, end = _of_plane(space, plane, pre.planes[plane.index])
             longest = max(longest, (begin, end), key=lambda one: one[1] - one[0])
-            for step, (share, length) in found.items():
+            for step, (share, length) in of_plane.items():
                 cores = shares.setdefault(step, {})
                 cores[plane.name] = cores.get(plane.name, 0.0) + share
                 lengths[step] = length
@@ -98,7 +98,7 @@ def barrier_time(space: XSpace, pre: Preprocessed, name: str) -> BarrierTime:
 
 
 def _rounded(share: float) -> float:
-    """As the original keeps it, so that its texts have the same digits."""
+    """The precision that XProf keeps, so that its texts have the same digits."""
     return float(np.float32(share))
 
 
@@ -108,23 +108,23 @@ def _of_plane(space: XSpace, plane: Plane, extras: PlaneExtras) -> tuple[dict[in
         return {}, 0, 0
     lengths = _step_lengths(space, plane, extras)
     stat = StatColumns(space, plane, plane.events.stats, (_DURATION,))
-    # As the original reads it: a duration that is not written as an unsigned number is 0.
+    # As XProf reads it: a duration that is not written as an unsigned number is 0.
     duration = np.zeros(len(plane.events), np.int64)
     duration[stat.owners(_DURATION)] = stat.ints(_DURATION).value - stat.signed(_DURATION).value
     names = np.array([BARRIER in name for name in plane.event_metadata.names], np.bool_)
     rows = np.flatnonzero(names[plane.events.metadata] & ~np.isin(duration, _PLACEHOLDERS))
     with_ops = set(np.unique(extras.group_id[op_events(plane)]).tolist())
     group = extras.group_id[rows]
-    found = {}
+    steps = {}
     for step in np.unique(group).tolist():
         if length := lengths.get(step, 0) if step in with_ops else 0:
             parts = (duration[rows][group == step] / length).astype(np.float32)
-            found[step] = float(parts.sum(dtype=np.float64)), length
+            steps[step] = float(parts.sum(dtype=np.float64)), length
     if not len(rows):
-        return found, 0, 0
+        return steps, 0, 0
     longest = rows[int(duration[rows].argmax())]
     begin = int(plane.events.begin_ps[longest])
-    return found, begin, begin + int(plane.events.duration_ps[longest])
+    return steps, begin, begin + int(plane.events.duration_ps[longest])
 
 
 def _step_lengths(space: XSpace, plane: Plane, extras: PlaneExtras) -> dict[int, int]:
@@ -191,13 +191,13 @@ def gather(host: HostView) -> BarrierTime | None:
 
 def judge(run: RunView, gathered: Sequence[BarrierTime | None]) -> Finding | Silence:
     """The verdict on the barriers of all hosts."""
-    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
-    if not found:
+    known = run.present(gathered)
+    if not known:
         return Silence("The profile has no barriers of TensorCores.")
-    barrier = barriers([one for one, _ in found])
+    barrier = barriers([one for one, _ in known])
     if barrier.percent < BARRIER_PERCENT:
         return Silence(f"TensorCores are at barriers for {barrier.percent:.1f}% of the step.")
-    longest, host = max(found, key=lambda one: one[0].longest[1] - one[0].longest[0])
+    longest, host = max(known, key=lambda one: one[0].longest[1] - one[0].longest[0])
     where = timeline(host, *longest.longest, "barrier-cores")
     evidence = [Evidence("At barriers, of the step", barrier.percent, "%", TIMELINE, where)]
     evidence += [Evidence(f"At barriers on {name}, of the step", one, "%") for name, one in barrier.outliers[:5]]

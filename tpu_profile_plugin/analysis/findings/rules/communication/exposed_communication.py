@@ -48,8 +48,8 @@ def judge(run: RunView, gathered: Sequence[int | None]) -> Finding | Silence:
         return Silence(f"Exposed communication takes {share:.1%} of the {run.base}.")
     shared = sum(one or 0 for one in gathered) / max(run.budget.duration_ps.size, 1)
     if run.share(lost - shared) < EXPOSED_SHARE:
-        own = f"{run.share(lost - shared):.1%} without the time in which others use the same cores"
-        return Silence(f"Exposed communication takes {share:.1%} of the {run.base}; {own}.")
+        alone = f"{run.share(lost - shared):.1%} without the time in which others use the same cores"
+        return Silence(f"Exposed communication takes {share:.1%} of the {run.base}; {alone}.")
     most = max(run.communication.sums, key=lambda one: one.exposed_ps - min(one.wait_ps, one.exposed_ps))
     host = run.hosts[run.communication.devices[most.device].host]
     evidence = (
@@ -69,19 +69,19 @@ def judge(run: RunView, gathered: Sequence[int | None]) -> Finding | Silence:
     )
 
 
-def _numbers(one: CollectiveSums) -> list[Evidence]:
+def _numbers(sums: CollectiveSums) -> list[Evidence]:
     """Hidden share, message and bandwidth, as far as they are known, as the communication page has them."""
-    ranks = one.transfer.ranks or (one.ranks if one.ranks > 1 else 0)
-    size = message_bytes(one.key.kind, one.transfer.operand_bytes, ranks)
-    rate = gigabytes_per_second(None if size is None else size * one.instances, one.latency_ps)
-    bus = None if rate is None or not ranks else rate * bus_factor(one.key.kind, ranks)
-    hidden = 100 * (1 - one.exposed_ps / one.total_ps) if one.total_ps else None
-    found = (
+    ranks = sums.transfer.ranks or (sums.ranks if sums.ranks > 1 else 0)
+    size = message_bytes(sums.key.kind, sums.transfer.operand_bytes, ranks)
+    rate = gigabytes_per_second(None if size is None else size * sums.instances, sums.latency_ps)
+    bus = None if rate is None or not ranks else rate * bus_factor(sums.key.kind, ranks)
+    hidden = 100 * (1 - sums.exposed_ps / sums.total_ps) if sums.total_ps else None
+    numbers = (
         ("Hidden by computation, of its time", hidden, "%"),
         ("Bytes that a device contributes to one run", size, "bytes"),
         ("Its bus bandwidth", bus, "GB/s"),
     )
-    return [Evidence(label, value, unit, "communication") for label, value, unit in found if value is not None]
+    return [Evidence(label, value, unit, "communication") for label, value, unit in numbers if value is not None]
 
 
 RULE = Rule("exposed_communication", "Exposed communication", judge, gather)

@@ -46,29 +46,29 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """The verdict on waits for other devices."""
     lost = run.part_ps(IDLE_PEER)
     share = run.share(lost)
-    found = run.communication
-    if len(found.devices) < 2 or not found.sums:
+    communication = run.communication
+    if len(communication.devices) < 2 or not communication.sums:
         return Silence("The profile has no collective of several devices.", looked=bool(len(run.budget.devices) > 1))
-    own = found.work_ps.sum(axis=0)
-    late = [one.index for one in found.stragglers] or _of_late_hosts(run)
+    work = communication.work_ps.sum(axis=0)
+    late = [one.index for one in communication.stragglers] or _of_late_hosts(run)
     if share >= EXPOSED_SHARE and not late and (device := _arrives_late(run)) is not None:
         return _late_begin(run, device, lost)
     if share < LEAST_SHARE or not late:
-        ratio = float(own.max()) / float(np.median(own)) if float(np.median(own)) > 0 else 0.0
+        ratio = float(work.max()) / float(np.median(work)) if float(np.median(work)) > 0 else 0.0
         return Silence(
             f"Devices wait for others {share:.1%} of the {run.base}; the busiest has {ratio:.2f} times the work of "
             "the median."
         )
-    steps = max(len(found.number), 1)
-    median = _median(own, late)
-    most = max(late, key=lambda i: int(own[i]))
+    steps = max(len(communication.number), 1)
+    median = _median(work, late)
+    most = max(late, key=lambda i: int(work[i]))
     name, hosts = _name(run, late, most)
-    ratio = float(own[most]) / median if median > 0 else float("inf")
+    ratio = float(work[most]) / median if median > 0 else float("inf")
     times = f"{ratio:.1f} times the work of the others" if isfinite(ratio) else "all the work"
     evidence = (
         Evidence(f"Waits for other devices, of the {run.base}", 100 * share, "%", "time_budget"),
         Evidence(f"Waits per {run.base}, averaged over devices", lost / PS_PER_MS, "ms", "time_budget"),
-        Evidence(f"Its own work per {run.base}", int(own[most]) / steps / PS_PER_MS, "ms", "communication"),
+        Evidence(f"Its own work per {run.base}", int(work[most]) / steps / PS_PER_MS, "ms", "communication"),
         Evidence(f"Work of the others per {run.base} (median)", median / steps / PS_PER_MS, "ms"),
         *_longest_wait(run),
     )
@@ -102,15 +102,15 @@ def _late_begin(run: RunView, device: int, lost: int) -> Finding:
     idle = run.budget.time_ps[:, device, :].mean(axis=0)
     causes = [i for i, category in enumerate(CATEGORIES) if category.startswith("idle") and i != IDLE_PEER]
     most = max(causes, key=lambda i: float(idle[i]))
-    caused, own = run.communication.caused_ps, run.communication.work_ps.sum(axis=0)
-    median = float(np.median(own))
+    caused, work = run.communication.caused_ps, run.communication.work_ps.sum(axis=0)
+    median = float(np.median(work))
     evidence = (
         Evidence(f"Waits for other devices, of the {run.base}", 100 * share, "%", "time_budget"),
         Evidence("Of all waits in collectives those for it", 100 * int(caused[device]) / exact_sum(caused), "%"),
         Evidence(
             f"Its largest idle part per {run.base}: {CATEGORIES[most]}", idle[most] / PS_PER_MS, "ms", "time_budget"
         ),
-        Evidence("Its work, times the median", float(own[device]) / median if median else 0.0, "", "communication"),
+        Evidence("Its work, times the median", float(work[device]) / median if median else 0.0, "", "communication"),
         *_longest_wait(run),
     )
     return Finding(
@@ -124,8 +124,8 @@ def _late_begin(run: RunView, device: int, lost: int) -> Finding:
     )
 
 
-def _median(own: np.ndarray[tuple[int], np.dtype[np.int64]], late: Sequence[int]) -> float:
-    others = np.delete(own, list(late))
+def _median(work: np.ndarray[tuple[int], np.dtype[np.int64]], late: Sequence[int]) -> float:
+    others = np.delete(work, list(late))
     return float(np.median(others)) if len(others) else 0.0
 
 

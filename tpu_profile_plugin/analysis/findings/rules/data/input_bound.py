@@ -84,8 +84,8 @@ def _longest(host: HostView, steps: StepWindows) -> tuple[str, int]:
     sums: dict[str, int] = {}
     for number, device in enumerate(host.devices):
         for op in np.unique(device.runs.op[device.runs.work == Work.INPUT]).tolist():
-            own = device.runs.where(device.runs.op == op)
-            ps = _within(own.begin_ps, own.end_ps, steps, number)
+            runs = device.runs.where(device.runs.op == op)
+            ps = _within(runs.begin_ps, runs.end_ps, steps, number)
             sums[device.ops[op].name] = sums.get(device.ops[op].name, 0) + ps
     most = max(((name, ps // len(host.devices)) for name, ps in sums.items()), key=lambda one: one[1], default=("", 0))
     if most[0] and host.devices[0].kind != "cpu":
@@ -106,9 +106,9 @@ def _event(plane: Plane, steps: StepWindows, main: tuple[int, str] | None) -> tu
     rows = rows[(recorded_lines(plane) & ~pipeline)[line] & (on_main[line] | (kind[rows] == Activity.UPLOAD))]
     most: tuple[str, int] = ("", 0)
     for name in np.unique(plane.events.metadata[rows]).tolist():
-        own = rows[plane.events.metadata[rows] == name]
-        begin = plane.events.begin_ps[own]
-        ps = _within(begin, begin + plane.events.duration_ps[own], steps, 0)
+        named = rows[plane.events.metadata[rows] == name]
+        begin = plane.events.begin_ps[named]
+        ps = _within(begin, begin + plane.events.duration_ps[named], steps, 0)
         most = max(most, (names[name], ps), key=lambda one: one[1])
     return most
 
@@ -155,9 +155,9 @@ def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) ->
         if lost < INPUT_SHARE * (run.period_ps if part.between else run.step_ps):
             return Silence(f"Input takes {part.share:.1%} of the {part.base}, nearly all of it in uploads.")
     (worst, _), host = max(zip(gathered, run.hosts, strict=True), key=lambda one: one[0][0].lost_ps)
-    found = [*_idle(run, part), *_waits(run, worst, host, part)]
+    evidence = [*_idle(run, part), *_waits(run, worst, host, part)]
     part = replace(part, ps=lost, share=part.share * lost / part.ps)
-    return _finding(part, [*found, *_ops(run)], _named(worst), (host,) if worst.name else ())
+    return _finding(part, [*evidence, *_ops(run)], _named(worst), (host,) if worst.name else ())
 
 
 def _idle(run: RunView, part: Lost) -> list[Evidence]:
@@ -170,18 +170,18 @@ def _idle(run: RunView, part: Lost) -> list[Evidence]:
 
 
 def _waits(run: RunView, worst: InputWait, host: str, part: Lost) -> list[Evidence]:
-    found = []
+    evidence = []
     where = timeline(host, *worst.window, worst.name)
     if worst.name:
-        found.append(Evidence("Waits in", shown(worst.name), "", TIMELINE, where))
-        found.append(Evidence("Time in it per step", worst.ps / max(run.steps, 1) / PS_PER_MS, "ms"))
+        evidence.append(Evidence("Waits in", shown(worst.name), "", TIMELINE, where))
+        evidence.append(Evidence("Time in it per step", worst.ps / max(run.steps, 1) / PS_PER_MS, "ms"))
     if worst.slowest is not None:
-        page, at = "tf_data_bottleneck_analysis", {"host": host}
-        found.append(Evidence("Slowest transformation", worst.slowest.shown, "", page, at))
-        found.append(Evidence("Its self time, of the longest call", 100 * worst.slowest.share, "%"))
+        page, query = "tf_data_bottleneck_analysis", {"host": host}
+        evidence.append(Evidence("Slowest transformation", worst.slowest.shown, "", page, query))
+        evidence.append(Evidence("Its self time, of the longest call", 100 * worst.slowest.share, "%"))
     length = worst.window[1] - worst.window[0]
     label = "Longest time from step to step" if part.between else "Length of the step that waits longest"
-    return [*found, Evidence(label, length / PS_PER_MS, "ms", TIMELINE, where)]
+    return [*evidence, Evidence(label, length / PS_PER_MS, "ms", TIMELINE, where)]
 
 
 def _named(worst: InputWait) -> str:
@@ -211,9 +211,9 @@ def _ops(run: RunView) -> list[Evidence]:
     split = []
     if run.summary.host.infeed.distance_ps > 0:
         # Then the page's numbers depend on the host's ops alone.
-        found = input_breakdown(run.summary.host, 0.0)
-        prepared = found.preprocessing_us + found.demanded_read_us + found.advanced_read_us
-        split.append(Evidence("Enqueuing on the host, all steps", found.enqueue_us / US_PER_MS, "ms", page))
+        breakdown = input_breakdown(run.summary.host, 0.0)
+        prepared = breakdown.preprocessing_us + breakdown.demanded_read_us + breakdown.advanced_read_us
+        split.append(Evidence("Enqueuing on the host, all steps", breakdown.enqueue_us / US_PER_MS, "ms", page))
         split.append(Evidence("Reading and preprocessing on the host, all steps", prepared / US_PER_MS, "ms"))
     return [
         *split,

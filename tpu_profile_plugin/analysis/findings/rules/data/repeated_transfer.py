@@ -48,16 +48,16 @@ def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence
     """The verdict on the uploads of all hosts."""
     if not run.budget.devices:
         return Silence("The profile has no device to which uploads could be seen.", looked=False)
-    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
+    known = run.present(gathered)
     if run.steps < UPLOADS_SEEN or run.whole_recording:
         return Silence("There are too few steps to tell what each of them repeats.", looked=False)
-    if not found or not run.step_ps:
+    if not known or not run.step_ps:
         return Silence(f"Waiting for input and copies take less than {UPLOAD_SHARE:.0%} of the {run.base}.")
     lost = lost_ps(run, gathered)
     share = run.share(lost)
     if min(share, share_of_period(run, lost)) < UPLOAD_SHARE:
         return Silence(f"Uploads that no computation hides take {share:.1%} of the {run.base}.")
-    worst, host = max(found, key=lambda one: int(one[0].ps.sum()))
+    worst, host = max(known, key=lambda one: int(one[0].ps.sum()))
     often = float(np.mean(worst.ps >= UPLOAD_SHARE * run.step_ps))
     if often < UPLOAD_STEPS:
         return Silence(
@@ -81,44 +81,44 @@ def lost_ps(run: RunView, gathered: Sequence[Uploads | None]) -> float:
     return sum(float(one.ps.mean()) for one in gathered if one is not None and len(one.ps)) / len(run.budget.hosts)
 
 
-def _even(one: Uploads) -> bool:
+def _even(sent: Uploads) -> bool:
     """The steps send the same: as many bytes where these are known, else for about as long."""
-    if len(one.size):
-        middle = float(np.median(one.size))
-        return middle > 0 and float(np.mean(np.abs(one.size - middle) <= SAME_SIZE * middle)) >= UPLOAD_STEPS
-    if not len(one.each_ps):
+    if len(sent.size):
+        middle = float(np.median(sent.size))
+        return middle > 0 and float(np.mean(np.abs(sent.size - middle) <= SAME_SIZE * middle)) >= UPLOAD_STEPS
+    if not len(sent.each_ps):
         return False
-    low, middle, high = np.quantile(one.each_ps.astype(np.float64), (0.25, 0.5, 0.75))
+    low, middle, high = np.quantile(sent.each_ps.astype(np.float64), (0.25, 0.5, 0.75))
     return bool(middle > 0 and high - low <= UPLOAD_EVEN * middle)
 
 
-def _what(one: Uploads) -> str:
+def _what(sent: Uploads) -> str:
     """The function that sends, or the argument, if the others are too small for the upload to be theirs."""
-    if one.function:
-        return f", in {shown(one.function)}"
-    if one.argument is None or one.argument.others > SLOWEST_UPLOAD * float(np.median(one.ps)) / PS_PER_S:
+    if sent.function:
+        return f", in {shown(sent.function)}"
+    if sent.argument is None or sent.argument.others > SLOWEST_UPLOAD * float(np.median(sent.ps)) / PS_PER_S:
         return ""
-    return f": {one.argument.shape} {one.argument.name}".rstrip()
+    return f": {sent.argument.shape} {sent.argument.name}".rstrip()
 
 
-def _evidence(run: RunView, one: Uploads, host: str, share: float, often: float) -> tuple[Evidence, ...]:
-    where = timeline(host, *one.window, one.name)
-    found = [
+def _evidence(run: RunView, sent: Uploads, host: str, share: float, often: float) -> tuple[Evidence, ...]:
+    where = timeline(host, *sent.window, sent.name)
+    evidence = [
         Evidence(f"Uploads that no computation hides, of the {run.base}", 100 * share, "%", TIMELINE, where),
         Evidence(f"Steps with such an upload, of all {run.steps}", 100 * often, "%"),
-        Evidence("Median upload per step", float(np.median(one.ps)) / PS_PER_MS, "ms"),
+        Evidence("Median upload per step", float(np.median(sent.ps)) / PS_PER_MS, "ms"),
     ]
-    if len(one.size):
-        found.append(Evidence("Sent per step and device", float(np.median(one.size)) / _MIB, "MiB"))
-    if one.argument is not None:
-        name = f" {one.argument.name}" if one.argument.name else ""
-        found.append(Evidence("Largest argument of the program", f"{one.argument.shape}{name}"))
-        found.append(Evidence("Size of this argument", one.argument.size / _MIB, "MiB"))
-    if one.function:
-        found.append(Evidence("Function", shown(one.function), "", TIMELINE, {**where, "find": one.function}))
-    if one.name:
-        found.append(Evidence("Most of it in", one.name))
-    return tuple(found)
+    if len(sent.size):
+        evidence.append(Evidence("Sent per step and device", float(np.median(sent.size)) / _MIB, "MiB"))
+    if sent.argument is not None:
+        name = f" {sent.argument.name}" if sent.argument.name else ""
+        evidence.append(Evidence("Largest argument of the program", f"{sent.argument.shape}{name}"))
+        evidence.append(Evidence("Size of this argument", sent.argument.size / _MIB, "MiB"))
+    if sent.function:
+        evidence.append(Evidence("Function", shown(sent.function), "", TIMELINE, {**where, "find": sent.function}))
+    if sent.name:
+        evidence.append(Evidence("Most of it in", sent.name))
+    return tuple(evidence)
 
 
 RULE = Rule("repeated_transfer", "The same data sent in every step", judge, uploads)

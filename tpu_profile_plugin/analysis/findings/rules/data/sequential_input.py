@@ -30,12 +30,12 @@ def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence
     if not run.summary.input_events:
         return Silence("The profile has no event of an input pipeline.", looked=False)
     part = lost_to(run, IDLE_INPUT)
-    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
+    known = run.present(gathered)
     if part.share < INPUT_SHARE or part.ps < INPUT_SHARE * run.period_ps:
         return Silence(f"Devices wait for input for {part.share:.1%} of the {part.base}.")
-    if not found:
+    if not known:
         return Silence("No pipeline of tf.data has a transformation that its calls wait for.", looked=False)
-    worst, host = max(found, key=lambda one: one[0].calls * one[0].mean_ps)
+    worst, host = max(known, key=lambda one: one[0].calls * one[0].mean_ps)
     if worst.share < BOTTLENECK_SHARE or not (worst.alone or worst.late):
         where = f"{worst.name} takes {worst.share:.1%} of the longest call of {worst.pipeline}"
         return Silence(f"{where}; it is parallel or ahead of the program.")
@@ -54,7 +54,7 @@ def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence
 
 def _evidence(part: Lost, worst: Slowest, host: str) -> tuple[Evidence, ...]:
     page = {"host": host}
-    found = [
+    evidence = [
         Evidence(f"Idle because of input, of the {part.base}", 100 * part.share, "%",
                  "" if part.between else "time_budget"),
         Evidence("Slowest transformation", worst.shown, "",
@@ -65,8 +65,8 @@ def _evidence(part: Lost, worst: Slowest, host: str) -> tuple[Evidence, ...]:
                  timeline(host, *worst.window)),
     ]  # fmt: skip
     if worst.parallelism is not None:
-        found.insert(2, Evidence("Elements that it works on at once", worst.parallelism, "", _PAGE, page))
-    return tuple(found)
+        evidence.insert(2, Evidence("Elements that it works on at once", worst.parallelism, "", _PAGE, page))
+    return tuple(evidence)
 
 
 def _advice(worst: Slowest) -> Advice:

@@ -61,10 +61,10 @@ def judge_memory(run: RunView, _: Sequence[object]) -> Finding | Silence:
 
 def _judge(run: RunView, busy: _Limit, free: _Limit) -> Finding | Silence:
     """Fires if the one resource is busy and the other is not."""
-    found = _used(run)
-    if found is None:
+    use = _used(run)
+    if use is None:
         return Silence("The use of matrix units and memory bandwidth is not known.", looked=False)
-    (matrix, hbm), recorded = found
+    (matrix, hbm), recorded = use
     used = {_MATRIX.limit: matrix, _HBM.limit: hbm}
     if used[busy.limit] <= BUSY_PERCENT or used[free.limit] >= FREE_PERCENT:
         return Silence(f"The matrix units are used to {matrix:.1f}% of their peak, HBM to {hbm:.1f}%.")

@@ -53,26 +53,26 @@ class Copies:
 
 def costly_copies(table: OpTable, hlo: HloOps) -> Copies | None:
     """The copies of an op table by name or category; None without any."""
-    found = [row for row in table.by_self_time() if _COPY.match(table.name[row]) or _COPY.match(table.category[row])]
-    if not found:
+    copies = [row for row in table.by_self_time() if _COPY.match(table.name[row]) or _COPY.match(table.category[row])]
+    if not copies:
         return None
-    row = found[0]
+    row = copies[0]
     program = hlo.programs.program(table.module[row])
     rows = None if program is None else ProgramRows(program)
-    at = None if rows is None else rows.row(table.name[row])
-    place, size, host = ("", 0, False) if rows is None or at is None else _what(rows, at)
+    position = None if rows is None else rows.row(table.name[row])
+    place, size, host = ("", 0, False) if rows is None or position is None else _what(rows, position)
     named = named_op(table, hlo, row, table.category[row], table.provenance[row].partition(":")[0], place)
-    return Copies(int(table.self_ps[found].sum()), named, size, host)
+    return Copies(int(table.self_ps[copies].sum()), named, size, host)
 
 
-def _what(rows: ProgramRows, at: int) -> tuple[str, int, bool]:
+def _what(rows: ProgramRows, row: int) -> tuple[str, int, bool]:
     """Source, size, and whether the host's memory is one side; the start of a copy has both sides in its shape."""
-    operands = [one for one in rows.links.operands(at) if one >= 0]
-    done = rows.opcodes[at].endswith("-done")
-    start = operands[0] if done and operands else at
-    arrays = [leaf for one in {at, start, *operands} for _, leaf in leaves(rows.shape(one))]
+    operands = [one for one in rows.links.operands(row) if one >= 0]
+    done = rows.opcodes[row].endswith("-done")
+    start = operands[0] if done and operands else row
+    arrays = [leaf for one in {row, start, *operands} for _, leaf in leaves(rows.shape(one))]
     host = any(leaf.layout.memory_space == _HOST_SPACE for leaf in arrays)
-    return rows.place(at), rows.bytes(at) if done else 0, host
+    return rows.place(row), rows.bytes(row) if done else 0, host
 
 
 _HOST = Advice(
@@ -100,21 +100,21 @@ def gather(host: HostView) -> Waited:
     """The copies that take most of the TensorCores' time."""
     if host.summary.environment.hardware is not Hardware.TPU:
         return Waited(None)
-    found = costly_copies(host.ops, host.hlo)
-    if found is None or found.time_ps < EXPOSED_COPY_SHARE * host.ops.op_ps:
-        return Waited(found)
-    return Waited(found, longest_run(host, found.most.program_id, found.most.name))
+    copies = costly_copies(host.ops, host.hlo)
+    if copies is None or copies.time_ps < EXPOSED_COPY_SHARE * host.ops.op_ps:
+        return Waited(copies)
+    return Waited(copies, longest_run(host, copies.most.program_id, copies.most.name))
 
 
 def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
     """The verdict on the time budget's exposed copies."""
     lost = run.part_ps(EXPOSED_COPY)
     share = run.share(lost)
-    found = [(part, part.copies, host) for part, host in zip(parts, run.hosts, strict=True) if part.copies]
-    if share < EXPOSED_COPY_SHARE or not found:
+    known = [(part, part.copies, host) for part, host in zip(parts, run.hosts, strict=True) if part.copies]
+    if share < EXPOSED_COPY_SHARE or not known:
         looked = bool(run.budget.devices) and run.hardware is Hardware.TPU
         return Silence(f"Copies inside programs that nothing hides take {share:.1%} of the {run.base}.", looked)
-    part, copies, host = max(found, key=lambda one: one[1].time_ps)
+    part, copies, host = max(known, key=lambda one: one[1].time_ps)
     where = " to or from the host's memory" if copies.host else ""
     evidence = [
         Evidence(f"Exposed copies, of the {run.base}", 100 * share, "%", "time_budget"),
@@ -130,7 +130,7 @@ def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
         "high",
         tuple(evidence),
         _HOST if copies.host else _OTHER,
-        tuple(host for _, _, host in found),
+        tuple(host for _, _, host in known),
     )
 
 

@@ -54,33 +54,33 @@ class Wide:
 def double_ops(host: HostView) -> Wide:
     """The ops whose operands or result are float64 (complex128 included)."""
     work = work_of(host)
-    found = [one for one in work.read if _bits(one) == 64]
-    if not found:
+    ops = [one for one in work.read if _bits(one) == 64]
+    if not ops:
         return Wide()
-    time = work.time_ps(found)
-    longest = _longest(host, found[0], time)
-    return Wide(time, round(_HALF * time), work.named(found[0]), _arguments(found[0]), longest)
+    time = work.time_ps(ops)
+    longest = _longest(host, ops[0], time)
+    return Wide(time, round(_HALF * time), work.named(ops[0]), _arguments(ops[0]), longest)
 
 
-def _longest(host: HostView, one: ReadOp, time: float) -> Place | None:
+def _longest(host: HostView, op: ReadOp, time: float) -> Place | None:
     """The op's longest run, which is read only if the ops take enough time for a finding."""
     work = work_of(host)
     if time < min(DOUBLE_SHARE, WIDE_SHARE) * work.counted_ps:
         return None
-    return longest_run(host, work.table.module[one.index], work.table.name[one.index])
+    return longest_run(host, work.table.module[op.index], work.table.name[op.index])
 
 
-def _bits(one: ReadOp) -> int:
+def _bits(op: ReadOp) -> int:
     """Width of the widest floating-point array that an op reads or writes; 0 if unknown."""
-    if one.rows is None or one.at is None:
+    if op.rows is None or op.at is None:
         return 0
-    around = [one.at, *(row for row in one.rows.links.operands(one.at) if row >= 0)]
-    return max(map(one.rows.float_bits, around))
+    around = [op.at, *(row for row in op.rows.links.operands(op.at) if row >= 0)]
+    return max(map(op.rows.float_bits, around))
 
 
-def _arguments(one: ReadOp) -> str:
+def _arguments(op: ReadOp) -> str:
     """Which of the program's floating-point arguments are float64: at most three by name."""
-    rows = one.rows
+    rows = op.rows
     if rows is None or rows.program.entry is None:
         return ""
     inside = rows.links.rows_of(rows.program.entry)
@@ -98,20 +98,20 @@ def wide_products(host: HostView) -> Wide:
         return Wide()
     work, time, saving = work_of(host), 0, 0.0
     most: ReadOp | None = None
-    for one in work.of(Nature.MATRIX):
-        if one.rows is None or one.at is None:
+    for op in work.of(Nature.MATRIX):
+        if op.rows is None or op.at is None:
             continue
-        gain = _gain(host, one, products_of(one.rows, one.at))
+        gain = _gain(host, op, products_of(op.rows, op.at))
         if gain:
-            own = int(work.table.self_ps[one.index])
-            time, saving = time + own, saving + gain * own
-            most = most or one
+            spent = int(work.table.self_ps[op.index])
+            time, saving = time + spent, saving + gain * spent
+            most = most or op
     if most is None:
         return Wide()
     return Wide(time, round(saving), work.named(most), longest=_longest(host, most, time))
 
 
-def _gain(host: HostView, one: ReadOp, products: Sequence[Product]) -> float:
+def _gain(host: HostView, op: ReadOp, products: Sequence[Product]) -> float:
     """The share of an op's time that 16-bit operands would save at most.
 
     TPUs compute products of float32 operands in one pass of 16 bits unless more precision is asked for; what remains
@@ -125,7 +125,7 @@ def _gain(host: HostView, one: ReadOp, products: Sequence[Product]) -> float:
     passes = _PASSES.get(max(product.precision for product in wide), 1)
     if passes > 1:
         return 1 - 1 / passes
-    limits = roof(host, one, sum(product.flops for product in wide))
+    limits = roof(host, op, sum(product.flops for product in wide))
     return _HALF if limits is not None and limits.memory_ps > limits.compute_ps else 0.0
 
 
@@ -174,10 +174,10 @@ def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
         return Silence("The profile has no program whose types could be looked at.", looked=False)
     double, single = ([getattr(part, name) for part in parts] for name in ("double", "products"))
     shares = [sum(one.time_ps for one in found) / counted for found in (double, single)]
-    for found, share, least in ((double, shares[0], DOUBLE_SHARE), (single, shares[1], WIDE_SHARE)):
-        lost = round(run.part_ps(COMPUTE) * sum(one.saving_ps for one in found) / counted)
+    for wide, share, least in ((double, shares[0], DOUBLE_SHARE), (single, shares[1], WIDE_SHARE)):
+        lost = round(run.part_ps(COMPUTE) * sum(one.saving_ps for one in wide) / counted)
         if share >= least and run.share(lost) >= LEAST_SHARE:
-            return _finding(run, parts, found, share, lost, is_double=found is double)
+            return _finding(run, parts, wide, share, lost, is_double=wide is double)
     what = f"float64 takes {shares[0]:.1%} of the ops' time"
     if run.hardware in (Hardware.TPU, Hardware.GPU):
         what += f", matrix products in float32 that could be faster in 16 bits {shares[1]:.1%}"
@@ -185,10 +185,10 @@ def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
 
 
 def _finding(
-    run: RunView, parts: Sequence[Widths], found: Sequence[Wide], share: float, lost: int, *, is_double: bool
+    run: RunView, parts: Sequence[Widths], wide: Sequence[Wide], share: float, lost: int, *, is_double: bool
 ) -> Finding:
-    host = max(range(len(found)), key=lambda i: found[i].time_ps)
-    most = found[host].most
+    host = max(range(len(wide)), key=lambda i: wide[i].time_ps)
+    most = wide[host].most
     assert most is not None
     what = "float64" if is_double else "Matrix products in float32"
     title = f"{what} take{'s' if is_double else ''} {share:.1%} of the ops' time, most of it in {most.label}"
@@ -201,20 +201,20 @@ def _finding(
         lost,
         formula,
         "high" if is_double else "medium",
-        _evidence(run.hosts[host], parts[host], found[host], most, share),
+        _evidence(run.hosts[host], parts[host], wide[host], most, share),
         DOUBLE if is_double else SINGLE,
-        tuple(run.hosts[i] for i, one in enumerate(found) if one.time_ps),
+        tuple(run.hosts[i] for i, one in enumerate(wide) if one.time_ps),
     )
 
 
 def _evidence(host: str, part: Widths, wide: Wide, most: NamedOp, share: float) -> tuple[Evidence, ...]:
-    found = [
+    evidence = [
         Evidence("These ops, of the time of ops that compute or move", 100 * share, "%"),
         *of_op(host, most, wide.longest),
     ]
     if wide.arguments:
-        found.append(Evidence(f"Arguments of {most.program} that are float64", wide.arguments))
-    return tuple(found)
+        evidence.append(Evidence(f"Arguments of {most.program} that are float64", wide.arguments))
+    return tuple(evidence)
 
 
 RULE = Rule("low_precision_unused", "More precision than needed", judge, gather)

@@ -50,19 +50,19 @@ def gather(host: HostView) -> Padded:
         return Padded(None)
     work, total, best, known = work_of(host), 0.0, 0.0, False
     most: tuple[ReadOp, float, Product] | None = None
-    for one in work.of(Nature.MATRIX):
-        products = [] if one.rows is None or one.at is None else products_of(one.rows, one.at)
+    for op in work.of(Nature.MATRIX):
+        products = [] if op.rows is None or op.at is None else products_of(op.rows, op.at)
         sized = [product for product in products if product.sizes]
         if not sized or len(sized) < len(products):
             continue
-        cost = _cost(host, unit, one, sized)
+        cost = _cost(host, unit, op, sized)
         if cost is None:
             continue
         known = True
         saving, wasted = cost
         total += saving
         if saving > best:
-            best, most = saving, (one, wasted, max(sized, key=lambda product: product.flops))
+            best, most = saving, (op, wasted, max(sized, key=lambda product: product.flops))
     if most is None or most[2].sizes is None:
         return Padded(unit, known, work.counted_ps)
     named, row = work.named(most[0]), most[0].index
@@ -70,7 +70,7 @@ def gather(host: HostView) -> Padded:
     return Padded(unit, known, work.counted_ps, round(total), named, most[1], most[2].sizes, longest)
 
 
-def _cost(host: HostView, unit: MatrixUnit, one: ReadOp, products: Sequence[Product]) -> tuple[float, float] | None:
+def _cost(host: HostView, unit: MatrixUnit, op: ReadOp, products: Sequence[Product]) -> tuple[float, float] | None:
     """(time in ps that padding costs an op at most, share of the unit's work that is padding); None if unknown.
 
     The padded product takes its time at the peak rate, but not more than the op took; without padding it takes the time
@@ -79,14 +79,14 @@ def _cost(host: HostView, unit: MatrixUnit, one: ReadOp, products: Sequence[Prod
     assert all(product.sizes for product in products)
     flops = sum(product.flops for product in products)
     padded = sum(product.flops / unit.used(product.sizes, product.bits) for product in products if product.sizes)
-    limits = roof(host, one, flops)
+    limits = roof(host, op, flops)
     if limits is None or not padded:
         return None
     wasted = 1 - flops / padded
     if wasted < PADDING_SHARE:
         return 0.0, wasted
-    own = float(work_of(host).table.self_ps[one.index])
-    spent = min(own, limits.compute_ps / (1 - wasted))
+    self_ps = float(work_of(host).table.self_ps[op.index])
+    spent = min(self_ps, limits.compute_ps / (1 - wasted))
     return max(0.0, spent - max(limits.compute_ps, limits.memory_ps)), wasted
 
 
@@ -117,11 +117,11 @@ def judge(run: RunView, parts: Sequence[Padded]) -> Finding | Silence:
 
 
 def _evidence(host: str, part: Padded, most: NamedOp) -> tuple[Evidence, ...]:
-    found = [
+    evidence = [
         Evidence("Padding, of the matrix units' work on this op", 100 * part.wasted, "%"),
         *of_op(host, most, part.longest),
     ]
-    return tuple(found)
+    return tuple(evidence)
 
 
 def _advice(unit: MatrixUnit) -> Advice:

@@ -53,10 +53,10 @@ def callback_ops(host: HostView) -> dict[tuple[int, str], CallbackOp]:
     if host.summary.has_device or device_planes(host.space):
         table = host.summary.device
         rows = zip(table.module, table.name, table.provenance, strict=True)
-        found = [(module % 2**64, name, op) for module, name, op in rows if _OP.match(op) or _OP.match(name)]
+        ops = [(module % 2**64, name, op) for module, name, op in rows if _OP.match(op) or _OP.match(name)]
     else:
-        found = _cpu_ops(host)
-    return {(module, name): _describe(host, module, name, op) for module, name, op in found}
+        ops = _cpu_ops(host)
+    return {(module, name): _describe(host, module, name, op) for module, name, op in ops}
 
 
 def _cpu_ops(host: HostView) -> list[tuple[int, str, str]]:
@@ -64,14 +64,14 @@ def _cpu_ops(host: HostView) -> list[tuple[int, str, str]]:
     plane = host.plane
     if plane is None or not any(_POSSIBLE.search(name) for name in plane.declared.event_metadata.names):
         return []
-    found = []
-    for one in {(op.program, op.name) for device in host.devices for op in device.ops if _POSSIBLE.search(op.name)}:
-        program = host.hlo.programs.program(one[0])
-        row = None if program is None else program.row_of.get(one[1])
+    ops = []
+    for key in {(op.program, op.name) for device in host.devices for op in device.ops if _POSSIBLE.search(op.name)}:
+        program = host.hlo.programs.program(key[0])
+        row = None if program is None else program.row_of.get(key[1])
         op_name = program.op_names[row] if program is not None and row is not None else ""
-        if _OP.match(op_name) or _OP.match(one[1]):
-            found.append((*one, op_name))
-    return found
+        if _OP.match(op_name) or _OP.match(key[1]):
+            ops.append((*key, op_name))
+    return ops
 
 
 def _describe(host: HostView, program: int, name: str, op: str) -> CallbackOp:
@@ -102,7 +102,7 @@ class PythonOps:
 
 
 def tensorflow_times(host: HostView) -> PythonOps:
-    """Such ops of TensorFlow on the CPU, without those of input pipelines, which are not its device's."""
+    """TensorFlow's CPU ops that call Python, input pipelines excluded."""
     if not host.budget.devices or host.budget.devices[0][0] != CPU_TENSORFLOW or host.plane is None:
         return PythonOps()
     if not any(map(_HOST.search, host.plane.declared.event_metadata.names)):
@@ -132,13 +132,13 @@ def host_times(host: HostView) -> tuple[Times, str, int]:
         return no_time(), "", 0
     if not plane.decoded:
         (plane,) = host.space.filtered(EventFilter(plane, event=lambda name: _HOST.search(name) is not None))
-    at = np.array([_HOST.search(name) is not None for name in plane.event_metadata.names], np.bool_)
-    rows = at[plane.events.metadata]
+    wanted = np.array([_HOST.search(name) is not None for name in plane.event_metadata.names], np.bool_)
+    rows = wanted[plane.events.metadata]
     begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
     times = times_of(begin, begin + duration)
     if not len(times[0]):
         return times, "", 0
-    sums = np.zeros(len(at), np.int64)
+    sums = np.zeros(len(wanted), np.int64)
     np.add.at(sums, plane.events.metadata[rows], duration)
     return times, plane.event_metadata.names[int(sums.argmax())], len(times[0])
 
@@ -218,15 +218,15 @@ def _longest(times: Times) -> tuple[int, int]:
 
 def judge(run: RunView, gathered: Sequence[Callbacks | None]) -> Finding | Silence:
     """The verdict on the host that loses most to callbacks."""
-    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
-    if not found:
+    known = run.present(gathered)
+    if not known:
         return Silence("The programs do not call Python.")
-    worst, host = max(found, key=lambda one: one[0].lost_ps / one[0].length_ps)
+    worst, host = max(known, key=lambda one: one[0].lost_ps / one[0].length_ps)
     share = worst.lost_ps / worst.length_ps
     if share < LEAST_SHARE:
         return Silence(f"Calls from programs into Python take {share:.1%} of the {run.base}.")
-    cells = max(sum(one.cells for one, _ in found), run.budget.duration_ps.size)
-    lost = sum(one.lost_ps for one, _ in found) // cells
+    cells = max(sum(one.cells for one, _ in known), run.budget.duration_ps.size)
+    lost = sum(one.lost_ps for one, _ in known) // cells
     share, base = share_of_saving(run, lost, between=lost > run.step_ps)
     per_step = worst.calls / worst.cells
     where = timeline(host, *worst.window)

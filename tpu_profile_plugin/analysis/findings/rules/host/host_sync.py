@@ -48,7 +48,7 @@ class Fetches:
 
     Attributes:
       cells: steps times devices; steps: how many; length_ps: time from step to step, summed over `cells`.
-      running_ps: the same without compilation, which may be in a single step and as long as many others.
+      running_ps: `length_ps` without compilation, which may be in a single step and as long as many others.
       calls: in steps; blocked_ps: time in them, summed over steps.
       after_ps: idle time after them, summed over cells.
       call, place: the kind of call with most idle time after it, and the frame of the program's code around it, or "".
@@ -95,7 +95,7 @@ def gather(host: HostView) -> Fetches | None:
     calls = np.zeros(len(code.calls), np.int64)
     np.add.at(calls, spans.event, spans.ps)
     name, place = _where(code, calls)
-    at = int(spans.event[row])
+    call = int(spans.event[row])
     return Fetches(
         code.cells,
         len(host.steps),
@@ -106,7 +106,7 @@ def gather(host: HostView) -> Fetches | None:
         spans.total(),
         _call_name(name),
         place,
-        (int(code.calls.begin_ps[at]), int(spans.end_ps[row])),
+        (int(code.calls.begin_ps[call]), int(spans.end_ps[row])),
         lies_between(host, spans),
     )
 
@@ -147,17 +147,17 @@ def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence
     """The verdict on the host with most idle time after waits."""
     if not run.budget.devices:
         return Silence("The profile has no device whose idle time could be explained.", looked=False)
-    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
-    if not found:
+    known = run.present(gathered)
+    if not known:
         return Silence("Devices are not idle after the host waited for results.")
-    worst, host = max(found, key=lambda one: one[0].after_ps)
+    worst, host = max(known, key=lambda one: one[0].after_ps)
     if not worst.harmful:
         return Silence(
             f"The host waits for results {worst.blocked:.1%} of the {run.base}; the devices are idle after it for "
             f"{worst.after:.1%}."
         )
     place = f" in {shown(worst.place)}" if worst.place else ""
-    lost = sum(one.after_ps for one, _ in found) // run.budget.duration_ps.size
+    lost = sum(one.after_ps for one, _ in known) // run.budget.duration_ps.size
     share, base = share_of_saving(run, lost, between=worst.between)
     return Finding(
         f"Waiting for results leaves devices idle for {share:.1%} of the {base}: {worst.call}{place}, "
@@ -175,16 +175,18 @@ def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence
 
 def _evidence(run: RunView, worst: Fetches, host: str, percent: float, base: str) -> tuple[Evidence, ...]:
     where = timeline(host, *worst.window)
-    found = [
+    evidence = [
         Evidence(f"Devices idle after such calls, of the {base}", percent, "%", TIMELINE, where),
         Evidence("Host waits for results, of the time from step to step", 100 * worst.blocked, "%"),
         Evidence(f"Calls per {run.base}", round(worst.calls / worst.steps, 1)),
         Evidence("Kind of call", worst.call),
     ]
     if worst.place:
-        found.append(Evidence("Function", shown(worst.place), "", TIMELINE, timeline(host, *worst.window, worst.place)))
+        evidence.append(
+            Evidence("Function", shown(worst.place), "", TIMELINE, timeline(host, *worst.window, worst.place))
+        )
     lost = worst.after_ps / worst.cells / PS_PER_MS
-    return (*found, Evidence("Idle after such calls, per step and device", lost, "ms"))
+    return (*evidence, Evidence("Idle after such calls, per step and device", lost, "ms"))
 
 
 RULE = Rule("host_sync", "Waiting for results in steps", judge, gather)

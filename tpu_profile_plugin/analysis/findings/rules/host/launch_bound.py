@@ -54,7 +54,7 @@ class Launching:
 
 
 def gather(host: HostView) -> Launching | None:
-    """None without devices."""
+    """Waits for launches on a host; None without devices."""
     steps, time = host.steps, host.budget.time_ps
     if steps is None or not time.size:
         return None
@@ -77,14 +77,14 @@ def _synced(host: HostView) -> bool:
 
 def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silence:
     """The verdict on the time budget's waits for launches."""
-    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
-    if not run.budget.devices or not found:
+    known = run.present(gathered)
+    if not run.budget.devices or not known:
         return Silence("The profile has no device whose launches could be looked at.", looked=False)
     lost = run.part_ps(IDLE_LAUNCH)
     share = run.share(lost)
     if min(share, share_of_period(run, lost)) < LAUNCH_SHARE:
         return Silence(f"Devices are idle for {share:.1%} of the {run.base} because work is launched late.")
-    worst, host = max(found, key=lambda one: one[0].lost_ps)
+    worst, host = max(known, key=lambda one: one[0].lost_ps)
     if worst.synced:
         return Silence(f"Work is launched late for {share:.1%} of the {run.base}: the host waits for results first.")
     where = timeline(host, *worst.window)

@@ -53,21 +53,21 @@ class Tiny:
       function: what runs them, "" if unknown.
     """
 
-    found: Launched
+    launches: Launched
     lost_ps: int = 0
     function: str = ""
 
 
 def gather(host: HostView) -> Tiny | None:
-    """None if the budget alone tells that devices are not starved between programs."""
+    """Launches of a host's steps; None if the budget alone tells that devices are not starved between programs."""
     if not starved(host) or host.steps is None:
         return None
-    found = launched(host, host.steps)
-    if not is_uncompiled(found):
-        return Tiny(found)
-    slow = slow_code(host, found)
-    lost = max(found.short_ps, found.idle_ps - (slow.lost_ps if slow is not None else 0))
-    return Tiny(found, lost, calling_function(host, found.at_ps))
+    launches = launched(host, host.steps)
+    if not is_uncompiled(launches):
+        return Tiny(launches)
+    slow = slow_code(host, launches)
+    lost = max(launches.short_ps, launches.idle_ps - (slow.lost_ps if slow is not None else 0))
+    return Tiny(launches, lost, calling_function(host, launches.at_ps))
 
 
 def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
@@ -75,21 +75,21 @@ def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
     if not run.budget.devices:
         return Silence("The profile has no device whose programs could be counted.", looked=False)
     busy = run.share(sum(run.part_ps(part) for part in BUSY))
-    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
-    if not found:
+    known = run.present(gathered)
+    if not known:
         return Silence(f"Devices work for {busy:.1%} of the {run.base}, or are idle for other reasons than programs.")
-    worst, host = max(found, key=lambda one: one[0].found.per_step)
-    what = "eager ops" if worst.found.eager else "programs"
-    numbers = f"{worst.found.per_step:,.0f} {what} of {worst.found.distinct} kinds run per {run.base} and device"
-    if not is_uncompiled(worst.found):
+    worst, host = max(known, key=lambda one: one[0].launches.per_step)
+    what = "eager ops" if worst.launches.eager else "programs"
+    numbers = f"{worst.launches.per_step:,.0f} {what} of {worst.launches.distinct} kinds run per {run.base} and device"
+    if not is_uncompiled(worst.launches):
         return Silence(f"{numbers}; devices work for {busy:.1%} of it.")
-    lost = min(sum(one.lost_ps for one, _ in found) // run.budget.duration_ps.size,
+    lost = min(sum(one.lost_ps for one, _ in known) // run.budget.duration_ps.size,
                sum(run.part_ps(part) for part in BETWEEN_PROGRAMS))  # fmt: skip
     if share_of_period(run, lost) < LEAST_SHARE:
         return Silence(f"{numbers}; between them devices are idle for {run.share(lost):.1%} of it.")
     where = f" by {shown(worst.function)}" if worst.function else ""
     return Finding(
-        f"Not compiled: {worst.found.per_step:,.0f} {what} per {run.base} are launched one by one{where}",
+        f"Not compiled: {worst.launches.per_step:,.0f} {what} per {run.base} are launched one by one{where}",
         lost,
         "idle time between two runs, without waits for input and for slow code of other functions, per step and device",
         "high",
@@ -100,12 +100,12 @@ def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
 
 
 def _evidence(run: RunView, worst: Tiny, host: str, what: str) -> tuple[Evidence, ...]:
-    found = worst.found
-    where = timeline(host, *found.window)
+    launches = worst.launches
+    where = timeline(host, *launches.window)
     evidence = [
-        Evidence(f"{what.capitalize()} per {run.base} and device", round(found.per_step, 1), "", TIMELINE, where),
-        Evidence(f"Kinds of {what}", found.distinct),
-        Evidence("Median op", found.median_ps / PS_PER_US, "us"),
+        Evidence(f"{what.capitalize()} per {run.base} and device", round(launches.per_step, 1), "", TIMELINE, where),
+        Evidence(f"Kinds of {what}", launches.distinct),
+        Evidence("Median op", launches.median_ps / PS_PER_US, "us"),
         Evidence(f"Compute, of the {run.base}", 100 * run.share(run.part_ps(COMPUTE)), "%", "time_budget"),
     ]
     if worst.function:

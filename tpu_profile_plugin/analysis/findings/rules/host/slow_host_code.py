@@ -49,16 +49,16 @@ def gather(host: HostView) -> SlowCode | None:
 
 def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silence:
     """The verdict on the host whose code costs most."""
-    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
-    if not run.budget.devices and not found:
+    known = run.present(gathered)
+    if not run.budget.devices and not known:
         return Silence("The profile has no device whose idle time could be explained.", looked=False)
-    cells = max(run.budget.duration_ps.size, sum(one.cells for one, _ in found), 1)
-    lost = sum(one.lost_ps for one, _ in found) // cells
-    period = max([run.step_ps, *(one.period_ps for one, _ in found)])
-    if lost < LEAST_SHARE * period or not found:
+    cells = max(run.budget.duration_ps.size, sum(one.cells for one, _ in known), 1)
+    lost = sum(one.lost_ps for one, _ in known) // cells
+    period = max([run.step_ps, *(one.period_ps for one, _ in known)])
+    if lost < LEAST_SHARE * period or not known:
         share = lost / period if period else 0.0
         return Silence(f"Devices are idle for {share:.1%} of the {run.base} because of code on the host.")
-    worst, host = max(found, key=lambda one: one[0].lost_ps)
+    worst, host = max(known, key=lambda one: one[0].lost_ps)
     base = "time from step to step" if worst.between else run.base
     share = lost / (period if worst.between else run.step_ps or period)
     return Finding(
@@ -91,15 +91,17 @@ def _share(run: RunView, base: str, share: float) -> Evidence:
 
 
 def _evidence(run: RunView, worst: SlowCode, host: str) -> list[Evidence]:
-    found = []
+    evidence = []
     if worst.name:
-        found.append(Evidence("Function", shown(worst.name), "", TIMELINE, timeline(host, *worst.window, worst.name)))
-        found.append(Evidence("Because of this function, per step", worst.name_ps / worst.cells / PS_PER_MS, "ms"))
+        evidence.append(
+            Evidence("Function", shown(worst.name), "", TIMELINE, timeline(host, *worst.window, worst.name))
+        )
+        evidence.append(Evidence("Because of this function, per step", worst.name_ps / worst.cells / PS_PER_MS, "ms"))
     if worst.inner not in ("", worst.name):
-        found.append(Evidence("Most of it in", shown(worst.inner)))
+        evidence.append(Evidence("Most of it in", shown(worst.inner)))
     length = worst.window[1] - worst.window[0]
-    found.append(Evidence("Longest wait", length / PS_PER_MS, "ms", TIMELINE, timeline(host, *worst.window)))
-    return found
+    evidence.append(Evidence("Longest wait", length / PS_PER_MS, "ms", TIMELINE, timeline(host, *worst.window)))
+    return evidence
 
 
 RULE = Rule("slow_host_code", "Slow code on the host", judge, gather)

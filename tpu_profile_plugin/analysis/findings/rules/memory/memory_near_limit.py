@@ -46,7 +46,7 @@ class Use:
 
     @property
     def share(self) -> float:
-        """Of the capacity; 0 if that is unknown."""
+        """Share of the capacity in use; 0 if that is unknown."""
         return self.used / self.capacity if self.capacity > 0 else 0.0
 
 
@@ -55,8 +55,8 @@ def gather(host: HostView) -> Use | None:
     hardware = host.summary.environment.hardware
     if hardware not in (Hardware.TPU, Hardware.GPU):
         return None
-    found = list(_allocators(host.allocators))
-    return max(found or _programs(host), key=lambda one: one.share, default=None)
+    uses = list(_allocators(host.allocators))
+    return max(uses or _programs(host), key=lambda one: one.share, default=None)
 
 
 def _allocators(allocators: dict[str, MemoryUse]) -> Iterable[Use]:
@@ -78,29 +78,29 @@ def _programs(host: HostView) -> list[Use]:
 
 def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
     """The verdict on the fullest allocator or program."""
-    found = [(use, host) for use, host in zip(parts, run.hosts, strict=True) if use is not None]
-    if not found:
+    known = run.present(parts)
+    if not known:
         return Silence(
             "The profile records no allocator of a device and no program whose memory is known.", looked=False
         )
-    most, host = max(found, key=lambda one: one[0].share)
+    most, host = max(known, key=lambda one: one[0].share)
     what = f"program {most.name}" if most.module else f"allocator {most.name}"
     if most.share < MEMORY_SHARE:
         return Silence(f"The peak of {what} is {most.share:.1%} of the device's memory.")
     tool, query = ("memory_viewer", "module_name") if most.module else ("memory_profile", "memory_id")
-    at = {"host": host, query: most.name}
+    page = {"host": host, query: most.name}
     return Finding(
         f"Memory is {most.share:.0%} full at the peak of {what}, {most.used / MIB:,.0f} MiB",
         0,
         "no time: memory",
         "medium" if most.module else "high",
         (
-            Evidence("In use at the peak, of the capacity", 100 * most.share, "%", tool, at),
-            Evidence("In use at the peak", most.used / MIB, "MiB", tool, at),
-            Evidence("Capacity", most.capacity / MIB, "MiB", tool, at),
+            Evidence("In use at the peak, of the capacity", 100 * most.share, "%", tool, page),
+            Evidence("In use at the peak", most.used / MIB, "MiB", tool, page),
+            Evidence("Capacity", most.capacity / MIB, "MiB", tool, page),
         ),
         ADVICE,
-        tuple(host for use, host in found if use.share >= MEMORY_SHARE),
+        tuple(host for use, host in known if use.share >= MEMORY_SHARE),
     )
 
 

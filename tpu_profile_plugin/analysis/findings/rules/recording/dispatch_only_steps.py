@@ -23,13 +23,13 @@ ADVICE = Advice(
 
 def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """The verdict on markers and the end of the work."""
-    found = [(one.dispatch, name) for one, name in zip(run.summary.recordings, run.hosts, strict=False)
+    known = [(one.dispatch, name) for one, name in zip(run.summary.recordings, run.hosts, strict=False)
              if one is not None and one.dispatch is not None]  # fmt: skip
-    if "dispatch" not in run.budget.sources and not found:
+    if "dispatch" not in run.budget.sources and not known:
         return Silence("Work ends with the markers of the steps.", looked=bool(run.steps))
     evidence = [Evidence("Step as read from the devices' work", run.step_ps / PS_PER_MS, "ms", "time_budget")]
-    if found:
-        dispatch, host = max(found, key=lambda one: one[0].work_ps)
+    if known:
+        dispatch, host = max(known, key=lambda one: one[0].work_ps)
         page = {"host": host}
         evidence += [
             Evidence("From the first marker to the end of the last", dispatch.steps_ps / PS_PER_MS, "ms",

@@ -55,11 +55,11 @@ def judge(run: RunView, gathered: Sequence[bool]) -> Finding | Silence:
     if "inferred" in sources and evidence is not None:
         if any(gathered) or evidence.event == _KERAS or is_explicit_marker(evidence.event):
             return Silence(f"{evidence.event} marks {run.steps} steps.")
-        found = (
+        proofs = (
             Evidence("Event that steps are inferred from", evidence.event, "", "time_budget"),
             Evidence("How often it repeats", evidence.occurrences, "", "overview_page"),
         )
-        return _found(f"Steps are not marked; they are inferred from {evidence.event}", found)
+        return _found(f"Steps are not marked; they are inferred from {evidence.event}", proofs)
     if "recording" in sources:
         length = Evidence("Length of what counts as one step", run.step_ps / 1e9, "ms", "time_budget")
         return _found("Steps are not marked; the whole recording counts as one step", (length,))

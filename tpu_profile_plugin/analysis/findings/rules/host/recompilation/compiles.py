@@ -74,16 +74,16 @@ def compiles(host: HostView) -> Compiles:
         read = host.reader.events if all(map(is_recognised, wanted)) else None
         plane = read or host.space.filtered(EventFilter(plane, event=set(wanted).__contains__))[0]
     names = plane.event_metadata.names
-    at = np.array([_COMPILED.search(name) is not None for name in names], np.bool_)[plane.events.metadata]
+    compiling = np.array([_COMPILED.search(name) is not None for name in names], np.bool_)[plane.events.metadata]
     counts = np.bincount(plane.events.metadata, minlength=len(names))
     took = np.zeros(len(names), np.int64)
     np.add.at(took, plane.events.metadata, plane.events.duration_ps)
     modules: Counter[str] = Counter()
     for number in np.argsort(-took, kind="stable").tolist():
-        if counts[number] and (found := _MODULE.match(names[number])):
-            modules[base_name(found["name"])] += int(counts[number])
-    begin = plane.events.begin_ps[at]
-    events = times_of(begin, begin + plane.events.duration_ps[at])
+        if counts[number] and (module := _MODULE.match(names[number])):
+            modules[base_name(module["name"])] += int(counts[number])
+    begin = plane.events.begin_ps[compiling]
+    events = times_of(begin, begin + plane.events.duration_ps[compiling])
     calls, traced = traced_calls(host)
     return Compiles(join(events, calls), modules, traced)
 
@@ -95,35 +95,39 @@ def base_name(module: str) -> str:
 
 def programs_of(programs: HloPrograms) -> dict[str, list[int]]:
     """Ids of the programs of each name, in the order in which they were made."""
-    found: dict[str, list[int]] = {}
+    ids: dict[str, list[int]] = {}
     for number in sorted(programs.modules):
-        found.setdefault(base_name(programs.modules[number].name), []).append(number)
-    return found
+        ids.setdefault(base_name(programs.modules[number].name), []).append(number)
+    return ids
 
 
 def changes(programs: HloPrograms, ids: list[int]) -> tuple[Change, ...] | None:
     """How the parameters of the newest programs differ, most values first; None if that is unknown."""
-    decoded = [one for number in ids[-_MOST_PROGRAMS:] if (one := programs.program(number)) is not None and len(one)]
+    decoded = [
+        program
+        for number in ids[-_MOST_PROGRAMS:]
+        if (program := programs.program(number)) is not None and len(program)
+    ]
     if len(decoded) < 2:
         return None
     parameters = [_parameters(one) for one in decoded]
-    found: list[Change] = []
+    differing: list[Change] = []
     for number, (name, _, shape) in parameters[0].items():
         others = [one[number] for one in parameters if number in one]
         kinds = [kind for _, kind, _ in others]
         if len(set(kinds)) > 1:
-            found.append(Change(name, "type", tuple(kinds)))
+            differing.append(Change(name, "type", tuple(kinds)))
         ranks = {len(sizes) for _, _, sizes in others}
         if len(ranks) > 1:
-            found.append(Change(name, "shape", tuple(f"[{','.join(map(str, sizes))}]" for _, _, sizes in others)))
+            differing.append(Change(name, "shape", tuple(f"[{','.join(map(str, sizes))}]" for _, _, sizes in others)))
             continue
         for axis in range(len(shape)):
             sizes = [str(sizes[axis]) for _, _, sizes in others]
             if len(set(sizes)) > 1:
-                found.append(Change(name, f"dimension {axis}", tuple(sizes)))
+                differing.append(Change(name, f"dimension {axis}", tuple(sizes)))
     if len({len(one) for one in parameters}) > 1:
-        found.append(Change("Number of parameters", "it", tuple(str(len(one)) for one in parameters)))
-    return tuple(sorted(found, key=lambda one: -len(set(one.values))))
+        differing.append(Change("Number of parameters", "it", tuple(str(len(one)) for one in parameters)))
+    return tuple(sorted(differing, key=lambda one: -len(set(one.values))))
 
 
 def _parameters(program: Program) -> dict[int, tuple[str, str, tuple[int, ...]]]:
@@ -132,13 +136,18 @@ def _parameters(program: Program) -> dict[int, tuple[str, str, tuple[int, ...]]]
         return {}
     start = program.columns["computation_start"]
     rows = range(int(start[program.entry]), int(start[program.entry + 1]))
-    opcodes, found = program.opcodes, {}
+    opcodes, parameters = program.opcodes, {}
     for row in rows:
         if opcodes[row] != "parameter":
             continue
-        one = program.instruction(row)
-        name = one.metadata.op_name
+        instruction = program.instruction(row)
+        name = instruction.metadata.op_name
         if name in ("", "XLA_Args"):
-            name = f"argument {one.parameter_number}"
-        found[one.parameter_number] = name, type_name(one.shape.element_type), tuple(one.shape.dimensions)
-    return dict(sorted(found.items()))
+            name = f"argument {instruction.parameter_number}"
+        shape = instruction.shape
+        parameters[instruction.parameter_number] = (
+            name,
+            type_name(shape.element_type),
+            tuple(shape.dimensions),
+        )
+    return dict(sorted(parameters.items()))

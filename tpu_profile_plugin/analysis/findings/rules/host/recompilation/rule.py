@@ -68,14 +68,14 @@ def gather(host: HostView) -> Compilation | None:
     if not may_compile(host):
         return None
     begin, end = host.windows
-    found = compiles(host)
-    inside = covered_within(*found.times, begin, end)
+    compiled = compiles(host)
+    inside = covered_within(*compiled.times, begin, end)
     if not len(begin) or not inside.any():
         return None
     devices = len(host.budget.devices)
-    per_span = covered_within(*_union(begin, end), *found.times)
+    per_span = covered_within(*_union(begin, end), *compiled.times)
     longest = int(per_span.argmax())
-    counts = _counts(host, found)
+    counts = _counts(host, compiled)
     ids = programs_of(host.hlo.programs)
     return Compilation(
         len(begin) * max(devices, 1),
@@ -85,8 +85,8 @@ def gather(host: HostView) -> Compilation | None:
         int((inside > 0).sum()),
         counts,
         changes(host.hlo.programs, ids.get(counts[0][0], [])) if counts else None,
-        tuple((name, count) for name, count in found.traced.most_common() if count > 1),
-        (int(found.times[0][longest]), int(found.times[1][longest])),
+        tuple((name, count) for name, count in compiled.traced.most_common() if count > 1),
+        (int(compiled.times[0][longest]), int(compiled.times[1][longest])),
     )
 
 
@@ -94,10 +94,10 @@ def _union(begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return begin[:1], end[-1:]
 
 
-def _counts(host: HostView, found: Compiles) -> tuple[tuple[str, int], ...]:
+def _counts(host: HostView, compiled: Compiles) -> tuple[tuple[str, int], ...]:
     """Modules that were compiled several times: by events, else by how many programs of a name there are."""
-    if found.modules:
-        return tuple((name, count) for name, count in found.modules.items() if count > 1)
+    if compiled.modules:
+        return tuple((name, count) for name, count in compiled.modules.items() if count > 1)
     ids = programs_of(host.hlo.programs)
     return tuple(sorted(((name, len(one)) for name, one in ids.items() if len(one) > 1), key=lambda one: -one[1]))
 
@@ -143,19 +143,19 @@ ONCE = Advice(
 
 def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Silence:
     """The verdict on the host that loses most to compilation."""
-    found = [(one, host) for one, host in zip(gathered, run.hosts, strict=True) if one is not None]
+    known = run.present(gathered)
     if not run.steps:
         return Silence("The profile has no steps.", looked=False)
-    if not found:
+    if not known:
         return Silence("Nothing was compiled in the steps.")
-    worst, host = max(found, key=lambda one: (one[0].lost_ps, one[0].in_steps))
+    worst, host = max(known, key=lambda one: (one[0].lost_ps, one[0].in_steps))
     share = worst.lost_ps / worst.length_ps
     if share < (COMPILE_LEAST if worst.in_steps >= COMPILE_STEPS else COMPILE_SHARE):
         return Silence(f"Compilation takes {share:.1%} of the {run.base}, in {worst.in_steps} of {worst.steps} steps.")
     again = worst.in_steps >= COMPILE_STEPS or run.whole_recording
-    cells = sum(one.cells for one, _ in found)
+    cells = sum(one.cells for one, _ in known)
     cells = max(cells, run.budget.duration_ps.size)
-    lost = sum(one.lost_ps for one, _ in found) // cells
+    lost = sum(one.lost_ps for one, _ in known) // cells
     between, base = lost > run.step_ps, run.base
     if again:
         share, base = share_of_saving(run, lost, between=between)
@@ -171,47 +171,47 @@ def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Sil
     )
 
 
-def _advice(one: Compilation) -> Advice:
-    if one.changes is None:
+def _advice(worst: Compilation) -> Advice:
+    if worst.changes is None:
         return UNKNOWN
-    return NEW_SHAPES if one.changes else SAME_SHAPES
+    return NEW_SHAPES if worst.changes else SAME_SHAPES
 
 
-def _title(run: RunView, one: Compilation, share: float, base: str) -> str:
-    if one.in_steps < COMPILE_STEPS and not run.whole_recording:
-        return f"Compilation in one of {one.steps} steps takes {share:.1%} of the time of all"
+def _title(run: RunView, worst: Compilation, share: float, base: str) -> str:
+    if worst.in_steps < COMPILE_STEPS and not run.whole_recording:
+        return f"Compilation in one of {worst.steps} steps takes {share:.1%} of the time of all"
     title = f"Compilation takes {share:.1%} of the {base}"
-    if one.modules:
-        name, count = one.modules[0]
-        return f"{title}: {name} was compiled {count} times" + (f" ({one.changes[0]})" if one.changes else "")
-    if one.traced:
-        name, count = one.traced[0]
+    if worst.modules:
+        name, count = worst.modules[0]
+        return f"{title}: {name} was compiled {count} times" + (f" ({worst.changes[0]})" if worst.changes else "")
+    if worst.traced:
+        name, count = worst.traced[0]
         return f"Tracing takes {share:.1%} of the {base}: {name} was traced {count} times"
-    return f"{title}, in {one.in_steps} of {one.steps} steps"
+    return f"{title}, in {worst.in_steps} of {worst.steps} steps"
 
 
 _SAME = 5e-5
 
 
-def _evidence(run: RunView, one: Compilation, host: str, share: float, base: str) -> tuple[Evidence, ...]:
-    where = timeline(host, *one.window)
-    lost = one.lost_ps / one.cells / PS_PER_MS
-    length = (one.window[1] - one.window[0]) / PS_PER_MS
+def _evidence(run: RunView, worst: Compilation, host: str, share: float, base: str) -> tuple[Evidence, ...]:
+    where = timeline(host, *worst.window)
+    lost = worst.lost_ps / worst.cells / PS_PER_MS
+    length = (worst.window[1] - worst.window[0]) / PS_PER_MS
     same = abs(run.share(run.part_ps(IDLE_COMPILE)) - share) < _SAME
     what = "Idle during compilation" if same else "Idle in calls that compile or trace"
     what = what if run.budget.devices else "Compilation and tracing"
-    found = [
+    evidence = [
         Evidence(f"{what}, of the {base}", 100 * share, "%", "time_budget" if same else ""),
         Evidence(f"{what} per step", lost, "ms", "time_budget" if same else ""),
-        Evidence(f"Steps with compilation, of {one.steps}", one.in_steps),
+        Evidence(f"Steps with compilation, of {worst.steps}", worst.in_steps),
         Evidence("Longest compilation", length, "ms", TIMELINE, where),
     ]
-    found += [Evidence(f"Compilations of {name}", count) for name, count in one.modules[:3]]
-    found += [Evidence("Parameter that changed", str(change)) for change in (one.changes or ())[:3]]
-    if one.modules and one.changes == ():
-        found.append(Evidence("Parameters", "the same in all of its programs"))
-    found += [Evidence(f"Traces of {name}", count) for name, count in one.traced[:3]]
-    return tuple(found)
+    evidence += [Evidence(f"Compilations of {name}", count) for name, count in worst.modules[:3]]
+    evidence += [Evidence("Parameter that changed", str(change)) for change in (worst.changes or ())[:3]]
+    if worst.modules and worst.changes == ():
+        evidence.append(Evidence("Parameters", "the same in all of its programs"))
+    evidence += [Evidence(f"Traces of {name}", count) for name, count in worst.traced[:3]]
+    return tuple(evidence)
 
 
 RULE = Rule("recompilation", "Compilation within steps", judge, gather)

@@ -14,7 +14,7 @@ _BACKWARD = re.compile(r"transpose\(|(^|/)gradient_tape/|(^|/)gradients(_\d+)?/"
 _MARKS = (b"transpose(jvp(", b"gradient_tape/", b"gradients/")
 """One of these is in every program with a backward pass, in JAX and TensorFlow."""
 _LEAST_SHARE = 0.01
-"""Of the peak: smaller buffers are not looked at."""
+"""Least share of the peak: smaller buffers are not looked at."""
 _NO_ORIGIN = frozenset(("broadcast", "constant", "iota", "parameter", "custom-call"))
 """What fills an empty buffer says nothing about what the buffer is for."""
 
@@ -44,7 +44,7 @@ class KeptGroup:
 
     @property
     def size(self) -> int:
-        """Of all of them, in bytes."""
+        """Size of all its buffers in bytes."""
         return sum(one.size for one in self.buffers)
 
     @property
@@ -65,7 +65,7 @@ class Kept:
 
     @property
     def size(self) -> int:
-        """Of all these buffers."""
+        """Size of all groups in bytes."""
         return sum(one.size for one in self.groups)
 
 
@@ -82,37 +82,37 @@ def kept_buffers(layout: MemoryLayout, least_peak: int, least_share: float) -> K
     program = layout.program
     rows = ProgramRows(program)
     flow = ValueFlow(rows)
-    found = []
-    for one in layout.at_peak[0]:
-        position = layout.buffers.position(one.row)
-        temporary = one.allocation >= 0 and layout.buffers.category(one.allocation) == "Temporary"
-        if one.size < _LEAST_SHARE * peak or not temporary or position.row is None:
+    kept = []
+    for buffer in layout.at_peak[0]:
+        position = layout.buffers.position(buffer.row)
+        temporary = buffer.allocation >= 0 and layout.buffers.category(buffer.allocation) == "Temporary"
+        if buffer.size < _LEAST_SHARE * peak or not temporary or position.row is None:
             continue
         maker = _maker(rows, flow, position.row, position.index)
         if maker is not None:
-            shape = layout.buffers.shape(one.row).text
-            found.append(KeptBuffer(position.full_name, shape, one.size, rows.op_name(maker), rows.place(maker)))
-    return Kept(program.module.name, peak, _grouped(found, least_share * peak))
+            shape = layout.buffers.shape(buffer.row).text
+            kept.append(KeptBuffer(position.full_name, shape, buffer.size, rows.op_name(maker), rows.place(maker)))
+    return Kept(program.module.name, peak, _grouped(kept, least_share * peak))
 
 
-def _grouped(found: Sequence[KeptBuffer], least: float) -> tuple[KeptGroup, ...]:
+def _grouped(buffers: Sequence[KeptBuffer], least: float) -> tuple[KeptGroup, ...]:
     """Buffers by the line that makes them, or by op where that is unknown; groups of at least `least` bytes."""
     groups: dict[str, list[KeptBuffer]] = {}
-    for one in sorted(found, key=lambda one: -one.size):
-        groups.setdefault(one.place or one.made_by, []).append(one)
+    for buffer in sorted(buffers, key=lambda one: -one.size):
+        groups.setdefault(buffer.place or buffer.made_by, []).append(buffer)
     large = [group for group in map(KeptGroup, map(tuple, groups.values())) if group.size >= least]
     return tuple(sorted(large, key=lambda group: -group.size))
 
 
 def _maker(rows: ProgramRows, flow: ValueFlow, row: int, index: tuple[int, ...]) -> int | None:
     """What the forward pass put into a buffer that the backward pass reads; None if it is no such buffer."""
-    found = flow.follow(row, index)
-    if not any(_is_backward(rows, reader) for reader in found.readers):
+    reached = flow.follow(row, index)
+    if not any(_is_backward(rows, reader) for reader in reached.readers):
         return None
-    for fill, written in found.fills:
+    for fill, written in reached.fills:
         if _is_forward(rows, fill):
             return flow.origin(written, fill)
-    return row if _is_forward(rows, row) and not found.fills else None
+    return row if _is_forward(rows, row) and not reached.fills else None
 
 
 def _own_names(rows: ProgramRows, row: int) -> list[str]:

@@ -62,8 +62,8 @@ def gather(host: HostView) -> Looked:
         number for number in programs_by_time(host, MOST_PROGRAMS) if has_backward_pass(host.hlo.programs.blob(number))
     ]
     layouts = [layout for number in training if (layout := layout_of(host, number)) is not None]
-    found = [kept_buffers(layout, KEPT_LEAST_PEAK, KEPT_BUFFER_SHARE) for layout in layouts]
-    most = max((one for one in found if one is not None), key=lambda one: one.size, default=None)
+    kept = [kept_buffers(layout, KEPT_LEAST_PEAK, KEPT_BUFFER_SHARE) for layout in layouts]
+    most = max((one for one in kept if one is not None), key=lambda one: one.size, default=None)
     capacity = device_memory(host.space).bytes if most is not None and most.size else 0
     return Looked(most, len(layouts), capacity)
 
@@ -72,12 +72,12 @@ def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
     """The verdict on the program that keeps most."""
     if not any(part.programs for part in parts):
         return Silence("The profile has no program with a backward pass.", looked=False)
-    found = [
+    known = [
         (part.most, host, part.capacity) for part, host in zip(parts, run.hosts, strict=True) if part.most is not None
     ]
-    if not found:
+    if not known:
         return Silence(f"No program with a backward pass has a peak of {KEPT_LEAST_PEAK // MIB} MiB of memory.")
-    kept, host, capacity = max(found, key=lambda one: one[0].size)
+    kept, host, capacity = max(known, key=lambda one: one[0].size)
     share = kept.size / kept.peak if kept.peak else 0.0
     if share < KEPT_SHARE:
         return Silence(
@@ -99,22 +99,22 @@ def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
 def _evidence(kept: Kept, host: str, share: float, capacity: int) -> tuple[Evidence, ...]:
     query = {"host": host, "module_name": kept.module}
     first = kept.groups[0].buffers[0]
-    found = [
+    evidence = [
         Evidence("Kept for the backward pass, of the peak", 100 * share, "%"),
         Evidence("Peak memory of the program", kept.peak / MIB, "MiB", "memory_viewer", query),
     ]
     if capacity:
-        found.append(Evidence("That peak, of the device's memory", 100 * kept.peak / capacity, "%"))
+        evidence.append(Evidence("That peak, of the device's memory", 100 * kept.peak / capacity, "%"))
     for group in kept.groups[:3]:
         count = len(group.buffers)
-        found.append(Evidence(f"{count} buffer{'s' * (count > 1)} of {group.label}", group.size / MIB, "MiB"))
+        evidence.append(Evidence(f"{count} buffer{'s' * (count > 1)} of {group.label}", group.size / MIB, "MiB"))
     label = f"Buffer {first.name}, {first.shape.partition('{')[0]}"
-    found.append(Evidence(label, first.size / MIB, "MiB", "memory_viewer", {**query, "q": first.name}))
+    evidence.append(Evidence(label, first.size / MIB, "MiB", "memory_viewer", {**query, "q": first.name}))
     if first.made_by:
-        found.append(Evidence("It holds the result of", first.made_by))
+        evidence.append(Evidence("It holds the result of", first.made_by))
     if first.place:
-        found.append(Evidence("Source line", first.place))
-    return tuple(found)
+        evidence.append(Evidence("Source line", first.place))
+    return tuple(evidence)
 
 
 RULE = Rule("kept_for_backward", "Memory kept for the backward pass", judge, gather)

@@ -41,12 +41,12 @@ class ValueFlow:
 
     @cached_property
     def _callers(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = defaultdict(list)
+        callers: dict[int, list[int]] = defaultdict(list)
         for row, opcode in enumerate(self._rows.opcodes):
             if opcode in ("while", "call", "conditional", "async-start"):
                 for computation in self._links.called(row):
-                    found[computation].append(row)
-        return found
+                    callers[computation].append(row)
+        return callers
 
     def follow(self, row: int, path: tuple[int, ...]) -> Flow:
         """The flow of the value that a row defines at a path."""
@@ -61,15 +61,15 @@ class ValueFlow:
 
     def _next(self, value: Value, flow: Flow) -> list[Value]:
         row, path = value
-        found: list[Value] = []
+        values: list[Value] = []
         for user in self._links.users(row):
             for number, operand in enumerate(self._links.operands(user)):
                 if operand == row:
-                    found += self._through(user, number, path, flow)
+                    values += self._through(user, number, path, flow)
         home = self._links.home(row)
         if self._rows.root(home) == row:
-            found += [other for caller in self._callers[home] for other in self._returned(caller, home, path)]
-        return found
+            values += [other for caller in self._callers[home] for other in self._returned(caller, home, path)]
+        return values
 
     def _through(self, user: int, number: int, path: tuple[int, ...], flow: Flow) -> list[Value]:
         """The values that operand `number` of an instruction lives on as."""
@@ -101,8 +101,8 @@ class ValueFlow:
     def _parameter(self, computation: int, number: int) -> list[int]:
         if computation not in self._known:
             rows = self._links.rows_of(computation)
-            found = [row for row in rows if self._rows.opcodes[row] == "parameter"]
-            self._known[computation] = {self._number(row): row for row in found}
+            parameters = [row for row in rows if self._rows.opcodes[row] == "parameter"]
+            self._known[computation] = {self._number(row): row for row in parameters}
         row = self._known[computation].get(number)
         return [] if row is None else [row]
 
@@ -128,16 +128,16 @@ class ValueFlow:
             return []
         several = self._rows.opcodes[root] == "tuple"
         results = self._links.operands(root) if several else [root]
-        found: list[tuple[int, tuple[int, ...]]] = []
+        updates: list[tuple[int, tuple[int, ...]]] = []
         for index, result in enumerate(results):
-            one = self._unwrapped(result)
-            if one < 0 or self._rows.opcodes[one] != _IN_PLACE:
+            write = self._unwrapped(result)
+            if write < 0 or self._rows.opcodes[write] != _IN_PLACE:
                 continue
-            target, written = self._links.operands(one)[:2]
+            target, written = self._links.operands(write)[:2]
             target = self._unwrapped(target)
             if self._rows.opcodes[target] == "parameter" and self._number(target) == number:
-                found.append((written, (index,) if several else ()))
-        return found
+                updates.append((written, (index,) if several else ()))
+        return updates
 
     def _number(self, parameter: int) -> int:
         return int(self._rows.instruction(parameter).parameter_number)
