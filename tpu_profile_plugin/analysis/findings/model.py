@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from inspect import cleandoc
 from typing import Any, Literal
 
@@ -116,7 +117,13 @@ class Rule:
 
     @property
     def documentation(self) -> tuple[str, ...]:
-        """The paragraphs of the module's docstring, each on one line; names in braces are replaced by the limits."""
-        names = vars(sys.modules[self.judge.__module__])
-        text = cleandoc(names["__doc__"] or self.looks_for).format_map(names)
-        return tuple(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+        """What it looks for, when it fires and what to do: the paragraphs of its module's docstring, each on a line."""
+        return _paragraphs(self.judge.__module__) or (self.looks_for,)
+
+
+@cache
+def _paragraphs(module: str) -> tuple[str, ...]:
+    """A module's docstring; names in braces stand for the module's limits. Empty without docstrings."""
+    names = vars(sys.modules[module])
+    text = cleandoc(names["__doc__"] or "").format_map(names)
+    return tuple(" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph)
