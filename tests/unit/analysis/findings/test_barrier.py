@@ -94,6 +94,4 @@ def test_durations_that_stand_for_none():
 
 def test_no_barriers():
     assert suggestion('plane 1 "/host:CPU"\nline 1 main\n0us +5us a') is None
-    assert reason("barrier", host([5] * 4).replace("barrier-cores", "copy")) == (
-        "The profile has no barriers of TensorCores."
-    )
+    assert reason("barrier", host([5] * 4).replace("barrier-cores", "copy")) == ("No barriers of TensorCores recorded.")

@@ -65,7 +65,7 @@ def test_functions_that_trace_are_named() -> None:
 
 def test_a_single_call_has_to_trace() -> None:
     found = told("tf_function_tracing", functions(100, calls=1))
-    assert found["reason"] == "The profile has no tf.function with several calls."
+    assert found["reason"] == "No tf.function with several calls recorded."
 
 
 @pytest.mark.parametrize(

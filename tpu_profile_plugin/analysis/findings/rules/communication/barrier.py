@@ -193,7 +193,7 @@ def judge(run: RunView, gathered: Sequence[BarrierTime | None]) -> Finding | Sil
     """The verdict on the barriers of all hosts."""
     known = run.present(gathered)
     if not known:
-        return Silence("The profile has no barriers of TensorCores.")
+        return Silence("No barriers of TensorCores recorded.")
     barrier = barriers([one for one, _ in known])
     if barrier.percent < BARRIER_PERCENT:
         return Silence(f"TensorCores are at barriers for {barrier.percent:.1f}% of the step.")

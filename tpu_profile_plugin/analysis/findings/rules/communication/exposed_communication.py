@@ -22,7 +22,7 @@ from tpu_profile_plugin.units import PS_PER_MS
 
 ADVICE = Advice(
     "Overlap the collective with computation that does not need its result, or send less: fewer bytes per element, "
-    "larger and fewer messages, another sharding. A collective that nothing hides costs its whole time.",
+    "larger and fewer messages, another sharding. A collective that no computation hides costs its whole time.",
     jax="Shard so that less has to be exchanged, exchange bfloat16 instead of float32, and reduce gradients once per "
     "step, not once per layer or microbatch. On TPUs and GPUs XLA's latency-hiding scheduler overlaps collectives with "
     "computation that does not need their result.",
@@ -43,7 +43,7 @@ def judge(run: RunView, gathered: Sequence[int | None]) -> Finding | Silence:
     lost = run.part_ps(EXPOSED_COMMUNICATION)
     share = run.share(lost)
     if not run.communication.sums:
-        return Silence("The profile has no collective.", looked=bool(run.budget.devices))
+        return Silence("No collectives recorded.", looked=bool(run.budget.devices))
     if share < EXPOSED_SHARE:
         return Silence(f"Exposed communication takes {share:.1%} of the {run.base}.")
     shared = sum(one or 0 for one in gathered) / max(run.budget.duration_ps.size, 1)
@@ -60,7 +60,7 @@ def judge(run: RunView, gathered: Sequence[int | None]) -> Finding | Silence:
         *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
     )
     return Finding(
-        f"Communication that nothing hides takes {share:.1%} of the {run.base}, most of it in {most.key.name}",
+        f"{share:.1%} of the {run.base} is communication that no computation hides, most of it in {most.key.name}",
         lost,
         "exposed communication per step and device, waits for other devices left out",
         "high",

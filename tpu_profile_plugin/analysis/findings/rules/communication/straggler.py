@@ -48,7 +48,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     share = run.share(lost)
     communication = run.communication
     if len(communication.devices) < 2 or not communication.sums:
-        return Silence("The profile has no collective of several devices.", looked=bool(len(run.budget.devices) > 1))
+        return Silence("No collectives of several devices recorded.", looked=bool(len(run.budget.devices) > 1))
     work = communication.work_ps.sum(axis=0)
     late = [one.index for one in communication.stragglers] or _of_late_hosts(run)
     if share >= EXPOSED_SHARE and not late and (device := _arrives_late(run)) is not None:
@@ -106,7 +106,7 @@ def _late_begin(run: RunView, device: int, lost: int) -> Finding:
     median = float(np.median(work))
     evidence = (
         Evidence(f"Waits for other devices, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence("Of all waits in collectives those for it", 100 * int(caused[device]) / exact_sum(caused), "%"),
+        Evidence("Waits for it, of all waits in collectives", 100 * int(caused[device]) / exact_sum(caused), "%"),
         Evidence(
             f"Its largest idle part per {run.base}: {CATEGORIES[most]}", idle[most] / PS_PER_MS, "ms", "time_budget"
         ),
@@ -114,7 +114,7 @@ def _late_begin(run: RunView, device: int, lost: int) -> Finding:
         *_longest_wait(run),
     )
     return Finding(
-        f"{name} comes late to collectives: the others wait {share:.1%} of the {run.base} for it",
+        f"{name} arrives late at collectives: the others wait {share:.1%} of the {run.base} for it",
         lost,
         "time in collectives until the last device arrives, per step, averaged over devices",
         "medium",

@@ -143,7 +143,7 @@ def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) ->
     part = lost_to(run, IDLE_INPUT)
     lost = part.ps
     if not any(one.seen for one, _ in gathered):
-        return Silence("The profile has no event of an input pipeline, so that waits for input do not show.", False)
+        return Silence("No input events recorded.", False)
     if part.share < INPUT_SHARE:
         return Silence(f"Devices wait for input for {part.share:.1%} of the {part.base}.")
     if lost < INPUT_SHARE * run.period_ps:
@@ -193,7 +193,7 @@ def _by_steps(run: RunView) -> Finding | Silence:
     """Without devices in the time budget: what the events of the steps tell."""
     steps = run.slowest
     if not len(steps) or not (run.summary.input_events or bool(steps.waiting_most.any())):
-        return Silence("The profile has no steps with events of an input pipeline.", looked=False)
+        return Silence("No steps with input events recorded.", looked=False)
     percent = slowest_verdict(steps).input.percent if steps.on_tpu else steps.percent("input")
     if percent < 100 * INPUT_SHARE:
         return Silence(f"Input takes {percent:.1f}% of the step.")

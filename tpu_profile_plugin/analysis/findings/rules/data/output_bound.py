@@ -27,7 +27,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     if run.hardware is not Hardware.TPU:
         return Silence("Only TPUs have an outfeed.")
     if not len(run.slowest):
-        return Silence("The profile has no steps.", looked=False)
+        return Silence("No steps recorded.", looked=False)
     percent = run.slowest.percent("output")
     if percent < 100 * OUTPUT_SHARE:
         return Silence(f"Output takes {percent:.1f}% of the step.")

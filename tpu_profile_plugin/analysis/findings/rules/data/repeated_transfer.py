@@ -47,10 +47,10 @@ ADVICE = Advice(
 def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence:
     """The verdict on the uploads of all hosts."""
     if not run.budget.devices:
-        return Silence("The profile has no device to which uploads could be seen.", looked=False)
+        return Silence("No devices recorded.", looked=False)
     known = run.present(gathered)
     if run.steps < UPLOADS_SEEN or run.whole_recording:
-        return Silence("There are too few steps to tell what each of them repeats.", looked=False)
+        return Silence("Too few steps to see a repetition.", looked=False)
     if not known or not run.step_ps:
         return Silence(f"Waiting for input and copies take less than {UPLOAD_SHARE:.0%} of the {run.base}.")
     lost = lost_ps(run, gathered)
@@ -60,9 +60,7 @@ def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence
     worst, host = max(known, key=lambda one: int(one[0].ps.sum()))
     often = float(np.mean(worst.ps >= UPLOAD_SHARE * run.step_ps))
     if often < UPLOAD_STEPS:
-        return Silence(
-            f"Uploads take {share:.1%} of the {run.base}, but they are long in {often:.0%} of the steps only."
-        )
+        return Silence(f"Uploads take {share:.1%} of the {run.base}, but only in {often:.0%} of the steps.")
     if not _even(worst):
         return Silence(f"Uploads take {share:.1%} of the {run.base}, but they differ from step to step.")
     return Finding(

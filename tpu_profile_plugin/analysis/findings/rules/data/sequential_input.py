@@ -28,13 +28,13 @@ _PAGE = "tf_data_bottleneck_analysis"
 def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence:
     """The verdict on the pipeline that the program waits for longest."""
     if not run.summary.input_events:
-        return Silence("The profile has no event of an input pipeline.", looked=False)
+        return Silence("No input events recorded.", looked=False)
     part = lost_to(run, IDLE_INPUT)
     known = run.present(gathered)
     if part.share < INPUT_SHARE or part.ps < INPUT_SHARE * run.period_ps:
         return Silence(f"Devices wait for input for {part.share:.1%} of the {part.base}.")
     if not known:
-        return Silence("No pipeline of tf.data has a transformation that its calls wait for.", looked=False)
+        return Silence("No tf.data pipeline with a bottleneck recorded.", looked=False)
     worst, host = max(known, key=lambda one: one[0].calls * one[0].mean_ps)
     if worst.share < BOTTLENECK_SHARE or not (worst.alone or worst.late):
         where = f"{worst.name} takes {worst.share:.1%} of the longest call of {worst.pipeline}"

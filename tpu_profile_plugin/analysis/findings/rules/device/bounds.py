@@ -63,7 +63,7 @@ def _judge(run: RunView, busy: _Limit, free: _Limit) -> Finding | Silence:
     """Fires if the one resource is busy and the other is not."""
     use = _used(run)
     if use is None:
-        return Silence("The use of matrix units and memory bandwidth is not known.", looked=False)
+        return Silence("The use of matrix units and memory bandwidth is unknown.", looked=False)
     (matrix, hbm), recorded = use
     used = {_MATRIX.limit: matrix, _HBM.limit: hbm}
     if used[busy.limit] <= BUSY_PERCENT or used[free.limit] >= FREE_PERCENT:

@@ -69,7 +69,7 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
     """The verdict on the ops of all hosts."""
     counted, moved = sum(part.counted_ps for part in parts), sum(part.movement_ps for part in parts)
     if 2 * sum(part.unknown_ps for part in parts) >= counted:
-        return Silence("The profile has no op whose work is known.", looked=False)
+        return Silence("No ops with known work recorded.", looked=False)
     of_ops, matrix = moved / counted, sum(part.matrix_ps for part in parts) / counted
     lost = round(of_ops * run.part_ps(COMPUTE))
     share = run.share(lost)

@@ -113,7 +113,7 @@ def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
     known = [(part, part.copies, host) for part, host in zip(parts, run.hosts, strict=True) if part.copies]
     if share < EXPOSED_COPY_SHARE or not known:
         looked = bool(run.budget.devices) and run.hardware is Hardware.TPU
-        return Silence(f"Copies inside programs that nothing hides take {share:.1%} of the {run.base}.", looked)
+        return Silence(f"Copies that no computation hides take {share:.1%} of the {run.base}.", looked)
     part, copies, host = max(known, key=lambda one: one[1].time_ps)
     where = " to or from the host's memory" if copies.host else ""
     evidence = [
@@ -124,7 +124,7 @@ def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
     if copies.bytes:
         evidence.append(Evidence("Size of what it copies", copies.bytes / MIB, "MiB"))
     return Finding(
-        f"Copies{where} that nothing hides take {share:.1%} of the {run.base}, most of it in {copies.most.label}",
+        f"{share:.1%} of the {run.base} waits for copies{where}, most of it in {copies.most.label}",
         lost,
         "time in which a copy is under way and the device computes nothing, per step and device",
         "high",
@@ -134,4 +134,4 @@ def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
     )
 
 
-RULE = Rule("exposed_copy", "Copies that nothing hides", judge, gather)
+RULE = Rule("exposed_copy", "Copies that no computation hides", judge, gather)

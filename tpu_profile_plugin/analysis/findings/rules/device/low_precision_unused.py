@@ -171,7 +171,7 @@ def judge(run: RunView, parts: Sequence[Widths]) -> Finding | Silence:
     """The verdict on float64, then on float32 products."""
     counted = sum(part.counted_ps for part in parts)
     if not counted:
-        return Silence("The profile has no program whose types could be looked at.", looked=False)
+        return Silence("No HLO program recorded.", looked=False)
     double, single = ([getattr(part, name) for part in parts] for name in ("double", "products"))
     shares = [sum(one.time_ps for one in found) / counted for found in (double, single)]
     for wide, share, least in ((double, shares[0], DOUBLE_SHARE), (single, shares[1], WIDE_SHARE)):

@@ -93,9 +93,9 @@ def _cost(host: HostView, unit: MatrixUnit, op: ReadOp, products: Sequence[Produ
 def judge(run: RunView, parts: Sequence[Padded]) -> Finding | Silence:
     """The verdict on the padding of all hosts."""
     if not any(part.unit for part in parts):
-        return Silence("The sizes that fill this device's matrix units are not known.", looked=False)
+        return Silence("The size of this device's matrix units is unknown.", looked=False)
     if not any(part.known for part in parts):
-        return Silence("No matrix product has a known size and cost.", looked=False)
+        return Silence("No matrix products of known size and cost recorded.", looked=False)
     counted = sum(part.counted_ps for part in parts)
     of_ops = sum(part.saving_ps for part in parts) / counted if counted else 0.0
     lost = round(run.part_ps(COMPUTE) * of_ops)

@@ -29,7 +29,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     shares = {side: _share(table) for side, table in tables.items() if table.op_ps}
     if TENSORFLOW not in run.frameworks or not shares:
         looked = bool(run.frameworks) and TENSORFLOW not in run.frameworks
-        return Silence("The profile has no op of TensorFlow.", looked)
+        return Silence("No TensorFlow ops recorded.", looked)
     side = max(shares, key=lambda name: shares[name])
     what = f"{shares[side]:.1%} of the op time on the {side} is eager execution"
     if shares[side] <= EAGER_SHARE:

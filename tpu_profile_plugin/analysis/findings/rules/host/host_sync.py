@@ -146,10 +146,10 @@ ADVICE = Advice(
 def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence:
     """The verdict on the host with most idle time after waits."""
     if not run.budget.devices:
-        return Silence("The profile has no device whose idle time could be explained.", looked=False)
+        return Silence("No devices recorded.", looked=False)
     known = run.present(gathered)
     if not known:
-        return Silence("Devices are not idle after the host waited for results.")
+        return Silence("Devices work on while the host waits for results.")
     worst, host = max(known, key=lambda one: one[0].after_ps)
     if not worst.harmful:
         return Silence(
@@ -160,7 +160,7 @@ def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence
     lost = sum(one.after_ps for one, _ in known) // run.budget.duration_ps.size
     share, base = share_of_saving(run, lost, between=worst.between)
     return Finding(
-        f"Waiting for results leaves devices idle for {share:.1%} of the {base}: {worst.call}{place}, "
+        f"Devices are idle {share:.1%} of the {base} after {worst.call}{place}, "
         f"{round(worst.calls / worst.steps, 1):g} per {run.base}",
         lost,
         "idle time from the end of a device's work, for which the host waits, to the next launch, without code that is "

@@ -79,7 +79,7 @@ def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silen
     """The verdict on the time budget's waits for launches."""
     known = run.present(gathered)
     if not run.budget.devices or not known:
-        return Silence("The profile has no device whose launches could be looked at.", looked=False)
+        return Silence("No devices recorded.", looked=False)
     lost = run.part_ps(IDLE_LAUNCH)
     share = run.share(lost)
     if min(share, share_of_period(run, lost)) < LAUNCH_SHARE:

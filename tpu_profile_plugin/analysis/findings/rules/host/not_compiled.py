@@ -73,7 +73,7 @@ def gather(host: HostView) -> Tiny | None:
 def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
     """The verdict on the host with most launches per step."""
     if not run.budget.devices:
-        return Silence("The profile has no device whose programs could be counted.", looked=False)
+        return Silence("No devices recorded.", looked=False)
     busy = run.share(sum(run.part_ps(part) for part in BUSY))
     known = run.present(gathered)
     if not known:

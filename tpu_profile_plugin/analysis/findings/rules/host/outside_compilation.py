@@ -27,7 +27,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """The verdict on the ops of all devices."""
     table = run.summary.device
     if not table.op_ps:
-        return Silence("The profile has no op of a device.", looked=False)
+        return Silence("No device ops recorded.", looked=False)
     rows = [
         row
         for row, (provenance, category) in enumerate(zip(table.provenance, table.category, strict=True))

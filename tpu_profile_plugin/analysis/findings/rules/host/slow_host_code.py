@@ -51,7 +51,7 @@ def judge(run: RunView, gathered: Sequence[SlowCode | None]) -> Finding | Silenc
     """The verdict on the host whose code costs most."""
     known = run.present(gathered)
     if not run.budget.devices and not known:
-        return Silence("The profile has no device whose idle time could be explained.", looked=False)
+        return Silence("No devices recorded.", looked=False)
     cells = max(run.budget.duration_ps.size, sum(one.cells for one, _ in known), 1)
     lost = sum(one.lost_ps for one, _ in known) // cells
     period = max([run.step_ps, *(one.period_ps for one, _ in known)])

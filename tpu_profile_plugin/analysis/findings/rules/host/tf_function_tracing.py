@@ -29,7 +29,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     functions = [function for function in run.summary.functions if function.calls > 1]
     if not functions:
         looked = bool(run.frameworks) and TENSORFLOW not in run.frameworks
-        return Silence("The profile has no tf.function with several calls.", looked)
+        return Silence("No tf.function with several calls recorded.", looked)
     worst = expensive_functions(functions)
     if not worst:
         share = max(function.expensive_share for function in functions)

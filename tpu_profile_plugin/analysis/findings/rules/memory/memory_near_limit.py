@@ -80,9 +80,7 @@ def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
     """The verdict on the fullest allocator or program."""
     known = run.present(parts)
     if not known:
-        return Silence(
-            "The profile records no allocator of a device and no program whose memory is known.", looked=False
-        )
+        return Silence("No device allocators and no programs with known memory recorded.", looked=False)
     most, host = max(known, key=lambda one: one[0].share)
     what = f"program {most.name}" if most.module else f"allocator {most.name}"
     if most.share < MEMORY_SHARE:

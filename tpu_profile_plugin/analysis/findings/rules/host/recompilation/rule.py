@@ -145,7 +145,7 @@ def judge(run: RunView, gathered: Sequence[Compilation | None]) -> Finding | Sil
     """The verdict on the host that loses most to compilation."""
     known = run.present(gathered)
     if not run.steps:
-        return Silence("The profile has no steps.", looked=False)
+        return Silence("No steps recorded.", looked=False)
     if not known:
         return Silence("Nothing was compiled in the steps.")
     worst, host = max(known, key=lambda one: (one[0].lost_ps, one[0].in_steps))

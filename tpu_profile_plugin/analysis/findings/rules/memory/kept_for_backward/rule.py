@@ -71,7 +71,7 @@ def gather(host: HostView) -> Looked:
 def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
     """The verdict on the program that keeps most."""
     if not any(part.programs for part in parts):
-        return Silence("The profile has no program with a backward pass.", looked=False)
+        return Silence("No program with a backward pass recorded.", looked=False)
     known = [
         (part.most, host, part.capacity) for part, host in zip(parts, run.hosts, strict=True) if part.most is not None
     ]
