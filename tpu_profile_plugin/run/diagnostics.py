@@ -32,10 +32,11 @@ class Diagnostics:
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
-    def rows(self) -> list[tuple[str, str]]:
-        """(severity, message) in display order."""
-        kinds = (("INFO", self.info), ("WARNING", self.warnings), ("ERROR", self.errors))
-        return [(severity, text) for severity, texts in kinds for text in texts]
+    def columns(self) -> tuple[list[str], list[str]]:
+        """Severities and messages in display order."""
+        counts = {"INFO": len(self.info), "WARNING": len(self.warnings), "ERROR": len(self.errors)}
+        severities = [severity for severity, count in counts.items() for _ in range(count)]
+        return severities, [*self.info, *self.warnings, *self.errors]
 
 
 def time_warnings(planes: Iterable[ImplausibleTimes]) -> Iterator[str]:

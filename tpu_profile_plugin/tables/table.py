@@ -6,8 +6,10 @@ import copy
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from tpu_profile_plugin.tables import frames
 from tpu_profile_plugin.tables.column import Array, Column, python_values
@@ -24,35 +26,32 @@ class Table:
 
     Attributes:
       columns: the declarations.
-      data: the values of each column, all of the same length. Given as any sequences (None is an empty cell; pairs for
-        columns of format "given"), kept as the arrays of `Column.array`.
+      data: the values of each column, all of the same length: given as any sequences, in order or by column id, with
+        None for an empty cell; kept as the arrays of `Column.array`, in order.
       properties: custom properties of the table; values are texts (see `property_text`).
-      row_properties: custom properties per row, or None.
       name: id of the table within its answer; "" if there is just one.
-      formatted: formatted texts by column id, for columns of format "given".
+      formatted: the texts to display in place of the values, by column id; only of some columns.
     """
 
     columns: tuple[Column, ...]
-    data: Sequence[Any]
+    data: Any
     properties: Mapping[str, str] = field(default_factory=dict)
-    row_properties: Sequence[Mapping[str, str]] | None = None
     name: str = ""
     formatted: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if len(self.data) != len(self.columns):
-            raise ValueError(f"{len(self.columns)} columns, but data for {len(self.data)}")
-        lengths = {len(values) for values in self.data}
+        given = self.data
+        if isinstance(given, Mapping):
+            if set(given) != set(self.ids):
+                raise ValueError(f"columns {', '.join(self.ids)}, but data for {', '.join(given)}")
+            given = [given[id_] for id_ in self.ids]
+        if len(given) != len(self.columns):
+            raise ValueError(f"{len(self.columns)} columns, but data for {len(given)}")
+        lengths = {len(values) for values in given}
         if len(lengths) > 1:
             raise ValueError(f"columns of different lengths: {sorted(lengths)}")
-        data, formatted = [], dict(self.formatted)
-        for column, values in zip(self.columns, self.data, strict=True):
-            if column.format == "given" and column.id not in formatted:
-                formatted[column.id] = [text for _, text in values]
-                values = [value for value, _ in values]
-            data.append(column.array(values))
-        object.__setattr__(self, "data", tuple(data))
-        object.__setattr__(self, "formatted", formatted)
+        arrays = (column.array(values) for column, values in zip(self.columns, given, strict=True))
+        object.__setattr__(self, "data", tuple(arrays))
 
     @classmethod
     def from_rows(
@@ -68,6 +67,12 @@ class Table:
         table = copy.copy(self)
         object.__setattr__(table, "properties", {**self.properties, **more})
         return table
+
+    def take(self, rows: Sequence[int] | Array) -> Table:
+        """The rows with these numbers, in this order."""
+        chosen = np.asarray(rows, np.intp)
+        formatted = {id_: [texts[row] for row in chosen] for id_, texts in self.formatted.items()}
+        return replace(self, data=[values[chosen] for values in self.data], formatted=formatted)
 
     @property
     def ids(self) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows, kernel_rows
@@ -63,7 +62,27 @@ COLUMNS = (
 def build(run: Run, query: Query) -> Table:
     """The kernels by total duration."""
     rows = combine_kernel_rows(run.map_hosts(host_rows))
-    return Table.from_rows(COLUMNS, [_cells(rank, row) for rank, row in enumerate(rows, 1)])
+    kernels = [row.kernel for row in rows]
+    return Table(
+        COLUMNS,
+        (
+            range(1, len(rows) + 1),
+            [kernel.name for kernel in kernels],
+            [kernel.registers for kernel in kernels],
+            [kernel.static_shared + kernel.dynamic_shared for kernel in kernels],
+            [",".join(map(str, kernel.block)) for kernel in kernels],
+            [",".join(map(str, kernel.grid)) for kernel in kernels],
+            [row.occupancy for row in rows],
+            [kernel.eligible for kernel in kernels],
+            [kernel.uses_tensor_core for kernel in kernels],
+            [kernel.op for kernel in kernels],
+            [row.runs for row in rows],
+            [row.total_ns / 1e3 for row in rows],
+            [row.total_ns // row.runs / 1e3 for row in rows],
+            [row.min_ns / 1e3 for row in rows],
+            [row.max_ns / 1e3 for row in rows],
+        ),
+    )
 
 
 @per_host()
@@ -73,27 +92,6 @@ def host_rows(host: HostProfile) -> list[KernelRow]:
     planes = [plane for plane in space.planes if plane.name.startswith(_GPU)]
     space.decode(planes)
     return kernel_rows(space, planes, hlo_ops(host)) if planes else []
-
-
-def _cells(rank: int, row: KernelRow) -> tuple[object, ...]:
-    kernel = row.kernel
-    return (
-        rank,
-        kernel.name,
-        kernel.registers,
-        kernel.static_shared + kernel.dynamic_shared,
-        ",".join(map(str, kernel.block)),
-        ",".join(map(str, kernel.grid)),
-        row.occupancy if isfinite(row.occupancy) else None,
-        kernel.eligible,
-        kernel.uses_tensor_core,
-        kernel.op,
-        row.runs,
-        row.total_ns / 1e3,
-        row.total_ns // row.runs / 1e3,
-        row.min_ns / 1e3,
-        row.max_ns / 1e3,
-    )
 
 
 def _available(facts: RunFacts) -> str | None:

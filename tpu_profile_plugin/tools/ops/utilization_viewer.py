@@ -7,6 +7,7 @@ with several hosts XProf answers one; ours has all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.counters.samples import (
     DEVICE_ID,
@@ -16,7 +17,7 @@ from tpu_profile_plugin.analysis.counters.samples import (
     plane_integer,
     samples,
 )
-from tpu_profile_plugin.analysis.counters.utilization import utilization
+from tpu_profile_plugin.analysis.counters.utilization import Work, utilization
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
@@ -36,26 +37,34 @@ COLUMNS = (
     HOST_NAME,
     Column("kernel", "Kernel", "string", "", "Name of the line; our own column."),
 )
-_Row = tuple[int, int, int, int, str, float, float, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """Work of one unit in one sample; `sample` and `kernel` are id and name of the sample's line."""
+
+    device: int
+    sample: int
+    kernel: str
+    work: Work
 
 
 @per_host()
-def host_rows(host: HostProfile) -> tuple[_Row, ...]:
-    """The rows of one host."""
-    return tuple(_rows(host))
+def host_samples(host: HostProfile) -> tuple[Sampled, ...]:
+    """The samples of one host."""
+    return tuple(_samples(host))
 
 
-def _rows(host: HostProfile) -> Iterator[_Row]:
+def _samples(host: HostProfile) -> Iterator[Sampled]:
     space = host.lazy
     for plane in filter(declares_values, tpu_planes(host)):
         chip, device = chip_of(space, plane), plane_integer(space, plane, DEVICE_ID)
         if chip is None or device is None or device == -1:
             continue
         for sample in samples(plane, counted(space, plane), add=False):
-            about = 0, _unsigned(device), _unsigned(int(plane.lines.id[sample.line]))
-            kernel = plane.lines.name[sample.line]
+            line, kernel = _unsigned(int(plane.lines.id[sample.line])), plane.lines.name[sample.line]
             for work in utilization(chip, sample):
-                yield (*about, work.node, work.name, work.achieved, work.peak, work.unit, host.name, kernel)
+                yield Sampled(_unsigned(device), line, kernel, work)
 
 
 def _unsigned(number: int) -> int:
@@ -66,7 +75,21 @@ def _unsigned(number: int) -> int:
 
 def build(run: Run, query: Query) -> Table:
     """A row per sample, core and unit."""
-    return Table.from_rows(COLUMNS, [row for rows in run.map_hosts(host_rows) for row in rows])
+    of_hosts = zip(run.readable, run.map_hosts(host_samples), strict=True)
+    rows = [(host.name, sampled) for host, samples in of_hosts for sampled in samples]
+    data = {
+        "host": [0] * len(rows),
+        "device": [sampled.device for _, sampled in rows],
+        "sample": [sampled.sample for _, sampled in rows],
+        "node": [sampled.work.node for _, sampled in rows],
+        "name": [sampled.work.name for _, sampled in rows],
+        "achieved": [sampled.work.achieved for _, sampled in rows],
+        "peak": [sampled.work.peak for _, sampled in rows],
+        "unit": [sampled.work.unit for _, sampled in rows],
+        HOST_NAME.id: [host for host, _ in rows],
+        "kernel": [sampled.kernel for _, sampled in rows],
+    }
+    return Table(COLUMNS, data)
 
 
 TOOL = Tool(
