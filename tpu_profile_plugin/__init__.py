@@ -1,6 +1,13 @@
 """The Profile tab of TensorBoard: browse, capture and analyse XSpace profiles.
 
 For scripts: `open(path)` reads a logdir or a file, `capture(addresses, logdir, ...)` profiles running programs.
+
+    import tpu_profile_plugin as tp
+
+    run = tp.open("/path/to/logdir").run()           # the newest recording
+    ops = run.ops()                                  # the ops with most self time first
+    for name, ps, share in zip(ops.name[:3], ops.self_ps, ops.share):
+        print(f"{name}: {ps / 1e9:.3f} ms, {share:.1%}")
 """
 
 from __future__ import annotations
@@ -9,21 +16,21 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.reading import OpenLogdir, OpenRun
+from tpu_profile_plugin.version import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from tpu_profile_plugin.opening import OpenLogdir
+
 __all__ = ["__version__", "capture", "open"]
 
 
-def open(path: str | os.PathLike[str], executor: str = "") -> OpenLogdir | OpenRun:
-    """A logdir with its runs, or the run of a `.xplane.pb` file; raises NotFound if the file does not exist.
+def open(path: str | os.PathLike[str], executor: str = "") -> OpenLogdir:
+    """A logdir with its runs; a `.xplane.pb` file is a logdir of one run. Raises NotFound if the file does not exist.
 
     `executor` selects where runs of many hosts are read, like the flag --profile_executor.
     """
-    # By name, because every package imports this module and must not depend on `reading` through it.
-    reading: Any = importlib.import_module("tpu_profile_plugin.reading")
-    opened: OpenLogdir | OpenRun = reading.open_path(os.fspath(path), executor)
+    # By name, because every package imports this module and must not depend on `opening` through it.
+    opened: OpenLogdir = importlib.import_module("tpu_profile_plugin.opening").OpenLogdir(os.fspath(path), executor)
     return opened
 
 

@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tpu_profile_plugin import __version__
 from tpu_profile_plugin.commands import capture, compare, completion, doctor, events, explain, runs, tools
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.system.process import exit_on_sigterm
+from tpu_profile_plugin.version import __version__
 from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
 
 _COMMANDS = {

@@ -1,4 +1,4 @@
-//! The one error of the crate: what was being read, what is wrong with it, and at which byte.
+//! The error type of the crate: the message being read, the problem, and the byte.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub enum Problem {
     TooMany,
     /// The bytes changed between two passes over them.
     Changed,
-    /// An argument of a kernel does not fit the others (a bug of the caller, not of the profile).
+    /// Arguments of a kernel contradict each other (a bug of the caller, not of the profile).
     BadArgument,
 }
 

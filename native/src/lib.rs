@@ -10,6 +10,7 @@ pub mod decode;
 pub mod error;
 pub mod grouping;
 pub mod hlo;
+pub mod json;
 pub mod kernels;
 #[cfg(feature = "python")]
 mod python;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.summary.host import HostSummary, summarize
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import load
+from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.payload import encode
 from tpu_profile_plugin.tools.tool import Tool
 
@@ -30,38 +30,46 @@ def answer(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **param
 
 def body(tool: Tool, *profiles: Profile, base: Sequence[Profile] = (), **params: str) -> bytes:
     """The bytes of the same, which are not JSON for every tool."""
-    parsed = {param.name: param.parse(params.get(param.name)) for param in tool.params}
     cache = ProfileCache(1 << 28)
-    inputs = Inputs("run", _hosts("run", profiles, cache), parsed)
-    if base:
-        inputs = replace(inputs, base=Inputs("base", _hosts("base", base, cache), parsed))
-    return bytes(encode(tool.build(inputs)).body)
+    other = run_of(*base, name="base", cache=cache) if base else None
+    return bytes(encode(payload(tool, run_of(*profiles, cache=cache), other, **params)).body)
+
+
+def payload(tool: Tool, run: Run, base: Run | None = None, **params: str) -> Any:
+    """What the tool builds for a run."""
+    return tool.build(run, tool.query(params, base))
 
 
 def answer_and_hosts(tool: Tool, *profiles: Profile, **params: str) -> tuple[Any, tuple[HostProfile, ...]]:
     """The answer and the hosts, which hold what the tool decoded and computed."""
-    hosts = hosts_of(*profiles)
-    return answer_of(tool, hosts, **params), hosts
+    run = run_of(*profiles)
+    return answer_of(tool, run.profiles, **params), run.profiles
 
 
 def answer_of(tool: Tool, hosts: tuple[HostProfile, ...], **params: str) -> Any:
     """The tool's answer for the given hosts."""
-    parsed = {param.name: param.parse(params.get(param.name)) for param in tool.params}
-    return json.loads(encode(tool.build(Inputs("run", hosts, parsed))).body)
+    return json.loads(encode(payload(tool, Run("run", hosts), **params)).body)
 
 
 def hosts_of(*profiles: Profile) -> tuple[HostProfile, ...]:
     """The hosts of a run, nothing of which is decoded."""
-    return _hosts("run", profiles, ProfileCache(1 << 28))
+    return run_of(*profiles).profiles
 
 
-def _hosts(run: str, profiles: Sequence[Profile], cache: ProfileCache) -> tuple[HostProfile, ...]:
-    def host(index: int, profile: Profile) -> HostProfile:
-        data = _bytes(profile)
-        name = profile.name.removesuffix(".xplane.pb") if isinstance(profile, Path) else f"h{index}"
-        return HostProfile(name, index, f"{name}.xplane.pb", (run, index), lambda: data, cache, empty=not len(data))
+def run_of(*profiles: Profile, name: str = "run", cache: ProfileCache | None = None, **more: Any) -> Run:
+    """A run with a host per profile, nothing of which is decoded."""
+    shared = cache or ProfileCache(1 << 28)
+    return Run(name, tuple(host_of(profile, i, name, shared) for i, profile in enumerate(profiles)), **more)
 
-    return tuple(host(i, profile) for i, profile in enumerate(profiles))
+
+def host_of(
+    profile: Profile, index: int = 0, run: str = "run", cache: ProfileCache | None = None, **more: Any
+) -> HostProfile:
+    """One host: h0, h1, ... by its index, or named after its file."""
+    data = _bytes(profile)
+    name = profile.name.removesuffix(".xplane.pb") if isinstance(profile, Path) else f"h{index}"
+    file = HostFile(name, f"/{run}/{index}", len(data), 0, "xplane", f"{name}.xplane.pb")
+    return HostProfile(file, index, lambda _: data, cache or ProfileCache(1 << 28), **more)
 
 
 def summary(profile: str | bytes | Path) -> HostSummary:

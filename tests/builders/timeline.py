@@ -8,33 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from builders.xspace_text import build
-from tpu_profile_plugin.cache.profiles import ProfileCache
-from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.inputs import Inputs
+from builders.answers import run_of
 from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
+from tpu_profile_plugin.tools.tool import Tool
 
 _TYPES = {"u32": np.uint32, "u16": np.uint16, "f64": np.float64}
 
 
-def inputs_of(*texts: str | bytes, tool=trace_viewer.TOOL, **params: Any) -> Inputs:
-    """Inputs of hosts h0, h1, ... with profiles in the text notation or bytes; parameters as in a query string."""
-    cache = ProfileCache(1 << 24)
-
-    def host(index: int, text: str | bytes) -> HostProfile:
-        data = np.frombuffer(build(text) if isinstance(text, str) else text, np.uint8)
-        return HostProfile(f"h{index}", index, f"h{index}.xplane.pb", index, lambda: data, cache)
-
-    values = {
-        param.name: param.parse(None if params.get(param.name) is None else str(params[param.name]))
-        for param in tool.params
-    }
-    return Inputs("run", tuple(host(i, text) for i, text in enumerate(texts)), values)
+def build_trace(*texts: str | bytes, tool: Tool = trace_viewer.TOOL, **params: Any) -> Any:
+    """What a tool builds for hosts h0, h1, ... with these profiles; parameters as in a query string."""
+    given = {name: None if value is None else str(value) for name, value in params.items()}
+    return tool.build(run_of(*texts), tool.query(given))
 
 
 def streaming(*texts: str | bytes, **params: Any) -> dict[str, Any]:
     """The streaming answer."""
-    raw = trace_viewer.TOOL.build(inputs_of(*texts, **params))
+    raw = build_trace(*texts, **params)
     return json.loads(gzip.decompress(raw.body) if raw.encoding else raw.body)
 
 
@@ -45,7 +34,7 @@ def events(*texts: str | bytes, **params: Any) -> list[dict[str, Any]]:
 
 def legacy(*texts: str | bytes) -> dict[str, Any]:
     """The whole answer in the older form."""
-    return json.loads(trace_viewer.LEGACY.build(inputs_of(*texts, tool=trace_viewer.LEGACY)).body)
+    return json.loads(build_trace(*texts, tool=trace_viewer.LEGACY).body)
 
 
 def read_container(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -63,9 +52,9 @@ def read_container(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def canvas(*texts: str, **params: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and arrays of `format=columns`, or of another binary form."""
-    return read_container(trace_viewer.TOOL.build(inputs_of(*texts, **{"format": "columns", **params})).body)
+    return read_container(build_trace(*texts, **{"format": "columns", **params}).body)
 
 
 def event(text: str, pid: int, tid: int, index: int) -> dict[str, Any]:
     """The answer about one event."""
-    return trace_viewer.TOOL.build(inputs_of(text, format="event", pid=pid, tid=tid, event=index)).value
+    return build_trace(text, format="event", pid=pid, tid=tid, event=index).value

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tpu_profile_plugin
-from tpu_profile_plugin.server.assets import STATIC
+from tpu_profile_plugin.server.http.assets import STATIC
 
 KB = 1000
 PAGES = Path(tpu_profile_plugin.__file__).parents[1] / "frontend" / "src" / "tools"

@@ -115,11 +115,11 @@ def test_nothing_recorded(servers, tmp_path):
 
 def test_continuous_profiling(servers, tmp_path):
     from tpu_profile_plugin.capture import continuous
-    from tpu_profile_plugin.capture.addresses import parse_address
-    from tpu_profile_plugin.capture.allow import AllowList
-    from tpu_profile_plugin.capture.client import ProfilerClient
-    from tpu_profile_plugin.capture.dial import connect
-    from tpu_profile_plugin.capture.failures import WorkerFailure
+    from tpu_profile_plugin.capture.wire.addresses import parse_address
+    from tpu_profile_plugin.capture.wire.allow import AllowList
+    from tpu_profile_plugin.capture.wire.client import ProfilerClient
+    from tpu_profile_plugin.capture.wire.dial import connect
+    from tpu_profile_plugin.capture.wire.failures import WorkerFailure
 
     address = servers("jax")
     with pytest.raises(CaptureFailed, match="is not running"):

@@ -224,7 +224,7 @@ def test_a_tpu_name_outside_its_cloud_explains_what_to_enter(board, monkeypatch)
     def unreachable(*_):
         raise OSError("no route")
 
-    monkeypatch.setattr("tpu_profile_plugin.capture.tpu_names._fetch", unreachable)
+    monkeypatch.setattr("tpu_profile_plugin.capture.wire.tpu_names._fetch", unreachable)
     answer = post(board, "capture_profile", {"service_addr": "my-tpu", "is_tpu_name": True})
     assert code(answer) == (501, "not_available")
     assert "Enter the workers' addresses instead" in answer.json["error"]["message"]

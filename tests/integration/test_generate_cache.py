@@ -9,8 +9,8 @@ from builders.logdirs import SMALL, write
 from builders.servers.board import Board
 
 from tpu_profile_plugin.errors import NotAvailable, NotFound
-from tpu_profile_plugin.server import cache_jobs
-from tpu_profile_plugin.server.cache_jobs import CacheJob, CacheJobs, Step
+from tpu_profile_plugin.server import ahead
+from tpu_profile_plugin.server.ahead import Job, JobQueue, Step
 
 ORIGIN = {"Origin": "http://localhost", "X-Profile-Request": "1"}
 FOREIGN = [
@@ -135,8 +135,8 @@ def test_a_failed_step_does_not_end_the_job():
         if query.required("tag") == "c":
             raise ValueError
 
-    jobs = CacheJobs(ask)
-    job = jobs.start(CacheJob("r", [Step({"tag": tag}) for tag in "abcd"]))
+    jobs = JobQueue(ask)
+    job = jobs.start(Job("r", [Step({"tag": tag}) for tag in "abcd"]))
     for _ in range(300):
         if job.state == "done":
             break
@@ -151,23 +151,23 @@ def test_a_failed_step_does_not_end_the_job():
 
 
 def test_only_so_many_wait_and_are_kept(monkeypatch):
-    monkeypatch.setattr(cache_jobs, "MAX_KEPT", 3)
+    monkeypatch.setattr(ahead, "MAX_KEPT", 3)
     hold = True
 
     def ask(_):
         while hold:
             time.sleep(0.005)
 
-    jobs = CacheJobs(ask)
-    first = jobs.start(CacheJob("r", [Step({"tag": "a"})]))
+    jobs = JobQueue(ask)
+    first = jobs.start(Job("r", [Step({"tag": "a"})]))
     while first.state != "running":
         time.sleep(0.005)
-    waiting = [jobs.start(CacheJob("r", [])) for _ in range(cache_jobs.MAX_WAITING)]
+    waiting = [jobs.start(Job("r", [])) for _ in range(ahead.MAX_WAITING)]
     with pytest.raises(NotAvailable, match="wait already"):
-        jobs.start(CacheJob("r", []))
+        jobs.start(Job("r", []))
     hold = False
     while waiting[-1].state != "done":
         time.sleep(0.005)
-    jobs.start(CacheJob("r", []))
+    jobs.start(Job("r", []))
     with pytest.raises(NotFound):
         jobs.find(first.id)

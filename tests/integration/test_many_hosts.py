@@ -21,12 +21,11 @@ from builders.servers.board import Board
 
 from tpu_profile_plugin.cache.profiles import _SPACE, ProfileCache
 from tpu_profile_plugin.logdir import Logdir
-from tpu_profile_plugin.run.host import HostProfile, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, Origin
+from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.server.progress import Abandoned, Progress
 from tpu_profile_plugin.tools.registry import TOOLS
 from tpu_profile_plugin.workers.executor import Executor
-from tpu_profile_plugin.workers.task import Origin
 
 DEMO = Path(__file__).parents[2] / "demo"
 SESSION = "plugins/profile/s"
@@ -148,21 +147,18 @@ def test_dask_moves_a_host_to_another_worker_when_one_dies(many, tmp_path, sched
     files = Logdir(str(many)).run("train/s").hosts
     executor = Executor(scheduler, workers=1)
     cache = ProfileCache(1 << 20)
-    hosts = tuple(
-        HostProfile(file.host, i, file.name, file.identity, not_here, cache, origin=Origin("", file))
-        for i, file in enumerate(files)
-    )
+    hosts = tuple(HostProfile(file, i, not_here, cache, origin=Origin("", file)) for i, file in enumerate(files))
     try:
-        inputs = Inputs("r", hosts, {}, executor=executor.choose)
-        found = inputs.map_hosts(PerHost(host_parts.dies_once, (str(tmp_path / "marker"),)))
+        inputs = RunHosts("r", hosts, executor=executor.choose)
+        found = inputs.map_hosts(host_parts.dies_once.given(str(tmp_path / "marker")))
     finally:
         executor.close()
     assert len(found) == 5
     assert (tmp_path / "marker").exists()
-    assert inputs.left_out == {}
+    assert inputs.left_out == []
 
 
-def not_here():
+def not_here(file):
     raise AssertionError("the server itself read a file")
 
 

@@ -17,7 +17,7 @@ from builders.xspace_text import build
 
 from tpu_profile_plugin.capture.session import open_session
 from tpu_profile_plugin.errors import FileChanged, NotFound, StorageFailed
-from tpu_profile_plugin.logdir import ContentCache, Logdir, fetching, remote
+from tpu_profile_plugin.logdir import ContentCache, Logdir, remote, remote_calls
 
 NEEDED = {"s3": ("s3fs", "moto", "flask"), "gs": ("gcsfs", "gcp_storage_emulator")}
 LARGE = os.urandom(9 << 20)
@@ -113,15 +113,15 @@ def test_an_object_that_changes_while_it_is_read(store, tmp_path, monkeypatch, l
     logdir = opened(store, tmp_path, f"replaced{length}")
     file = logdir.run("1").hosts[0]
 
-    def fetch(fs, path, size, put, **_):
+    def fetch(fs, path, size, put, silent):
         def put_and_replace(offset, data):
             put(offset, data)
             store.put(key, bytes(length))
 
-        fetching.fetch(fs, path, size, put_and_replace)
+        remote_calls.fetch(fs, path, size, put_and_replace, silent)
 
     with monkeypatch.context() as patch:
-        patch.setattr(fetching, "PARALLEL", 1)
+        patch.setattr(remote_calls, "PARALLEL", 1)
         patch.setattr(remote, "fetch", fetch)
         with pytest.raises(FileChanged):
             logdir.read(file)

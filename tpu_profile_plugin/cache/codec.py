@@ -28,7 +28,17 @@ _PLAIN = frozenset((int, float, bool, str, type(None)))
 _DTYPE = re.compile(r"[<>|=][biufcSU]\d{1,5}")
 _SEQUENCES: dict[type, str] = {tuple: "t", list: "l", set: "s", frozenset: "f"}
 _MAPPINGS: dict[type, str] = {dict: "d", Counter: "c"}
-_DAMAGES = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, struct.error)
+_DAMAGES = (
+    ImportError,
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    struct.error,
+)
 
 
 class NotStorable(ValueError):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Hashable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tpu_profile_plugin.cache.sizes import size_of, sizes_of
 from tpu_profile_plugin.errors import in_file
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tpu_profile_plugin.columns import XSpace
+    from tpu_profile_plugin.columns.arrays import U8
+
+    ReadFile: TypeAlias = Callable[[], U8]
 
 _SPACE, _METADATA = object(), ("metadata",)
 _SMALL_FRACTION = 256
@@ -22,12 +23,6 @@ _FEW_FRACTION = 4
 """Small entries are few, and evicted last, while together they take at most this fraction (1/4) of the limit."""
 _LARGE_FRACTION = 4
 """Columns above this fraction (1/4) of the limit are large, see `ProfileCache.release`."""
-
-
-def _decode_named(file: str, decode: Callable[[], XSpace]) -> XSpace:
-    """Calls `decode`; a CorruptProfile that it raises names `file`."""
-    with in_file(file):
-        return decode()
 
 
 class _Entry:
@@ -39,6 +34,12 @@ class _Entry:
         self.locks: dict[Hashable, threading.RLock] = {}
         self.sizes: dict[Hashable, int] = {}
         self.bytes = 0
+
+    def drop(self, names: Collection[str]) -> None:
+        """Drops the values under these keys, and under tuples that begin with one of them."""
+        for key in list(self.values):
+            if (key[0] if isinstance(key, tuple) else key) in names:
+                del self.values[key]
 
     def lock_of(self, key: Hashable) -> threading.RLock:
         with self.lock:
@@ -59,26 +60,20 @@ class ProfileCache:
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._total = 0  # a running sum: adding up thousands of entries at every insertion is slow
 
-    def space(self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str) -> XSpace:
+    def space(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         """The columns of a file, decoded on first use."""
         space = self.lazy(identity, read, file)
         space.decode()
         return space
 
-    def lazy(self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str) -> XSpace:
+    def lazy(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         """The same columns, with each plane decoded on first access."""
-        space: XSpace = self.derived(
-            identity, _SPACE, lambda: _decode_named(file, lambda: self._open(identity, read(), file))
-        )
+        space: XSpace = self.derived(identity, _SPACE, lambda: self._open(identity, read, file))
         return space
 
-    def metadata(
-        self, identity: Hashable, read: Callable[[], np.ndarray[Any, np.dtype[np.uint8]]], file: str
-    ) -> XSpace:
+    def metadata(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
         """The columns of a file's metadata planes alone, decoded on first use."""
-        from tpu_profile_plugin.columns import load_metadata
-
-        space: XSpace = self.derived(identity, _METADATA, lambda: _decode_named(file, lambda: load_metadata(read())))
+        space: XSpace = self.derived(identity, _METADATA, lambda: _metadata(read, file))
         return space
 
     def derived(
@@ -125,8 +120,8 @@ class ProfileCache:
             entry = self._entries.pop(identity, None)
             self._total -= entry.bytes if entry is not None else 0
 
-    def release(self, identity: Hashable, *keys: Hashable, least: int | None = None) -> None:
-        """Drops the columns of a file, and the values under `keys` that refer to them, if the columns are large.
+    def release(self, identity: Hashable, *names: str, least: int | None = None) -> None:
+        """Drops the columns of a file, and the values under `names` as `forget` does, if the columns are large.
 
         Large means at least `least` bytes, or a quarter of the cache's limit if that is less. They are decoded again on
         the next access; the other values of the file stay.
@@ -138,8 +133,7 @@ class ProfileCache:
             if entry is None or space is None or entry.sizes[_SPACE] < large:
                 return
             space.unload()
-            for key in keys:
-                entry.values.pop(key, None)
+            entry.drop(names)
             self._resize(identity, entry, sizes_of(entry.values))
         self._release_memory(True)
 
@@ -149,9 +143,7 @@ class ProfileCache:
             entry = self._entries.get(identity)
             if entry is None:
                 return
-            for key in list(entry.values):
-                if (key[0] if isinstance(key, tuple) else key) in names:
-                    del entry.values[key]
+            entry.drop(names)
             self._resize(identity, entry, sizes_of(entry.values))
 
     def bytes(self) -> int:
@@ -165,12 +157,15 @@ class ProfileCache:
             self._entries.clear()
             self._total = 0
 
-    def _open(self, identity: Hashable, data: Any, file: str) -> XSpace:
-        if self._load is not None:
-            return self._load(data)
-        from tpu_profile_plugin.columns import DecodeHooks, load_lazily
+    def _open(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
+        with in_file(file):
+            data = read()
+            if self._load is not None:
+                return self._load(data)
+            from tpu_profile_plugin.columns import DecodeHooks, load_lazily
+            from tpu_profile_plugin.formats import unpack
 
-        return load_lazily(data, hooks=DecodeHooks(file, lambda: self._grown(identity, data)))
+            return load_lazily(unpack(data).space, hooks=DecodeHooks(file, lambda: self._grown(identity, data)))
 
     def _grown(self, identity: Hashable, data: Any) -> None:
         """Updates the size of an entry after more of its file was decoded."""
@@ -225,6 +220,14 @@ class ProfileCache:
             from tpu_profile_plugin import columns
 
             columns.give_back_memory()
+
+
+def _metadata(read: ReadFile, file: str) -> XSpace:
+    from tpu_profile_plugin.columns import load_metadata
+    from tpu_profile_plugin.formats import unpack
+
+    with in_file(file):
+        return load_metadata(unpack(read()).space)
 
 
 def _release_pages(data: Any) -> None:

@@ -75,10 +75,10 @@ def prepare(
     **options: Any,
 ) -> Job:
     """A capture that is not started yet, without restrictions on addresses: for use by the command line and scripts."""
-    from tpu_profile_plugin.capture.addresses import parse_addresses
-    from tpu_profile_plugin.capture.allow import AllowList
     from tpu_profile_plugin.capture.job import Job
     from tpu_profile_plugin.capture.options import OPTION_NAMES, options_from
+    from tpu_profile_plugin.capture.wire.addresses import parse_addresses
+    from tpu_profile_plugin.capture.wire.allow import AllowList
 
     given = {name: value for name, value in options.items() if name in OPTION_NAMES}
     given["advanced"] = {name: value for name, value in options.items() if name not in OPTION_NAMES} | dict(

@@ -11,15 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from tpu_profile_plugin.capture import failures
-from tpu_profile_plugin.capture.addresses import Address, unique_names
-from tpu_profile_plugin.capture.allow import AllowList
-from tpu_profile_plugin.capture.client import ProfilerClient, profile_request
-from tpu_profile_plugin.capture.dial import connect
-from tpu_profile_plugin.capture.failures import WorkerFailure
 from tpu_profile_plugin.capture.options import CaptureOptions
-from tpu_profile_plugin.capture.response import Response, scan_xspace
 from tpu_profile_plugin.capture.session import Session, open_session
+from tpu_profile_plugin.capture.wire import failures
+from tpu_profile_plugin.capture.wire.addresses import Address, unique_names
+from tpu_profile_plugin.capture.wire.allow import AllowList
+from tpu_profile_plugin.capture.wire.client import ProfilerClient, profile_request
+from tpu_profile_plugin.capture.wire.dial import connect
+from tpu_profile_plugin.capture.wire.failures import WorkerFailure
+from tpu_profile_plugin.capture.wire.response import Response, scan_xspace
 from tpu_profile_plugin.capture.worker import Worker
 from tpu_profile_plugin.errors import CorruptProfile, Forbidden
 from tpu_profile_plugin.protos.wire import MalformedMessage

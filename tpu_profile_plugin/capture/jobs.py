@@ -7,12 +7,12 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from tpu_profile_plugin.capture.addresses import Address
-from tpu_profile_plugin.capture.allow import AllowList
-from tpu_profile_plugin.capture.dial import resolve
-from tpu_profile_plugin.capture.failures import WorkerFailure
 from tpu_profile_plugin.capture.job import Inspect, Job
 from tpu_profile_plugin.capture.options import CaptureOptions
+from tpu_profile_plugin.capture.wire.addresses import Address
+from tpu_profile_plugin.capture.wire.allow import AllowList
+from tpu_profile_plugin.capture.wire.dial import resolve
+from tpu_profile_plugin.capture.wire.failures import WorkerFailure
 from tpu_profile_plugin.errors import BadRequest, NotFound
 
 MAX_JOBS = 50

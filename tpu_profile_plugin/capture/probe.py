@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tpu_profile_plugin.capture.addresses import Address
-from tpu_profile_plugin.capture.allow import AllowList
-from tpu_profile_plugin.capture.client import ProfilerClient
-from tpu_profile_plugin.capture.dial import find_open_ip, open_channel, resolve
-from tpu_profile_plugin.capture.failures import FORBIDDEN, WorkerFailure
+from tpu_profile_plugin.capture.wire.addresses import Address
+from tpu_profile_plugin.capture.wire.allow import AllowList
+from tpu_profile_plugin.capture.wire.client import ProfilerClient
+from tpu_profile_plugin.capture.wire.dial import find_open_ip, open_channel, resolve
+from tpu_profile_plugin.capture.wire.failures import FORBIDDEN, WorkerFailure
 from tpu_profile_plugin.errors import Forbidden
 
 STEPS = ("name", "allowed", "port", "grpc", "profiler")

@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_profile_plugin.capture.addresses import Address
-from tpu_profile_plugin.capture.client import ProfilerClient
-from tpu_profile_plugin.capture.failures import WorkerFailure
+from tpu_profile_plugin.capture.wire.addresses import Address
+from tpu_profile_plugin.capture.wire.client import ProfilerClient
+from tpu_profile_plugin.capture.wire.failures import WorkerFailure
 
 
 @dataclass

@@ -14,9 +14,7 @@ from tpu_profile_plugin.columns.load import (
     load_lazily,
     load_metadata,
     peek,
-    unpack,
 )
-from tpu_profile_plugin.columns.records import Skipped
 from tpu_profile_plugin.columns.space import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns.tables import NO_TEXT, EventMetadata, Events, Kind, Lines, StatMetadata, Stats
 
@@ -31,7 +29,6 @@ __all__ = [
     "Lines",
     "Plane",
     "PlaneSummary",
-    "Skipped",
     "SpaceSummary",
     "StatMetadata",
     "Stats",
@@ -42,5 +39,4 @@ __all__ = [
     "load_lazily",
     "load_metadata",
     "peek",
-    "unpack",
 ]

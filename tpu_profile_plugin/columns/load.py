@@ -1,8 +1,7 @@
-"""Decodes the bytes of a profile into columns (`load`, `load_lazily`), or summarises it without its events (`peek`)."""
+"""Decodes the bytes of an XSpace into columns (`load`, `load_lazily`), or summarises it without its events (`peek`)."""
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -11,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.columns.arrays import Bytes, byte_array
 from tpu_profile_plugin.columns.hlo import HloModule, broken_modules, hlo_modules, is_metadata_plane
 from tpu_profile_plugin.columns.lazy import DecodeHooks, LazyDecoder, decoding
-from tpu_profile_plugin.columns.records import Skipped, is_records, space_of_records
 from tpu_profile_plugin.columns.space import Plane, XSpace
 from tpu_profile_plugin.columns.tables import EventMetadata, Events, Lines, PlaneTables, StatMetadata, Stats, Texts
-from tpu_profile_plugin.columns.trace_events import GZIP, space_bytes
 from tpu_profile_plugin.system.process import available_cores
 
-Bytes: TypeAlias = NDArray[np.uint8] | bytes | bytearray | memoryview | mmap.mmap
 _T = TypeVar("_T", bound=np.generic)
 PlaneFilter: TypeAlias = Callable[[str], bool] | Sequence[str] | None
 
@@ -55,7 +52,7 @@ class SpaceSummary:
 
 
 def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: bool = True) -> XSpace:
-    """Decodes the bytes of an XSpace, of a Riegeli record file of them, or of a gzip file of trace-event JSON.
+    """Decodes the bytes of an XSpace; `formats.unpack` makes them of a file.
 
     Args:
       data: the bytes; the result refers to them, so they must not change during its lifetime.
@@ -66,7 +63,7 @@ def load(data: Bytes, *, threads: int = 0, planes: PlaneFilter = None, events: b
     Raises:
       CorruptProfile: the bytes are not an XSpace; `details["offset"]` is the byte offset.
     """
-    array = _as_array(data)
+    array = byte_array(data)
     with decoding():
         outline = _outline(array)
         keep = _selection((name for name, _ in outline.planes), planes)
@@ -78,7 +75,7 @@ def load_lazily(data: Bytes, *, threads: int = 0, hooks: DecodeHooks | None = No
 
     Only the extents of the planes and the bytes outside of them are checked here.
     """
-    array = _as_array(data)
+    array = byte_array(data)
     hooks = hooks or DecodeHooks()
     with decoding(hooks.file):
         outline = _outline(array)
@@ -109,7 +106,7 @@ def peek(data: Bytes) -> SpaceSummary:
     Raises:
       CorruptProfile: the bytes are not an XSpace; `details["offset"]` is the byte offset.
     """
-    array = _as_array(data)
+    array = byte_array(data)
     with decoding():
         outline = _outline(array)
         keep = _selection((name for name, _ in outline.planes), is_metadata_plane)
@@ -122,30 +119,6 @@ def peek(data: Bytes) -> SpaceSummary:
         broken = tuple(broken_modules(space, modules))
         excess = tuple(_excess(outline))
         return SpaceSummary(summaries, space.errors, space.warnings, space.hostnames, modules, broken, excess)
-
-
-def unpack(data: Bytes) -> tuple[NDArray[np.uint8], tuple[Skipped, ...]]:
-    """The bytes of an XSpace, converted from trace-event JSON or a record file, and what a record file lost.
-
-    The other functions accept the result as well; unpacking once saves the time of doing it for each of them.
-
-    Raises:
-      CorruptProfile: the file cannot be unpacked.
-    """
-    if isinstance(data, np.ndarray):
-        array = np.ascontiguousarray(data, np.uint8).reshape(-1).view()
-    else:
-        array = np.frombuffer(data, np.uint8)
-    skipped: tuple[Skipped, ...] = ()
-    if array[:2].tobytes() == GZIP:
-        array = np.frombuffer(space_bytes(array.data), np.uint8)
-    elif is_records(array):
-        array, skipped = space_of_records(array)
-    return _read_only(array), skipped
-
-
-def _as_array(data: Bytes) -> NDArray[np.uint8]:
-    return unpack(data)[0]
 
 
 def _excess(outline: _Outline) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -114,6 +114,13 @@ class Plane:
         """The plane's own stats."""
         return self.tables.stats
 
+    def shifted(self, shift_ps: int) -> Plane:
+        """The plane with `shift_ps` added to the begin of all events."""
+        tables = self.tables
+        events = replace(tables.events, begin_ps=tables.events.begin_ps + shift_ps)
+        events.begin_ps.flags.writeable = False
+        return Plane(self.id, self.name, self.index, replace(tables, events=events))
+
     @property
     def nbytes(self) -> int:
         """Bytes held by the columns; 0 while the plane is not decoded."""
@@ -177,10 +184,15 @@ class XSpace:
 
     def filtered(self, *filters: EventFilter) -> list[Plane]:
         """The plane of each filter with at least the selected events, in the order of the filters; not cached."""
-        return [one.plane for one in filters] if self.decoder is None else self.decoder.filtered(filters)
+        return [selection.plane for selection in filters] if self.decoder is None else self.decoder.filtered(filters)
+
+    def shifted(self, shift_ps: int) -> XSpace:
+        """The profile on another clock: `shift_ps` is added to the begin of all events; the rest is shared."""
+        self.decode()
+        return replace(self, planes=tuple(plane.shifted(shift_ps) for plane in self.planes), decoder=None)
 
     def unload(self) -> None:
-        """Drops all columns of a lazy profile; see `Plane.forget`."""
+        """Drops all columns of a lazy profile; see `Plane.unload`."""
         for plane in self.planes:
             plane.unload()
 

@@ -122,7 +122,7 @@ def _job(options: argparse.Namespace) -> Job:
         return prepare_snapshot(options.addresses, options.logdir, session_id=options.session, inspect=count_events)
     addresses, together = options.addresses, options.worker_list
     if options.tpu_name:
-        from tpu_profile_plugin.capture.tpu_names import resolve_tpu
+        from tpu_profile_plugin.capture.wire.tpu_names import resolve_tpu
 
         addresses, together = [str(address) for address in resolve_tpu(options.addresses)], True
     return prepare(

@@ -6,15 +6,12 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.units import PS_PER_MS
 from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.reading import OpenLogdir, OpenRun
 
 HELP = "say what changed between two runs"
 SLOWER = 3
@@ -42,14 +39,15 @@ def define(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the difference; returns the exit status."""
     import tpu_profile_plugin
+    from tpu_profile_plugin.tools.payload import encode
     from tpu_profile_plugin.workers.choice import parse_executor
 
     allowed = _percent(options.fail_above)
     executor = parse_executor(options.executor)
     sides = [tpu_profile_plugin.open(path, executor=executor) for path in (options.base, options.other)]
     try:
-        base, other = (_run(*one) for one in zip(sides, (options.base_run, options.run), strict=True))
-        found = other.compare(base)
+        base, other = sides[0].run(options.base_run), sides[1].run(options.run)
+        found = json.loads(encode(other.payload("compare", base=base)).body)
     finally:
         for side in sides:
             side.close()
@@ -60,16 +58,6 @@ def run(options: argparse.Namespace) -> int:
         print("tpu-profile: step times cannot be compared, so --fail-above has no answer", file=sys.stderr)
         return UNKNOWN
     return SLOWER if _is_slower(found, allowed) else 0
-
-
-def _run(opened: OpenLogdir | OpenRun, name: str | None) -> OpenRun:
-    from tpu_profile_plugin.reading import OpenRun
-
-    if isinstance(opened, OpenRun):
-        if name is not None:
-            raise BadRequest(f"A single file has no run {name!r} to choose.")
-        return opened
-    return opened.run(name)
 
 
 def _percent(text: str | None) -> float | None:

@@ -7,9 +7,9 @@ import platform
 from collections.abc import Iterator
 from importlib import metadata
 
-from tpu_profile_plugin import __version__
+from tpu_profile_plugin.opening import NO_RUN, OpenLogdir
 from tpu_profile_plugin.other_plugins import OURS, conflict_message, conflicting_plugins
-from tpu_profile_plugin.reading import NO_RUN, OpenLogdir, OpenRun
+from tpu_profile_plugin.version import __version__
 
 HELP = "report problems of the installation and the contents of a logdir"
 _MOST_MODULES = 20
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         return int(wrong)
     print()
     opened = tpu_profile_plugin.open(options.logdir)
-    for bad, line in _runs([opened], [opened.name]) if isinstance(opened, OpenRun) else _logdir(opened):
+    for bad, line in _logdir(opened):
         wrong = wrong or bad
         print(line)
     return int(wrong)
@@ -59,14 +59,10 @@ def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:
     if not runs:
         yield True, f"  WRONG {NO_RUN}"
         yield False, "        Capture one (tpu-profile capture localhost:9012 --logdir ...), or copy one there."
-    yield from _runs(runs, [run.name for run in runs])
-
-
-def _runs(runs: list[OpenRun], names: list[str]) -> Iterator[tuple[bool, str]]:
-    for run, name in zip(runs, names, strict=True):
-        yield False, f"\n{name}"
+    for run in runs:
+        yield False, f"\n{run.name}"
         facts_of_files, errors = run.inspect_files()
-        for file in run._run.hosts:
+        for file in run.files.hosts:
             yield False, f"  {file.name}: {file.size:,} bytes"
         for message in dict.fromkeys(run.problems):
             yield True, f"  WRONG {message}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import BadRequest
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.tables.table import Table
 
 HELP = "list events of a run, or add them up by name, line or plane"
 _PS_PER_US = 1e6
@@ -49,50 +51,47 @@ _PASSED = (
 def run(options: argparse.Namespace) -> int:
     """Prints the events; returns the exit status."""
     import tpu_profile_plugin
-    from tpu_profile_plugin.reading import OpenRun
-    from tpu_profile_plugin.tables.table import csv_of
+    from tpu_profile_plugin.tables.csv_text import csv_text
+    from tpu_profile_plugin.tables.datatable import datatable_json
 
     if options.by and (options.order or options.stats):
         raise BadRequest("--order and --stats are about single events; they have no effect with --by.")
     opened = tpu_profile_plugin.open(options.logdir)
     try:
-        if isinstance(opened, OpenRun) and options.run is not None:
-            raise BadRequest(f"{options.logdir} is a single file, so there is no run {options.run!r} to choose.")
-        chosen = opened if isinstance(opened, OpenRun) else opened.run(options.run)
+        chosen = opened.run(options.run)
         params = {name: value for name in _PASSED if (value := getattr(options, name))}
-        table = chosen.answer("events", options.host, **params)
+        table = chosen.table("events", 0, options.host, **params)
     finally:
         opened.close()
     for left_out in chosen.left_out:
-        print(f"tpu-profile: host {left_out['host']} is left out: {left_out['message']}", file=sys.stderr)
+        print(f"tpu-profile: {left_out.sentence}", file=sys.stderr)
     if options.format == "json":
-        print(json.dumps(table, ensure_ascii=False))
+        print(datatable_json(table).decode())
     else:
-        sys.stdout.write(csv_of(table) if options.format == "csv" else _text(table))
+        sys.stdout.write(csv_text(table) if options.format == "csv" else _text(table))
         _say_what_is_missing(table, int(options.offset or 0))
     return 0
 
 
-def _say_what_is_missing(table: Mapping[str, Any], offset: int) -> None:
-    total, shown = int(table["p"]["total"]), len(table["rows"])
+def _say_what_is_missing(table: Table, offset: int) -> None:
+    total, shown = int(table.properties["total"]), len(table)
     if shown < total:
         rows = f"{offset + 1} to {offset + shown}" if shown else "none"
         print(f"tpu-profile: rows {rows} of {total}; more with --limit and --offset", file=sys.stderr)
 
 
-def _text(table: Mapping[str, Any]) -> str:
+def _text(table: Table) -> str:
     """Aligned columns, of the host only if there are several; numbers to the right, times in us."""
-    columns: Sequence[Mapping[str, Any]] = table["cols"]
-    cells = [[cell["v"] for cell in row["c"]] for row in table["rows"]]
-    several = len({row[0] for row in cells}) > 1
+    several = len(set(table.column("host"))) > 1
     texts: list[list[str]] = []
-    for i, column in enumerate(columns):
-        if (column["id"] == "host" and not several) or (column["id"] == "stats" and not any(row[i] for row in cells)):
+    for column in table.columns:
+        cells = table.column(column.id)
+        if (column.id == "host" and not several) or (column.id == "stats" and not any(cells)):
             continue
-        is_time = column.get("unit") == "ps"
-        title = f"{column['label']} (us)" if is_time else column["label"]
-        shown = [title, *(_cell(row[i], is_time=is_time) for row in cells)]
-        texts.append(_aligned(shown, to_the_right=column["type"] == "number"))
+        is_time = column.unit == "ps"
+        title = f"{column.label} (us)" if is_time else column.label
+        shown = [title, *(_cell(cell, is_time=is_time) for cell in cells)]
+        texts.append(_aligned(shown, to_the_right=column.type == "number"))
     return "".join("  ".join(row).rstrip() + "\n" for row in zip(*texts, strict=True))
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import BadRequest, ProfileError
+from tpu_profile_plugin.errors import ProfileError
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.reading import OpenLogdir, OpenRun
+    from tpu_profile_plugin.opening import OpenRun
 
-_SESSION = re.compile(r"(\d{4})[_-](\d{2})[_-](\d{2})[_-](\d{2})[_:-](\d{2})[_:-](\d{2})")
-"""The time in the name of a session, as profilers write it."""
 HELP = "say what slows a run down, with evidence and advice"
 
 
@@ -36,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         opened = tpu_profile_plugin.open(options.logdir)
         try:
-            chosen = _choose(opened, options)
+            chosen = opened.run(options.run)
             answer = _ask(chosen, options.host)
         finally:
             opened.close()
@@ -53,30 +49,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _choose(opened: OpenLogdir | OpenRun, options: argparse.Namespace) -> OpenRun:
-    """The run that is asked about; by default the newest, by the time in its name, else of its files."""
-    from tpu_profile_plugin.reading import OpenRun
-
-    if isinstance(opened, OpenRun):
-        if options.run is not None:
-            raise BadRequest(f"{options.logdir} is a single file, so there is no run {options.run!r} to choose.")
-        return opened
-    if options.run is not None:
-        return opened.run(options.run)
-    return max(opened.runs(), key=_time, default=None) or opened.run()
-
-
-def _time(run: OpenRun) -> str:
-    """A text that orders runs by time."""
-    session = run.name.rpartition("/")[2]
-    named = _SESSION.match(session)
-    at = datetime.fromtimestamp(run.mtime_ms / 1000)
-    return "".join(named.groups()) if named else f"{at:%Y%m%d%H%M%S}"
-
-
 def _ask(chosen: OpenRun, host: str | None) -> dict[str, Any]:
     """The object of the tool `smart_suggestion`; hosts that it lacks go to stderr."""
     answer: dict[str, Any] = chosen.answer("smart_suggestion", host, all_rules=True)
     for left_out in chosen.left_out:
-        print(f"tpu-profile: host {left_out['host']} is left out: {left_out['message']}", file=sys.stderr)
+        print(f"tpu-profile: {left_out.sentence}", file=sys.stderr)
     return answer

@@ -8,10 +8,10 @@ import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import BadRequest, NotFound
+from tpu_profile_plugin.errors import NotFound
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.reading import OpenRun
+    from tpu_profile_plugin.opening import OpenRun
 
 HELP = "list the runs of a logdir"
 
@@ -24,13 +24,10 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the list, newest first by name; problems go to stderr."""
+    """Prints the list, the latest session first; problems go to stderr."""
     import tpu_profile_plugin
-    from tpu_profile_plugin.reading import OpenRun
 
     opened = tpu_profile_plugin.open(options.logdir)
-    if isinstance(opened, OpenRun):
-        raise BadRequest("runs needs a logdir, not a single file.")
     runs = opened.runs()
     if not runs:
         raise NotFound(opened.why_no_run(), code="run_not_found")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.workers.choice import HELP as HELP_EXECUTOR
 from tpu_profile_plugin.workers.choice import parse_executor
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.reading import OpenLogdir, OpenRun
+    from tpu_profile_plugin.opening import OpenLogdir
 
 HELP = "list the tools of a run, or print the answer of one"
 
@@ -26,7 +25,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="one host (default: all, or the only one)")
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="parameter of the tool")
     parser.add_argument("--executor", metavar="WHERE", help=HELP_EXECUTOR)
-    parser.add_argument("--format", choices=("json", "csv"), help="csv: the first table (default: json)")
+    parser.add_argument("--table", metavar="NAME", help="one table of the answer, such as ops (csv: default the first)")
+    parser.add_argument("--format", choices=("json", "csv"), help="(default: json)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,36 +42,25 @@ def run(options: argparse.Namespace) -> int:
         opened.close()
 
 
-def _print(opened: OpenLogdir | OpenRun, options: argparse.Namespace, params: dict[str, str]) -> int:
-    from tpu_profile_plugin.reading import OpenRun
+def _print(opened: OpenLogdir, options: argparse.Namespace, params: dict[str, str]) -> int:
+    from tpu_profile_plugin.tables.csv_text import csv_text
+    from tpu_profile_plugin.tables.datatable import datatable_json
 
-    if isinstance(opened, OpenRun) and options.run is not None:
-        raise BadRequest(f"{options.logdir} is a single file, so there is no run {options.run!r} to choose.")
-    run = opened if isinstance(opened, OpenRun) else opened.run(options.run)
+    run = opened.run(options.run)
     if options.tool is None:
         for tool, reason in run.tools().items():
             print(f"{tool:<26} {'-' if reason else 'yes'}{'   ' + reason if reason else ''}")
         return 0
-    body, content_type = run.encoded(options.tool, options.host, **params)
-    for left_out in run.left_out:
-        print(f"tpu-profile: host {left_out['host']} is left out: {left_out['message']}", file=sys.stderr)
-    if options.format == "csv":
-        sys.stdout.write(_csv(body, content_type, options.tool))
+    if options.format == "csv" or options.table:
+        table = run.table(options.tool, options.table or 0, options.host, **params)
+        sys.stdout.write(csv_text(table) if options.format == "csv" else datatable_json(table).decode() + "\n")
     else:
+        body, content_type = run.encoded(options.tool, options.host, **params)
         sys.stdout.buffer.write(body + (b"\n" if content_type.startswith("application/json") else b""))
         sys.stdout.flush()
+    for left_out in run.left_out:
+        print(f"tpu-profile: {left_out.sentence}", file=sys.stderr)
     return 0
-
-
-def _csv(body: bytes, content_type: str, tool: str) -> str:
-    from tpu_profile_plugin.tables.table import csv_of, table_in
-
-    answer = json.loads(body) if content_type.startswith("application/json") else None
-    first = next((part for part in answer if isinstance(part, dict)), None) if isinstance(answer, list) else answer
-    table = table_in(first)
-    if table is None:
-        raise NoData(f"The answer of {tool!r} is not a table, so it has no CSV form; use --format json.")
-    return csv_of(table)
 
 
 def _checked(options: argparse.Namespace) -> dict[str, str]:
@@ -79,7 +68,12 @@ def _checked(options: argparse.Namespace) -> dict[str, str]:
     pairs = [_pair(text) for text in options.param]
     params = dict(pairs)
     if options.tool is None:
-        without = {"--host": options.host, "--param": options.param, "--format": options.format}
+        without = {
+            "--host": options.host,
+            "--param": options.param,
+            "--table": options.table,
+            "--format": options.format,
+        }
         if useless := [name for name, value in without.items() if value]:
             raise BadRequest(f"{useless[0]} needs --tool: without it, the tools of the run are listed.")
     if len(params) < len(pairs):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tpu_profile_plugin.errors import BadRequest, Forbidden, NotFound
 from tpu_profile_plugin.logdir.content import ContentCache
 from tpu_profile_plugin.logdir.files import Files, LocalFiles
-from tpu_profile_plugin.logdir.model import Run
+from tpu_profile_plugin.logdir.model import RunFiles
 from tpu_profile_plugin.logdir.names import is_xplane, printable
 from tpu_profile_plugin.logdir.remote import is_remote, open_remote
 from tpu_profile_plugin.logdir.session import open_run
@@ -24,7 +24,7 @@ class AllowedRoots:
         self._roots = tuple(roots)
         self._cache = cache
 
-    def session(self, path: str) -> tuple[Run, Files]:
+    def session(self, path: str) -> tuple[RunFiles, Files]:
         """The run in the directory `path`, named by its base name, and the filesystem to read it from."""
         files, inner = self._resolve(path, "session_path")
         name = paths.last_part(inner)
@@ -33,7 +33,7 @@ class AllowedRoots:
         except (FileNotFoundError, NotADirectoryError):
             raise _absent("session_path") from None
 
-    def below(self, path: str) -> dict[str, tuple[Run, Files]]:
+    def below(self, path: str) -> dict[str, tuple[RunFiles, Files]]:
         """The runs below the directory `path`, by name: its sub-directories that hold a profile."""
         files, inner = self._resolve(path, "run_path")
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_profile_plugin.errors import FileChanged, NotFound, ProfileError
 from tpu_profile_plugin.logdir.content import ContentCache
 from tpu_profile_plugin.logdir.files import Files, LocalFiles
-from tpu_profile_plugin.logdir.model import HostFile, Problem, Run
+from tpu_profile_plugin.logdir.model import HostFile, Problem, RunFiles
 from tpu_profile_plugin.logdir.remote import RemoteFiles, address_of, is_remote, open_remote
 from tpu_profile_plugin.logdir.remote_errors import redacted_url
 from tpu_profile_plugin.logdir.scan import RunLocation, Scan, Scanner
@@ -76,7 +76,7 @@ class Logdir:
         """The names of the runs, descending, after a rescan."""
         return self.scan().names
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[RunFiles]:
         """All runs with their files, in the order of `names`; no file is opened."""
         scan = self.scan()
         runs = []
@@ -86,7 +86,15 @@ class Logdir:
                 runs.append(run)
         return runs
 
-    def run(self, name: str) -> Run:
+    def newest_first(self) -> list[RunFiles]:
+        """All runs, the latest session first; see `RunFiles.time_ms`. Equal times: by name, descending."""
+        return sorted(self.runs(), key=lambda run: run.time_ms, reverse=True)
+
+    def newest(self) -> RunFiles | None:
+        """The run of the latest session; None without runs."""
+        return next(iter(self.newest_first()), None)
+
+    def run(self, name: str) -> RunFiles:
         """One run with its current files; raises NotFound. The name is looked up, never used as a path."""
         run = self._try(self._last, name) or self._try(self.scan(_UNKNOWN_S), name)
         if run is not None:
@@ -130,10 +138,6 @@ class Logdir:
             self._seen_any = self._seen_any or bool(scan.locations)
             return scan
 
-    def last_scan(self) -> Scan | None:
-        """The last finished walk."""
-        return self._last
-
     def _scan_once(self) -> None:
         try:
             self.scan()
@@ -159,14 +163,14 @@ class Logdir:
             problem = Problem(error.code, error.message)
             return Scan(last.locations, last.directories, called, time.monotonic(), (problem,))
 
-    def _try(self, scan: Scan | None, name: str) -> Run | None:
+    def _try(self, scan: Scan | None, name: str) -> RunFiles | None:
         location = scan.locations.get(name) if scan is not None else None
         try:
             return self._open(location) if location is not None else None
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def _open(self, location: RunLocation) -> Run:
+    def _open(self, location: RunLocation) -> RunFiles:
         return open_run(self._get_files(), location.path, location.name, location.directory)
 
     def _get_files(self) -> Files:

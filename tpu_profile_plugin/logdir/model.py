@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 FileKind = Literal["xplane", "trace.json.gz"]
+
+_SESSION = re.compile(r"(\d{4})[_-](\d{2})[_-](\d{2})[_-](\d{2})[_:-](\d{2})[_:-](\d{2})", re.ASCII)
+"""The local time in the name of a session, as profilers write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +70,8 @@ class HostFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One capture: a directory with one profile file per host.
+class RunFiles:
+    """The files of one run: a directory with one profile per host.
 
     Attributes:
       name: its name in requests, e.g. "train/2026_01_15_10_00_00".
@@ -97,3 +103,12 @@ class Run:
     def mtime_ms(self) -> int:
         """The latest modification time of the profiles, ms since 1970; 0 without profiles."""
         return max((file.mtime_ns for file in self.hosts), default=0) // 1_000_000
+
+    @property
+    def time_ms(self) -> int:
+        """When the run was captured, ms since 1970: the time in the session's name, else `mtime_ms`."""
+        named = _SESSION.search(self.session)
+        if named is not None:
+            with contextlib.suppress(ValueError, OverflowError, OSError):  # digits that are no time
+                return round(datetime(*map(int, named.groups())).timestamp() * 1000)  # type: ignore[arg-type]
+        return self.mtime_ms

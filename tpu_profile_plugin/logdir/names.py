@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tpu_profile_plugin.logdir.model import FileKind
+from tpu_profile_plugin.suffixes import RIEGELI as RIEGELI
+from tpu_profile_plugin.suffixes import TRACE_JSON as TRACE_JSON
+from tpu_profile_plugin.suffixes import XPLANE as XPLANE
 from tpu_profile_plugin.system.paths import printable as printable
 
-XPLANE = ".xplane.pb"
-RIEGELI = ".xplane.riegeli"
-"""The ending of record files, in which profilers save a long capture part by part; each record is an XSpace."""
-
-TRACE_JSON = ".trace.json.gz"
 PYTORCH_TRACES = (".pt.trace.json", ".pt.trace.json.gz")
 """Endings of the Chrome traces that PyTorch's own profiler writes; the timeline reads the compressed ones."""
 

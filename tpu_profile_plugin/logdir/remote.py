@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import NotAvailable, ProfileError, StorageFailed
 from tpu_profile_plugin.logdir.content import ContentCache, Put, version_key
-from tpu_profile_plugin.logdir.fetching import fetch
 from tpu_profile_plugin.logdir.files import Contents, FileStat, Listing, file_changed, file_vanished
 from tpu_profile_plugin.logdir.names import is_relevant
-from tpu_profile_plugin.logdir.remote_errors import redacted_url, storage_error, with_timeout
+from tpu_profile_plugin.logdir.remote_calls import SilentThreads, fetch, silent_threads, with_timeout
+from tpu_profile_plugin.logdir.remote_errors import redacted_url, storage_error
 from tpu_profile_plugin.logdir.remote_tree import Directory, Tree, file_stat
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def open_remote(path: str, cache: ContentCache | None = None) -> tuple[RemoteFil
     """The filesystem of a URL and the path within it; raises NotAvailable (what to install), StorageFailed."""
     protocol = path.split("://", 1)[0]
     try:
-        fs, root = with_timeout(_OPEN_S, lambda: _url_to_fs(path))
+        fs, root = with_timeout(_OPEN_S, lambda: _url_to_fs(path), _silent_threads(path))
     except ImportError as error:
         extra = _EXTRAS.get(protocol)
         how = f"pip install 'tpu-profile-plugin[{extra}]'" if extra else str(error)
@@ -89,6 +90,7 @@ class RemoteFiles:
         self._address = address
         self._protocol = address.split("://", 1)[0]
         self._cache = cache or ContentCache(None, 0)
+        self._silent = _silent_threads(address)
         self._tree: Tree | None = None
         self._listed_at = self._whole_at = self._walk_until = self._trusted_from = float("-inf")
         self._refreshing: set[str] = set()
@@ -113,7 +115,7 @@ class RemoteFiles:
         tree = tree.copy() if tree is not None and directories != [root] else Tree(root)
         try:
             for path in directories:
-                infos = with_timeout(limit_s, lambda path=path: self._below(path))  # type: ignore[misc]
+                infos = with_timeout(limit_s, functools.partial(self._below, path), self._silent)
                 count = tree.replace_subtree(path, infos)
                 if path == root:
                     tree.objects, self._whole_at = count, began
@@ -174,7 +176,7 @@ class RemoteFiles:
     def _fetch(self, path: str, seen: FileStat, put: Put) -> None:
         name = path.rsplit("/", 1)[-1]
         try:
-            fetch(self._fs, path, seen.size, put)
+            fetch(self._fs, path, seen.size, put, self._silent)
         except ValueError:
             raise file_changed(name) from None
         except FileNotFoundError:
@@ -188,7 +190,7 @@ class RemoteFiles:
 
     def _check_unchanged(self, path: str, name: str, seen: FileStat) -> None:
         try:
-            now = file_stat(with_timeout(_ANSWER_S, lambda: self._fs.info(path)))
+            now = file_stat(with_timeout(_ANSWER_S, lambda: self._fs.info(path), self._silent))
         except FileNotFoundError:
             raise file_vanished(name) from None
         except Exception as error:
@@ -247,7 +249,7 @@ class RemoteFiles:
         directories: set[str] = set()
         files: dict[str, FileStat] = {}
         try:
-            infos = with_timeout(_ANSWER_S, lambda: self._fs.ls(path, detail=True))
+            infos = with_timeout(_ANSWER_S, lambda: self._fs.ls(path, detail=True), self._silent)
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             if path == self._root:
                 raise storage_error(error, self._address) from error
@@ -274,6 +276,11 @@ class RemoteFiles:
 
     def _url(self, path: str) -> str:
         return redacted_url(f"{self._protocol}://{path.lstrip('/')}")
+
+
+def _silent_threads(address: str) -> SilentThreads:
+    """Shared by everything that reads from the same host or bucket."""
+    return silent_threads("/".join(address.split("/", 3)[:3]))
 
 
 def _endpoint(fs: Any) -> str:

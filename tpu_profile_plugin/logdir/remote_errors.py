@@ -1,18 +1,13 @@
-"""Errors of remote stores as messages (address, reason, remedy) without secrets, and calls with a time limit."""
+"""Errors of remote stores as messages (address, reason, remedy) without secrets."""
 
 from __future__ import annotations
 
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 from tpu_profile_plugin.errors import ProfileError, StorageFailed
-
-T = TypeVar("T")
 
 # Error classes of the libraries that fsspec uses, by name, because the libraries are optional.
 _CREDENTIALS = {
@@ -47,23 +42,6 @@ def redacted_url(url: str) -> str:
     except ValueError:
         return url.split("://", 1)[0] + "://"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-def with_timeout(seconds: float, call: Callable[[], T]) -> T:
-    """The result of `call`, run on a thread; raises TimeoutError after `seconds`, whatever a library does."""
-    future: Future[T] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(call())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=work, name="profile-remote", daemon=True).start()
-    try:
-        return future.result(seconds)
-    except FutureTimeout as error:
-        raise TimeoutError(f"no answer within {seconds:g} s") from error
 
 
 def storage_error(error: BaseException, address: str) -> ProfileError:

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 from tpu_profile_plugin.logdir import names
 from tpu_profile_plugin.logdir.files import Files, FileStat
-from tpu_profile_plugin.logdir.model import HostFile, Problem, Run
+from tpu_profile_plugin.logdir.model import HostFile, Problem, RunFiles
 
 
-def open_run(files: Files, path: str, name: str, directory: str) -> Run:
+def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
     """The run in the directory `path` with its current files; raises FileNotFoundError or NotADirectoryError."""
     session = name.rsplit("/", 1)[-1]
     try:
         found = files.stat_files(path).files
     except PermissionError:
         problem = Problem("unreadable_directory", "The server may not read the directory of this run.")
-        return Run(name, session, directory, (), (), (problem,))
+        return RunFiles(name, session, directory, (), (), (problem,))
     hosts: list[HostFile] = []
     others: list[HostFile] = []
     replaced = _replaced(found)
@@ -28,7 +28,7 @@ def open_run(files: Files, path: str, name: str, directory: str) -> Run:
     problems += [_not_read(left, read) for left, read in replaced.items()]
     hosts, others = _substitute_trace_json(hosts, others)
     problems += _run_problems(found, any(file.kind == "xplane" for file in hosts), bool(hosts or others))
-    return Run(name, session, directory, tuple(hosts), tuple(others), tuple(problems))
+    return RunFiles(name, session, directory, tuple(hosts), tuple(others), tuple(problems))
 
 
 def _replaced(found: Mapping[str, FileStat]) -> dict[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+NO_DEVICES = "The profile has neither a TPU nor a GPU, nor programs of XLA's CPU backend or ops of TensorFlow."
+
 
 @dataclass(frozen=True, slots=True)
 class PlaneFact:

@@ -12,7 +12,6 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
-from tpu_profile_plugin.columns.parallel import map_planes
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.run.budget import budget, run_budget
 from tpu_profile_plugin.run.communication import communication, run_communication
@@ -22,13 +21,14 @@ from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.programs import hlo_ops
 from tpu_profile_plugin.run.summary import groups_if_any, host_summary, run_summary
 from tpu_profile_plugin.system.process import available_cores
+from tpu_profile_plugin.system.threads import map_threads
 
 
 @per_host(prefetch=(budget, communication, host_summary))
 def gathered(host: HostProfile) -> dict[str, Any]:
     """What the rules need of one host, by their ids."""
     host_summary(host)  # the overview waits for it as well: nothing else may delay it
-    values, _ = map_planes(lambda part: part(host), (_gathered, _read_ahead))
+    values, _ = map_threads(lambda part: part(host), (_gathered, _read_ahead))
     host.forget(EVENTS, TIME, MAIN, ALLOCATORS)
     assert values is not None
     return values

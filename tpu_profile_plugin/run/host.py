@@ -69,23 +69,29 @@ class HostProfile:
         self.origin = origin
         self.kept = kept
         self._identity = file.identity
-        self._read = lambda: read(file)
+        self._file = file
+        self._read_file = read
         self._cache = cache
+
+    @property
+    def data(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The bytes of the file."""
+        return self._read_file(self._file)
 
     @property
     def space(self) -> XSpace:
         """The decoded columns. Raises CorruptProfile with the file's name when the bytes do not decode."""
-        return self._cache.space(self._identity, self._read, self.file)
+        return self._cache.space(self._identity, lambda: self.data, self.file)
 
     @property
     def lazy(self) -> XSpace:
         """The same columns, each plane decoded on first access."""
-        return self._cache.lazy(self._identity, self._read, self.file)
+        return self._cache.lazy(self._identity, lambda: self.data, self.file)
 
     @property
     def metadata(self) -> XSpace:
         """The columns of the planes with HLO modules only; the cost does not depend on the number of events."""
-        return self._cache.metadata(self._identity, self._read, self.file)
+        return self._cache.metadata(self._identity, lambda: self.data, self.file)
 
     def once(self, key: Hashable, make: Callable[[], T], *, alone: bool = False) -> T:
         """`make()`, computed once per process and cached with the columns under `key`; see `derived`."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.serving.events import has_requests
 from tpu_profile_plugin.analysis.tf_data.pipelines import has_iterators
-from tpu_profile_plugin.columns import load, peek, stats, unpack
+from tpu_profile_plugin.columns import Plane, XSpace, load, peek, stats
+from tpu_profile_plugin.formats import Skipped, unpack
 from tpu_profile_plugin.run.facts import Defect, PlaneFact, RunFacts
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, Skipped, XSpace
+from tpu_profile_plugin.run.host import HostProfile, per_host
 
 _COUNTER = "counter_value"
 _DEVICE_TYPE = "device_type_string"
@@ -23,7 +22,13 @@ _MOST_PARTS = 3
 """Damaged parts of a file that are reported one by one."""
 
 
-def host_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
+@per_host()
+def host_facts(host: HostProfile) -> RunFacts:
+    """The facts of one host."""
+    return file_facts(host.name, host.data)
+
+
+def file_facts(host: str, data: np.ndarray[Any, np.dtype[np.uint8]]) -> RunFacts:
     """The facts of one host's file. Raises CorruptProfile."""
     data, skipped = unpack(data)
     summary = peek(data)

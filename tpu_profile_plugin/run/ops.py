@@ -15,6 +15,7 @@ from tpu_profile_plugin.run.host import HostProfile, PerHost, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.programs import hlo_ops, hlo_ops_without_events
 from tpu_profile_plugin.run.summary import groups_if_any
+from tpu_profile_plugin.system.threads import map_threads
 
 Backend = Literal["device", "cpu", "auto"]
 """Whose ops: of TPUs or GPUs, of XLA's CPU backend, or of the CPU backend if there is no device."""
@@ -29,7 +30,7 @@ def device_ops(host: HostProfile, unattributed: bool) -> OpSummary:
     planes = device_planes(space)
     space.decode(planes)
     groups = groups_if_any(host) if any(len(plane.events) for plane in planes) else None
-    return summarize_ops(space, groups, hlo_ops(host), unattributed=unattributed)
+    return summarize_ops(space, groups, hlo_ops(host), unattributed=unattributed, mapper=map_threads)
 
 
 @per_host()

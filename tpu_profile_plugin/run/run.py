@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.communication.run import RunCommunication
+from tpu_profile_plugin.analysis.findings.find import Report
 from tpu_profile_plugin.cache.profiles import ProfileCache
+from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.logdir import HostFile
+from tpu_profile_plugin.run.budget import run_budget
+from tpu_profile_plugin.run.communication import run_communication
+from tpu_profile_plugin.run.comparison import Comparison, compare_runs
+from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts, combine_facts
+from tpu_profile_plugin.run.figures import Ops, Programs, Steps, run_ops, run_programs, run_steps
+from tpu_profile_plugin.run.findings import run_findings
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
+from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
+from tpu_profile_plugin.run.kernels import Kernels, run_kernels
+from tpu_profile_plugin.run.memory import Memory, run_memory
+from tpu_profile_plugin.run.ops import Backend
 
 R = TypeVar("R", bound="Run")
 
@@ -69,3 +84,50 @@ class Run(RunHosts):
     def hosts(self) -> list[str]:
         """Names of the hosts."""
         return [host.name for host in self.profiles]
+
+    @cached_property
+    def facts(self) -> RunFacts:
+        """Planes, modules and device types of all readable hosts. Raises CorruptProfile if there is none."""
+        return combine_facts(self.map_hosts(host_facts))
+
+    def steps(self) -> Steps:
+        """The steps. Raises NoData without any."""
+        return run_steps(self)
+
+    def ops(self, backend: Backend = "auto") -> Ops:
+        """The ops of the devices, or of the CPU without devices, most self time first. Raises NoData without any."""
+        return run_ops(self, backend)
+
+    def kernels(self) -> Kernels:
+        """The GPU kernels, most time first. Raises NoData without any."""
+        return run_kernels(self)
+
+    def budget(self) -> RunBudget:
+        """The parts of each step, by device. Raises NoData without devices."""
+        budget = run_budget(self)
+        if not budget.devices:
+            raise NoData(NO_DEVICES)
+        return budget
+
+    def communication(self) -> RunCommunication:
+        """Collectives, and devices that others wait for. Raises NoData without devices."""
+        communication = run_communication(self)
+        if not communication.devices:
+            raise NoData(NO_DEVICES)
+        return communication
+
+    def memory(self) -> Memory:
+        """Memory of devices, allocators and programs. Raises NoData if nothing about memory was recorded."""
+        return run_memory(self)
+
+    def programs(self) -> Programs:
+        """The HLO programs. Raises NoData without any."""
+        return run_programs(self)
+
+    def findings(self) -> Report:
+        """What slows the run down, the largest saving first, and what was looked for and not found."""
+        return run_findings(self)[1]
+
+    def compare(self, base: Run) -> Comparison:
+        """What changed from `base`, a run of any logdir, to this run."""
+        return compare_runs(base, self)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.serving.requests import Inference, inference, may_have_requests
 from tpu_profile_plugin.analysis.summary.host import (
     HostSummary,
@@ -18,6 +17,7 @@ from tpu_profile_plugin.analysis.summary.host import (
 from tpu_profile_plugin.run.diagnostics import time_warnings
 from tpu_profile_plugin.run.host import HostProfile, PerHost, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.run.preprocessing import preprocess
 
 
 @derived()

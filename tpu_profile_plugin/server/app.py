@@ -14,21 +14,20 @@ from werkzeug.wrappers import Request
 from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.cache.store import DiskStore, MemoryStore
 from tpu_profile_plugin.errors import NotFound, ProfileError, WrongMethod
-from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir, Run
+from tpu_profile_plugin.logdir import AllowedRoots, ContentCache, Logdir
 from tpu_profile_plugin.logdir.remote import is_remote
-from tpu_profile_plugin.server.answer import Answer, StartResponse, content_policy, error_answer, send
-from tpu_profile_plugin.server.assets import Assets
-from tpu_profile_plugin.server.cache_routes import CacheRoutes
-from tpu_profile_plugin.server.capture_routes import HINT, CaptureRoutes
+from tpu_profile_plugin.server.ahead import JobQueue, NewestSession
 from tpu_profile_plugin.server.catalog import Catalog
-from tpu_profile_plugin.server.guard import Guard
+from tpu_profile_plugin.server.http.answer import Answer, StartResponse, content_policy, error_answer, send
+from tpu_profile_plugin.server.http.assets import Assets
+from tpu_profile_plugin.server.http.guard import Guard
+from tpu_profile_plugin.server.http.query import Query
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
-from tpu_profile_plugin.server.progress import hung_up
-from tpu_profile_plugin.server.query import Query
 from tpu_profile_plugin.server.results import Results
-from tpu_profile_plugin.server.routes import Routes
-from tpu_profile_plugin.server.warming import Warmer
+from tpu_profile_plugin.server.routes.ahead import AheadRoutes
+from tpu_profile_plugin.server.routes.capture import HINT, CaptureRoutes
+from tpu_profile_plugin.server.routes.reading import Routes
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.kept import Summaries
@@ -36,6 +35,11 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("tpu_profile_plugin")
 
 WsgiApp = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
+Handler = Callable[[Request], Answer]
+QueryHandler = Callable[[Query], Answer]
+
+_READ = ("GET", "HEAD")
+_WRITE = ("POST",)
 
 
 class Server:
@@ -53,13 +57,15 @@ class Server:
         self._results: Results | None = None
         self._summaries_lock = threading.Lock()
         self._summaries: Summaries | None = None
-        self._routes = Routes(options, self._catalog, self.results, assets or Assets())
+        self._assets = assets or Assets()
+        self._routes = Routes(options, self._catalog, self.results)
         self._capture = CaptureRoutes(options)
+        self._queue = JobQueue(self._routes.data)
+        self._ahead = AheadRoutes(Guard(options.server_names), self._catalog, self._queue)
+        self._newest = NewestSession(options.warm_bytes, self.logdir.newest) if options.warm_bytes else None
         self._guard = Guard(options.server_names, closed=options.server_names_only)
         self._policy = content_policy(options.framing)
         self._tools_requested = False
-        self._caches = CacheRoutes(Guard(options.server_names), self._catalog, self._routes.data)
-        self._warmer = Warmer(options.warm_bytes, self._newest, self._routes.data)
 
     def results(self) -> Results:
         """Computes and caches answers; created on first use because it imports the columns and NumPy."""
@@ -95,17 +101,17 @@ class Server:
 
     def apps(self) -> Mapping[str, WsgiApp]:
         """A WSGI application per route, below the plugin's own prefix."""
-        routes = self._routes
-        read_routes = {
-            "/": self._then_load(routes.page),
-            "/index.html": self._then_load(routes.page),
-            "/local": self._then_load(routes.page),
-            "/index.js": self._then_load(routes.entry),
+        routes, capture, assets = self._routes, self._capture, self._assets
+        of_query: dict[str, QueryHandler] = {
+            "/": self._then_load(lambda _: assets.page()),
+            "/index.html": self._then_load(lambda _: assets.page()),
+            "/local": self._then_load(lambda _: assets.page()),
+            "/index.js": self._then_load(lambda _: assets.entry()),
             "/config": routes.config,
             "/version": routes.version,
             "/status": routes.status,
-            "/runs": self._then_load(self._then_warm(routes.runs)),
-            "/runs_info": self._then_load(self._then_warm(routes.runs_info)),
+            "/runs": self._then_load(routes.runs, opens_newest=True),
+            "/runs_info": self._then_load(routes.runs_info, opens_newest=True),
             "/run_tools": routes.run_tools,
             "/run_info": routes.run_info,
             "/hosts": routes.hosts,
@@ -114,53 +120,33 @@ class Server:
             "/data_csv": routes.data_csv,
             "/progress": routes.progress,
         }
-        capture = self._capture
-        write_routes: dict[str, Callable[[Request], Answer]] = {
-            "/capture_profile": capture.capture,
-            "/capture_cancel": capture.cancel,
-            "/capture_continuous": capture.continuous,
-            "/capture_probe": capture.probe,
-            "/generate_cache": self._caches.start,
+        table: dict[str, tuple[tuple[str, ...], Handler]] = {
+            path: (_READ, _parsing(handler)) for path, handler in of_query.items()
         }
-        job_routes = {
-            "/capture_status": capture.status,
-            "/capture_jobs": capture.history,
-            "/generate_cache_status": self._caches.status,
+        table |= {
+            "/capture_profile": (("POST", "GET"), capture.capture),
+            "/capture_cancel": (_WRITE, capture.cancel),
+            "/capture_continuous": (_WRITE, capture.continuous),
+            "/capture_probe": (_WRITE, capture.probe),
+            "/capture_status": (_READ, capture.status),
+            "/capture_jobs": (_READ, capture.history),
+            "/generate_cache": (_WRITE, self._ahead.start),
+            "/generate_cache_status": (_READ, self._ahead.status),
+            "/static/*": (_READ, lambda request: assets.static(request.path.partition("/static/")[2])),
+            "/*": ((), _refuse),
         }
-        apps: dict[str, WsgiApp] = {
-            path: functools.partial(self._serve, ("GET", "HEAD"), handler) for path, handler in read_routes.items()
-        }
-        for path, handle in write_routes.items():
-            methods = ("POST", "GET") if path == "/capture_profile" else ("POST",)
-            apps[path] = functools.partial(self._answer, methods, handle)
-        for path, handle in job_routes.items():
-            apps[path] = functools.partial(self._answer, ("GET", "HEAD"), handle)
-        apps["/static/*"] = self._static
-        apps["/*"] = self._unknown
-        return apps
-
-    def _serve(
-        self,
-        methods: tuple[str, ...] | None,
-        handler: Callable[[Query], Answer],
-        environ: dict[str, Any],
-        start_response: StartResponse,
-    ) -> Iterable[bytes]:
-        return self._answer(methods, lambda request: handler(_query(request)), environ, start_response)
+        return {path: functools.partial(self._answer, *route) for path, route in table.items()}
 
     def _answer(
-        self,
-        methods: tuple[str, ...] | None,
-        handler: Callable[[Request], Answer],
-        environ: dict[str, Any],
-        start_response: StartResponse,
+        self, methods: tuple[str, ...], handler: Handler, environ: dict[str, Any], start_response: StartResponse
     ) -> Iterable[bytes]:
+        """Answers one request; `methods` are those that the route accepts, all if empty."""
         request = Request(environ)
         try:
             self._guard.check_read(request)
-            if methods is not None and request.method not in methods:
+            if methods and request.method not in methods:
                 raise _wrong_method(request, methods)
-            with self._warmer.request():
+            with self._queue.request():
                 answer = handler(request)
         except ProfileError as error:
             answer = error_answer(error)
@@ -169,39 +155,22 @@ class Server:
             answer = error_answer(ProfileError("The server failed on this request; see its log for the reason."))
         return send(answer, request, start_response, self._policy)
 
-    def _then_load(self, handler: Callable[[Query], Answer]) -> Callable[[Query], Answer]:
-        """Answers, then loads the tools in the background: who opens the page or lists runs requests data next."""
+    def _then_load(self, handler: QueryHandler, *, opens_newest: bool = False) -> QueryHandler:
+        """Answers, then loads the tools in the background: who opens the page or lists runs requests data next.
+
+        With `opens_newest`, the newest session is opened in advance, if that is enabled.
+        """
 
         def handle(query: Query) -> Answer:
             answer = handler(query)
             if not self._tools_requested:
                 self._tools_requested = True
                 threading.Thread(target=_preload_tools, name="profile-load", daemon=True).start()
+            if opens_newest and self._newest is not None:
+                self._queue.when_idle(self._newest.steps())
             return answer
 
         return handle
-
-    def _then_warm(self, handler: Callable[[Query], Answer]) -> Callable[[Query], Answer]:
-        def handle(query: Query) -> Answer:
-            answer = handler(query)
-            self._warmer.runs_listed()
-            return answer
-
-        return handle
-
-    def _newest(self) -> Run | None:
-        """The most recently modified run."""
-        return max(self.logdir.runs(), key=lambda run: run.mtime_ms, default=None)
-
-    def _static(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        name = str(environ.get("PATH_INFO", "")).partition("/static/")[2]
-        return self._serve(("GET", "HEAD"), lambda _: self._routes.static(name), environ, start_response)
-
-    def _unknown(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        def refuse(_: Query) -> Answer:
-            raise NotFound("No such route.")
-
-        return self._serve(None, refuse, environ, start_response)
 
     def _disk(self) -> DiskStore | None:
         directory = self._private("results")
@@ -224,9 +193,12 @@ def _preload_tools() -> None:
         _LOG.exception("loading the tools failed")
 
 
-def _query(request: Request) -> Query:
-    connection = request.environ.get("werkzeug.socket")
-    return Query(request.args.to_dict(), request.if_none_match.contains_weak, lambda: hung_up(connection))
+def _parsing(handler: QueryHandler) -> Handler:
+    return lambda request: handler(Query(request.args.to_dict(), request))
+
+
+def _refuse(_: Request) -> Answer:
+    raise NotFound("No such route.")
 
 
 def _wrong_method(request: Request, methods: tuple[str, ...]) -> WrongMethod:

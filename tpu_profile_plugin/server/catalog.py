@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound, ProfileError
-from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, Run
+from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults
 from tpu_profile_plugin.logdir.remote import address_of
+from tpu_profile_plugin.server.http.query import Place
 from tpu_profile_plugin.server.loading import load_tools
-from tpu_profile_plugin.server.query import Query
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.facts import RunFacts
@@ -41,9 +41,9 @@ class LocatedRun:
       copies: `ContentCache.location` for another process; None: no cache.
     """
 
-    run: Run
+    run: RunFiles
     read: Reader
-    relist: Callable[[], Run]
+    relist: Callable[[], RunFiles]
     address: str | None = None
     copies: tuple[str, int] | None = None
 
@@ -78,49 +78,42 @@ class Catalog:
         self._lock = threading.Lock()
         self._facts: OrderedDict[Hashable, Any] = OrderedDict()
 
-    def names(self, query: Query) -> list[str]:
-        """The names of the runs of a request, descending."""
-        session = query.optional("session_path")
-        if session is not None:
-            return [self._allowed.session(session)[0].name]
-        below = query.optional("run_path")
-        if below is not None:
-            return sorted(self._allowed.below(below), reverse=True)
-        return self.logdir.names()
+    def names(self, place: Place) -> list[str]:
+        """The names of the runs of the logdir or outside of it, descending."""
+        outside = place.session is not None or place.below is not None
+        return [run.name for run in self.runs(place)] if outside else self.logdir.names()
 
-    def runs(self, query: Query) -> list[Run]:
+    def runs(self, place: Place) -> list[RunFiles]:
         """The same runs with their files."""
-        session, below = query.optional("session_path"), query.optional("run_path")
-        if session is not None:
-            return [self._allowed.session(session)[0]]
-        if below is not None:
-            by_name = self._allowed.below(below)
+        if place.session is not None:
+            return [self._allowed.session(place.session)[0]]
+        if place.below is not None:
+            by_name = self._allowed.below(place.below)
             return [by_name[name][0] for name in sorted(by_name, reverse=True)]
         return self.logdir.runs()
 
-    def locate(self, query: Query) -> LocatedRun:
+    def locate(self, place: Place) -> LocatedRun:
         """The run of a request; raises BadRequest, Forbidden or NotFound."""
-        run, read = self._find(query)
-        outside = query.optional("session_path") or query.optional("run_path")
-        address = self.logdir.address if outside is None else address_of(outside)
-        return LocatedRun(run, read, lambda: self._find(query)[0], address, self._copies)
-
-    def _find(self, query: Query) -> tuple[Run, Reader]:
-        session, below = query.optional("session_path"), query.optional("run_path")
-        if session is not None:
-            run, files = self._allowed.session(session)
-            if query.optional("run") not in (None, run.name):
+        read: Reader = self.logdir.read
+        if place.session is not None:
+            run, files = self._allowed.session(place.session)
+            if place.run not in (None, run.name):
                 raise BadRequest("Parameter 'run' is not the last part of session_path.", parameter="run")
-            return run, _reader(files)
-        name = query.required("run").rstrip("/")
-        if below is None:
-            return self.logdir.run(name), self.logdir.read
-        runs = self._allowed.below(below)
-        if name not in runs:
-            message = f"There is no run {name[:200]!r} in this run_path."
-            raise NotFound(message, code="run_not_found", run=name[:200])
-        run, files = runs[name]
-        return run, _reader(files)
+            read = _reader(files)
+        elif place.run is None:
+            raise BadRequest("Parameter 'run' is missing.", parameter="run")
+        elif place.below is not None:
+            name, runs = place.run.rstrip("/"), self._allowed.below(place.below)
+            if name not in runs:
+                message = f"There is no run {name[:200]!r} in this run_path."
+                raise NotFound(message, code="run_not_found", run=name[:200])
+            run, files = runs[name]
+            read = _reader(files)
+        else:
+            run = self.logdir.run(place.run.rstrip("/"))
+        outside = place.session or place.below
+        address = self.logdir.address if outside is None else address_of(outside)
+        return LocatedRun(run, read, lambda: self.locate(place).run, address, self._copies)
 
     def inspect(self, located: LocatedRun) -> InspectedRun:
         """Reads the facts of every file of the run; facts of unchanged files are cached."""
@@ -160,10 +153,10 @@ class Catalog:
                 with self._lock:
                     self._facts[file.identity] = facts
                 return facts
-        from tpu_profile_plugin.run.host_facts import host_facts
+        from tpu_profile_plugin.run.host_facts import file_facts
 
         try:
-            facts = host_facts(file.host, located.read(file))
+            facts = file_facts(file.host, located.read(file))
         except ProfileError as error:
             facts = Problem(error.code, error.message, file.name, error.details.get("offset"))
         return facts
@@ -207,8 +200,8 @@ def _reader(files: Files) -> Reader:
     return lambda file: files.read(file.path, file.size, file.mtime_ns, file.tag)
 
 
-def hosts_listed(run: Run, tag: str) -> list[str]:
-    """The hosts that `/hosts` lists for a tool, as the original does; unknown tools take one host."""
+def hosts_listed(run: RunFiles, tag: str) -> list[str]:
+    """The hosts that `/hosts` lists for a tool, as XProf does; unknown tools take one host."""
     names = list(run.host_names)
     if len(names) < 2:
         return names
@@ -217,7 +210,7 @@ def hosts_listed(run: Run, tag: str) -> list[str]:
     return [ALL_HOSTS, *names] if tag in _ALL_AND_EACH else names
 
 
-def hosts_offered(run: Run, choice: HostChoice) -> list[str]:
+def hosts_offered(run: RunFiles, choice: HostChoice) -> list[str]:
     """The hosts that our page offers for a tool."""
     names = list(run.host_names)
     if len(names) < 2:
@@ -227,41 +220,36 @@ def hosts_offered(run: Run, choice: HostChoice) -> list[str]:
     return [ALL_HOSTS, *names] if choice.value == "one_or_all" else names
 
 
-def chosen_hosts(run: Run, choice: HostChoice, query: Query) -> tuple[HostFile, ...]:
-    """The files that a data request selects; raises BadRequest, NotFound (host_not_found) or NoData."""
+def chosen_hosts(run: RunFiles, choice: HostChoice, host: str | None, several: Sequence[str]) -> tuple[HostFile, ...]:
+    """The files that the parameters `host` and `hosts` select; raises BadRequest, NotFound (host_not_found) or NoData.
+
+    A request without either selects all hosts, if the tool takes several.
+    """
     everything = all_hosts(run)
-    host, several = query.optional("host"), query.names("hosts")
+    names: Sequence[str] = ()
     if several and (choice.value == "several" or host is None):
         if choice.value != "several" and len(several) > 1:
             raise BadRequest(
                 "This tool does not accept several 'hosts'; pass one 'host', or none for all.", parameter="hosts"
             )
-        if ALL_HOSTS in several:
-            return everything
-        selected = {_host(run, name).host for name in several}
-        return tuple(file for file in run.hosts if file.host in selected)
-    if host is not None and host != ALL_HOSTS:
-        return (_host(run, host),)
-    if choice.value == "one" and len(run.hosts) > 1:
+        names = () if ALL_HOSTS in several else several
+    elif host is not None and host != ALL_HOSTS:
+        names = (host,)
+    elif choice.value == "one" and len(run.hosts) > 1:
         raise BadRequest(
             "This run has several hosts and the tool shows one at a time: select one with 'host'.",
             parameter="host",
             hosts=list(run.host_names),
         )
-    return everything
+    for name in names:
+        if name not in run.host_names:
+            message = f"There is no host {name[:200]!r} in run {run.name!r}."
+            raise NotFound(message, code="host_not_found", hosts=list(run.host_names))
+    return tuple(file for file in everything if file.host in names) if names else everything
 
 
-def all_hosts(run: Run) -> tuple[HostFile, ...]:
+def all_hosts(run: RunFiles) -> tuple[HostFile, ...]:
     """All files of a run; raises NoData if it has none."""
     if not run.hosts:
         raise NoData(" ".join(p.message for p in run.problems) or "This run contains no profile.", run=run.name)
     return run.hosts
-
-
-def _host(run: Run, name: str) -> HostFile:
-    for file in run.hosts:
-        if file.host == name:
-            return file
-    raise NotFound(
-        f"There is no host {name[:200]!r} in run {run.name!r}.", code="host_not_found", hosts=list(run.host_names)
-    )

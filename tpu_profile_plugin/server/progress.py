@@ -1,13 +1,10 @@
-"""The progress of answers that are being computed, for the waiting page, and whether a client still waits for them."""
+"""Progress of answers that are being computed, for the waiting page, and the clients that wait for them."""
 
 from __future__ import annotations
 
-import select
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from tpu_profile_plugin.errors import ProfileError
 
@@ -70,16 +67,3 @@ class Progress:
         """The numbers of finished and of all hosts; None if the answer is not being computed or no host was started."""
         with self._lock:
             return self._counts.get(key)
-
-
-def hung_up(connection: Any) -> bool:
-    """Whether the other side has closed its connection; False where that cannot be told, as without a socket."""
-    if not isinstance(connection, socket.socket):
-        return False
-    try:
-        readable, _, _ = select.select([connection], [], [], 0)
-        return bool(readable) and not connection.recv(1, socket.MSG_PEEK)
-    except ConnectionError:
-        return True
-    except (OSError, ValueError):  # closed by this side, too many files for `select`, or encrypted
-        return False

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tpu_profile_plugin.columns.json_text import Member, integers_as_json, records_as_json
 from tpu_profile_plugin.run.hosts import LeftOutHost
 from tpu_profile_plugin.tables.datatable import datatable_json
+from tpu_profile_plugin.tables.json_text import Member, integers_as_json, records_as_json
 from tpu_profile_plugin.tables.table import Table
 
 JSON_TYPE = "application/json"

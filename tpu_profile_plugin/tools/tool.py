@@ -65,3 +65,7 @@ class Tool:
     offered: bool = True
     compares: bool = False
     without_run: Callable[[Mapping[str, ParamValue]], Payload | None] | None = None
+
+    def query(self, given: Mapping[str, str | None], base: Run | None = None) -> Query:
+        """The parsed parameters, defaults filled in; others are ignored. Raises BadRequest."""
+        return Query({param.name: param.parse(given.get(param.name)) for param in self.params}, base)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tpu_profile_plugin
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.logdir import ContentCache, HostFile
 from tpu_profile_plugin.logdir.files import file_changed, mapping_faults
 from tpu_profile_plugin.run.host import HostProfile, Origin, PerHost
+from tpu_profile_plugin.version import __version__
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.logdir.files import Files
@@ -31,7 +31,7 @@ class Task:
 
     origin: Origin
     steps: tuple[PerHost[Any], ...]
-    version: str = tpu_profile_plugin.__version__
+    version: str = __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def run_task(data: bytes) -> bytes:
     """Runs a packed task and returns its packed reply, which carries the errors that a profile causes."""
     # Only the server that started this process, or its configured cluster, can send tasks.
     task: Task = pickle.loads(data)  # noqa: S301
-    if task.version != tpu_profile_plugin.__version__:
-        message = f"The worker has version {tpu_profile_plugin.__version__} of the plugin, the server {task.version}."
+    if task.version != __version__:
+        message = f"The worker has version {__version__} of the plugin, the server {task.version}."
         return pickle.dumps(Reply(error=ProfileError(message)), 5)
     values: list[Any] = []
     before = mapping_faults()

@@ -6,12 +6,13 @@ use _native::grouping::forest::Forest;
 use _native::grouping::links;
 use _native::grouping::nodes::{Lines, Regions};
 use _native::grouping::tf_data::{self, IteratorCalls, Sparse};
+use _native::json::columns::{self as json, Column};
 use _native::kernels::contents::contents;
 use _native::kernels::core_ops::{ClockStats, OpLine, core_ops};
 use _native::kernels::cover::{Spans, enclosing, overlapping};
 use _native::kernels::expand::{Events, Source, expand};
 use _native::kernels::step_work::{Runs, Sums};
-use _native::kernels::{gather, offload, records, reference_order, self_time, sets, sweep, threads};
+use _native::kernels::{gather, offload, self_time, sets, sweep, threads, xprof_order};
 
 /// Mostly small numbers, sometimes extremes.
 fn number(pair: &[u8]) -> i64 {
@@ -49,13 +50,13 @@ fn lines_and_steps(begin: &[i64], duration: &[i64], (since, until): (&[i64], &[i
         kinds.iter().zip(small).map(|(&a, &b)| String::from_utf8_lossy(&[a, b as u8, 0xff]).into()).collect();
     let numbers: Vec<f64> = duration.iter().map(|&value| f64::from_bits(value as u64)).collect();
     let columns = [
-        ("a\"".to_string(), records::Column::Integers(begin)),
-        ("\u{1}".to_string(), records::Column::Numbers(&numbers)),
-        (String::new(), records::Column::Texts(&texts)),
-        ("list".to_string(), records::Column::Lists(&begin[..n / 2 * 2], 2)),
+        ("a\"".to_string(), Column::Integers(begin)),
+        ("\u{1}".to_string(), Column::Numbers(&numbers)),
+        (String::new(), Column::Texts(&texts)),
+        ("list".to_string(), Column::Lists(&begin[..n / 2 * 2], 2)),
     ];
-    records::records(&columns[..3], n);
-    records::records(&columns[3..], n / 2);
+    json::records(&columns[..3], n);
+    json::records(&columns[3..], n / 2);
 }
 
 /// Contexts in stats, regions between events, and the calls of tf.data iterators.
@@ -136,14 +137,14 @@ pub fn check(data: &[u8]) {
     let (opened, closed) = threads::pair_in_order(&rows_of(&small), &flags);
     assert!(opened.iter().zip(&closed).all(|(from, to)| from < to));
     let mut text = Vec::new();
-    records::integers(&numbers[..n / 2 * 2], &[n / 2, 2], &mut text);
+    json::integers(&numbers[..n / 2 * 2], &[n / 2, 2], &mut text);
     lines_and_steps(begin, duration, (other, length), &small, &kinds);
     links_and_calls(begin, duration, &small, &kinds, &bits);
 
     let pairs = offload::pair(begin, duration, &small, &flags, 7);
     assert!(pairs.iter().all(|pair| pair.row < 7 && (pair.done as usize) < n));
     let wanted: Vec<i64> = (0..n as i64).step_by(2).collect();
-    assert_eq!(reference_order::walk_order_of(begin, duration, &wanted).len(), wanted.len());
+    assert_eq!(xprof_order::walk_order_of(begin, duration, &wanted).len(), wanted.len());
     gather::lookup(begin, duration);
     gather::merge(begin, duration, flags.first() == Some(&true));
     gather::mix(&[begin, duration, &[3]]);

@@ -75,7 +75,7 @@ pub struct EventColumns {
     pub stats: StatColumns,
 }
 
-/// Decodes the bytes of a profile, of which `data` begins at byte `base` (0 except in tests).
+/// Decodes the bytes of a profile; `data` begins at byte `base` of it (0 except in tests).
 pub fn decode(data: &[u8], base: u64, options: Options) -> Result<Columns> {
     let outline = outline(data, base)?.limited();
     let kept: Vec<_> = outline
@@ -119,7 +119,7 @@ struct Plane {
     partial: bool,
 }
 
-/// First pass over all lines, the longest first so that no thread is left alone with it.
+/// First pass over all lines, the longest first, so that the threads end together.
 fn scan_lines<'a>(
     whole: Reader,
     options: Options,
@@ -151,7 +151,7 @@ fn scan_lines<'a>(
     Ok(())
 }
 
-/// The smallest timestamp of the lines whose picoseconds would overflow; 0 if there are none.
+/// The smallest timestamp among the lines whose picoseconds would overflow; 0 without such lines.
 fn origin(planes: &[Plane]) -> i64 {
     let lines = planes.iter().flat_map(|plane| &plane.lines);
     lines.map(|line| line.timestamp_ns).filter(|ns| ns.unsigned_abs() > LARGEST_NS).min().unwrap_or(0)

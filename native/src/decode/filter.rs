@@ -158,7 +158,7 @@ impl PlaneFilter {
 }
 
 impl EventFilter {
-    /// How many of the first bytes are events that do not match, as far as they have the form that all writers use:
+    /// Bytes at the begin taken by events that do not match, as long as these have the form that all writers use:
     /// short, with small ids, fields in order. Events of other forms are left to `pick`.
     fn skip_unmatched(&self, rest: &[u8]) -> usize {
         let mut at = 0;

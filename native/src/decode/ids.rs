@@ -12,7 +12,7 @@ pub struct IdTable {
 }
 
 impl IdTable {
-    /// An empty table for about `count` ids of which the largest is `largest`.
+    /// An empty table for about `count` ids up to `largest`.
     pub fn new(count: usize, largest: i64) -> Self {
         let limit = count.saturating_mul(4).saturating_add(1024);
         let size = usize::try_from(largest).map_or(0, |id| id.saturating_add(1)).min(limit);

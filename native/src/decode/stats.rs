@@ -20,7 +20,7 @@ pub struct StatColumns {
     pub value: Vec<u64>,
 }
 
-/// Rows of a column whose id is not in the table, with that id.
+/// Rows of a column whose id is unknown to the table, with that id.
 #[derive(Default)]
 pub struct Missing {
     pub keys: Vec<(usize, i64)>,
@@ -70,7 +70,7 @@ pub fn read(mut stat: Reader, ids: &IdTable, slot: usize, missing: &mut Missing)
 }
 
 impl StatColumns {
-    /// Columns for exactly so many owners and stats, all zero.
+    /// Zeroed columns of exactly this many owners and stats.
     pub fn sized(owners: usize, stats: usize) -> Self {
         StatColumns { start: zeros(owners + 1), key: zeros(stats), kind: zeros(stats), value: zeros(stats) }
     }
@@ -133,7 +133,7 @@ pub fn owners(start: &[u32], key: &[u32], row: u32) -> Result<(Vec<i64>, Vec<i64
 }
 
 /// For every owner the value of its first stat with key `row`: 0 if there is none or its kind is not one of `kinds`
-/// (a set of bits by kind). Second: whether there is one, of whatever kind.
+/// (a set of bits by kind). Second: whether the owner has the stat, of any kind.
 pub fn values(
     start: &[u32],
     key: &[u32],

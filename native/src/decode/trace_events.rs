@@ -1,7 +1,7 @@
 //! Trace-event JSON, as JAX saves it beside a profile, turned into the bytes of an XSpace.
 //!
 //! One pass over the text finds the events; then planes, lines and metadata are written in wire format, so that everything
-//! else needs to know one format only. Processes keep their numbers where the reading side would give the same ones.
+//! else needs to know one format only. Processes keep their numbers where a reader would derive the same ones.
 //! A sixth of the file is its tests, which need the private parser.
 
 use std::collections::{BTreeMap, HashMap};
@@ -134,9 +134,9 @@ impl Process {
 
 type Processes = BTreeMap<i64, Process>;
 
-/// The parser's error at its byte; a text that ends too early is told apart from one that is wrong.
+/// The parser's error at its byte; a truncated text has an error of its own.
 ///
-/// `length` bounds the byte: the parser may look behind the end, and replaced bytes that are not UTF-8 take more room.
+/// `length` bounds the byte: the parser may look behind the end, and replaced invalid UTF-8 takes more bytes.
 fn problem(error: &JiterError, length: usize) -> Error {
     use JsonErrorType::*;
     let problem = match &error.error_type {
@@ -166,7 +166,7 @@ fn read(json: &mut Jiter, processes: &mut Processes) -> JiterResult<()> {
     Ok(())
 }
 
-/// Reads the list of events. A trace that was cut off between two events has no closing bracket; what is there is used.
+/// Reads the list of events. A trace that was cut off between two events has no closing bracket; its events count.
 fn events(json: &mut Jiter, processes: &mut Processes) -> JiterResult<()> {
     let mut next = json.next_array()?;
     while next.is_some() {

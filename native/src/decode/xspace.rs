@@ -8,7 +8,7 @@ use crate::wire::{NO_TEXT, Reader, Span};
 /// Events per chunk: enough that starting a chunk costs nothing, few enough that cores end together.
 pub const CHUNK_EVENTS: usize = 1 << 16;
 
-/// Picoseconds of larger timestamps do not fit 64 bits; lines that have one count from the origin.
+/// Larger timestamps overflow 64 bits of picoseconds; events of their lines count from the origin.
 pub const LARGEST_NS: u64 = i64::MAX as u64 / 1000;
 
 /// Real profiles have tens of planes and at most thousands of lines. An empty one takes two bytes on the wire and

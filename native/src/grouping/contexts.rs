@@ -25,7 +25,7 @@ pub struct Contexts {
 }
 
 impl Contexts {
-    /// The contexts that link anything; every node is below `nodes`.
+    /// Contexts with producers and consumers; every node is below `nodes`.
     pub fn new(nodes: usize, producers: Side, consumers: Side) -> Self {
         let mut number: HashMap<u64, u32, SeededRuns> =
             HashMap::with_capacity_and_hasher(producers.key.len(), SeededRuns::default());
@@ -77,7 +77,7 @@ impl Contexts {
     }
 }
 
-/// Nodes with their contexts, those that link anything.
+/// Nodes with their contexts, limited to contexts that link.
 fn linked<'a>(
     node: &'a [u32],
     context: &'a [u32],

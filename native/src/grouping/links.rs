@@ -1,4 +1,4 @@
-//! What links events of different threads: the contexts in their stats, and regions of threadpool work.
+//! Links between events of different threads: the contexts in their stats, and regions of threadpool work.
 
 use crate::kernels::gather::Stats;
 
@@ -16,7 +16,7 @@ pub struct Found {
     pub id: Vec<i64>,
 }
 
-/// The contexts that events produce and consume. Of a stat that an event has twice the first counts; types that are no
+/// The contexts that events produce and consume. The first of equal stats counts; types that are no
 /// int64 and ids that are no integer read as 0. `role_of_key` maps the key of a stat to its role.
 pub fn contexts(stats: Stats, role_of_key: &[u8]) -> [Found; 2] {
     let mut found = [Found::default(), Found::default()];

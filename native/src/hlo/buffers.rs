@@ -1,7 +1,6 @@
 //! The buffer assignment of one HLO program as columns: logical buffers, allocations, and the heap simulator's events.
 //!
-//! Texts are text values of the profile's bytes; numbers are as in the file and may be anything, also ids that nothing
-//! has.
+//! Texts are text values of the profile's bytes. Numbers are unchecked: ids may refer to nothing.
 
 use crate::error::{Error, Problem, Result};
 use crate::hlo::instructions::message_at;
@@ -55,7 +54,7 @@ pub struct Traces {
     pub instruction_name: Vec<u64>,
 }
 
-/// All of it.
+/// The buffer assignment of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Assignment {
     pub buffers: Buffers,

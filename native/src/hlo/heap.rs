@@ -1,4 +1,4 @@
-//! Replays the heap simulator: which storage comes into use and goes out of it at each event, and for which buffer.
+//! Replays the heap simulator: the storage allocated or freed by each event, and its buffer.
 
 use crate::wire::tags::hlo::HeapSimulatorTrace::Event::Kind;
 
@@ -25,7 +25,7 @@ pub struct Span {
     pub last: u32,
 }
 
-/// Per event the storage (a buffer) that moves, and how many times its size; then what was in use when.
+/// Per event the storage (a buffer) allocated or freed, and the factor of its size; then the storage in use.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Replay {
     pub storage: Vec<u32>,
@@ -36,7 +36,7 @@ pub struct Replay {
     pub spans: Vec<Span>,
 }
 
-/// The simulator's books; buffers are numbered from 0.
+/// State of the simulator; buffers are numbered from 0.
 struct Books {
     uses: Vec<i64>,
     canonical: Vec<u32>,

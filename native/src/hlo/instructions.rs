@@ -1,4 +1,4 @@
-//! The instructions of one HLO program as columns: names, what the framework called them, where they stand in the source.
+//! The instructions of one HLO program as columns: names, framework names, source locations.
 //!
 //! Only what is needed of every instruction; the other fields are read by message, in the package's `analysis/hlo/instructions.py`.
 //! `analysis/hlo/programs.py` names the columns.
@@ -87,7 +87,7 @@ pub fn decode(data: &[u8], proto: u64) -> Result<Program> {
     Ok(program)
 }
 
-/// A reader of the message at a text value; of an empty one where there is none.
+/// A reader of the message at a text value, empty if it is missing.
 pub(crate) fn message_at<'a>(data: &'a [u8], value: u64, what: &'static str) -> Result<Reader<'a>> {
     let body = text::slice(data, value)?;
     let start = if value == NO_TEXT { 0 } else { body.as_ptr() as usize - data.as_ptr() as usize };
@@ -170,7 +170,7 @@ fn op_metadata(data: &[u8], value: u64, out: &mut Instructions) -> Result<()> {
     Ok(())
 }
 
-/// Files, functions, places and frames refer to each other by numbers from 1; what does not exist reads as nothing.
+/// Files, functions, places and frames refer to each other by numbers from 1; missing entries read as empty.
 fn stack_frames(data: &[u8], value: u64) -> Result<Frames> {
     let mut message = message_at(data, value, "StackFrameIndexProto")?;
     let (mut files, mut functions, mut places, mut out) = (Vec::new(), Vec::new(), Vec::new(), Frames::default());
@@ -212,7 +212,7 @@ fn entry<T: Copy>(list: &[T], number: i32) -> Option<T> {
     list.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
 }
 
-/// The integer fields of a message with these tags; 0 for those it lacks.
+/// The integer fields of a message with these tags; missing fields are 0.
 fn small_integers<const N: usize>(mut message: Reader, tags: [u32; N]) -> Result<[i32; N]> {
     let mut out = [0; N];
     while let Some(next) = message.tag()? {

@@ -2,7 +2,7 @@
 
 use crate::kernels::sweep;
 
-/// Per line; zeros for a line without events. Ends that do not fit are the largest time there is.
+/// Per line; zeros for a line without events. Ends beyond 64 bits become the largest time.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub begin: Vec<i64>,

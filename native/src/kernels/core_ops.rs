@@ -14,7 +14,7 @@ pub struct ClockStats<'a> {
     pub keys: (u32, u32),
 }
 
-/// What the own time of an op counts as: work; work that may as well be waiting (custom calls); waiting.
+/// Kind of an op's own time: work; work or waiting, unknown (custom calls); waiting.
 pub const WORK: u8 = 0;
 pub const UNSURE: u8 = 1;
 
@@ -42,7 +42,7 @@ pub struct CoreOps {
     /// First begin and last end on the device's clock, and on the host's clock; None without events.
     pub device_span: Option<(i64, i64)>,
     pub host_span: Option<(i64, i64)>,
-    /// When, on the host's clock, the innermost op was work; and the same for work that is sure.
+    /// When the innermost op was work, on the host's clock; and when it was certainly work.
     pub work: Intervals,
     pub sure: Intervals,
 }

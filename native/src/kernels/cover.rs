@@ -1,4 +1,4 @@
-//! Forward walks over two sorted lists of intervals: which event of a reference line an event belongs to.
+//! Forward walks over two sorted lists of intervals: the parent line's event that each event belongs to.
 
 use crate::kernels::nesting::NONE;
 
@@ -19,22 +19,22 @@ impl Spans<'_> {
     }
 }
 
-/// For each event the first reference event that overlaps it (closed intervals), or [`NONE`].
+/// For each event the first parent that overlaps it (closed intervals), or [`NONE`].
 ///
-/// The walk only moves forward: the current reference is kept while it overlaps; otherwise references that end before
+/// The walk only moves forward: the current parent is kept while it overlaps; otherwise parents that end before
 /// the event begins are passed, and the first that does not is the only candidate. `out` is as long as `events`.
-pub fn overlapping(reference: Spans, events: Spans, out: &mut [u32]) {
+pub fn overlapping(parents: Spans, events: Spans, out: &mut [u32]) {
     let mut at = 0;
     for (i, slot) in out.iter_mut().enumerate() {
         let (b, e) = events.at(i);
         *slot = NONE;
-        while at < reference.len() {
-            let (rb, re) = reference.at(at);
-            if rb <= e && b <= re {
+        while at < parents.len() {
+            let (pb, pe) = parents.at(at);
+            if pb <= e && b <= pe {
                 *slot = at as u32;
                 break;
             }
-            if re >= b {
+            if pe >= b {
                 break;
             }
             at += 1;
@@ -42,23 +42,23 @@ pub fn overlapping(reference: Spans, events: Spans, out: &mut [u32]) {
     }
 }
 
-/// For each event the reference event that includes it (closed intervals), or [`NONE`].
+/// For each event the parent that includes it (closed intervals), or [`NONE`].
 ///
-/// References are passed while they end at or before the event's begin.
-pub fn enclosing(reference: Spans, events: Spans, out: &mut [u32]) {
+/// Parents are passed while they end at or before the event's begin.
+pub fn enclosing(parents: Spans, events: Spans, out: &mut [u32]) {
     let mut at = 0;
     for (i, slot) in out.iter_mut().enumerate() {
         let (b, e) = events.at(i);
         *slot = NONE;
-        while at < reference.len() && reference.at(at).1 <= b {
+        while at < parents.len() && parents.at(at).1 <= b {
             at += 1;
         }
-        if at == reference.len() {
+        if at == parents.len() {
             out[i..].fill(NONE);
             return;
         }
-        let (rb, re) = reference.at(at);
-        if rb <= b && e <= re {
+        let (pb, pe) = parents.at(at);
+        if pb <= b && e <= pe {
             *slot = at as u32;
         }
     }
@@ -68,16 +68,16 @@ pub fn enclosing(reference: Spans, events: Spans, out: &mut [u32]) {
 mod tests {
     use super::*;
 
-    fn run(walk: fn(Spans, Spans, &mut [u32]), reference: &[(i64, i64)], events: &[(i64, i64)]) -> Vec<u32> {
+    fn run(walk: fn(Spans, Spans, &mut [u32]), parents: &[(i64, i64)], events: &[(i64, i64)]) -> Vec<u32> {
         let split = |list: &[(i64, i64)]| -> (Vec<i64>, Vec<i64>) { list.iter().map(|&(b, e)| (b, e - b)).unzip() };
-        let ((rb, rd), (eb, ed)) = (split(reference), split(events));
+        let ((pb, pd), (eb, ed)) = (split(parents), split(events));
         let mut out = vec![0; events.len()];
-        walk(Spans { begin: &rb, duration: &rd }, Spans { begin: &eb, duration: &ed }, &mut out);
+        walk(Spans { begin: &pb, duration: &pd }, Spans { begin: &eb, duration: &ed }, &mut out);
         out
     }
 
     #[test]
-    fn overlap_keeps_the_current_reference_while_it_touches() {
+    fn overlap_keeps_the_current_parent_while_it_touches() {
         let out = run(
             overlapping,
             &[(0, 10), (10, 20), (30, 40)],
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn enclosing_passes_references_that_end_at_the_begin() {
+    fn enclosing_passes_parents_that_end_at_the_begin() {
         let out = run(enclosing, &[(0, 10), (10, 20)], &[(0, 10), (5, 11), (10, 12), (20, 20), (5, 6)]);
         assert_eq!(out, vec![0, NONE, 1, NONE, NONE]);
     }

@@ -82,7 +82,7 @@ pub fn merge(first: &[i64], second: &[i64], replace: bool) -> Vec<i64> {
 }
 
 /// A 64-bit number for each tuple of numbers; for the last column alone it is one to one. Columns have one length, and
-/// those of length 1 are repeated.
+/// columns of length 1 are repeated.
 pub fn mix(columns: &[&[i64]]) -> Vec<u64> {
     let mut out = vec![0u64; columns.iter().map(|column| column.len()).max().unwrap_or(0)];
     let mut seed = 0u64;

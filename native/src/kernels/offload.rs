@@ -14,7 +14,7 @@ pub struct Pair {
 ///
 /// A pair spans from the begin of its start to the end of its done. It goes to the row whose last pair ended earliest,
 /// among those that ended at or before its begin, the last of equals; without such a row a new one is opened, up to `max_rows`.
-/// The last of these takes what fits nowhere.
+/// The last row takes pairs that fit nowhere.
 pub fn pair(begin: &[i64], duration: &[i64], key: &[u32], is_start: &[bool], max_rows: usize) -> Vec<Pair> {
     let kinds = key.iter().max().map_or(0, |&last| last as usize + 1);
     let mut waiting: Vec<VecDeque<u32>> = vec![VecDeque::new(); kinds];

@@ -45,7 +45,7 @@ impl Rows {
     }
 }
 
-/// The same for rows of which few have members.
+/// Rows of a list of lists of which few have members.
 #[derive(Debug, Default)]
 pub struct SparseRows {
     /// A bit per row: whether it has members.
@@ -99,7 +99,7 @@ impl SparseRows {
     }
 }
 
-/// Hashes one number with a secret of its own: keys come from files, and one multiplication is all they need.
+/// Hashes one number with a random secret, in one multiplication: files must not be able to make keys collide.
 #[derive(Clone)]
 pub struct Seeded {
     seed: u64,
@@ -141,7 +141,7 @@ impl Hasher for Seeded {
     }
 }
 
-/// The same for keys that come in runs, like numbers that are counted up: eight neighbours stay side by side.
+/// Hashes keys that come in runs, such as counters: eight neighbours stay side by side.
 #[derive(Clone, Default)]
 pub struct SeededRuns(Seeded);
 

@@ -26,7 +26,7 @@ pub const LOST: i64 = i64::MIN;
 /// Self times of the activities of one thread, where spans may overlap in any way.
 ///
 /// Begins and ends are taken in time order (ties: in the given order, begin before end). An end closes the activities
-/// above its own begin, and these are lost ([`LOST`]); what an activity lasts is charged to the one below it.
+/// above its own begin: they are lost ([`LOST`]). The duration of an activity is charged to the one below it.
 /// `span` gets the times of the first and last point in that order.
 pub fn activity_self_times(begin: &[i64], end: &[i64], out: &mut [i64]) -> Option<(i64, i64)> {
     let mut points: Vec<(i64, u32)> = Vec::with_capacity(2 * begin.len());

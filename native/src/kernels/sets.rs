@@ -1,6 +1,6 @@
 //! Sets of time as disjoint ascending spans: union, intersection, difference, and how much of windows they cover.
 
-/// A set that was made, and one that is read: begins and ends.
+/// Begins and ends: a new set, and a borrowed set.
 pub type Spans = (Vec<i64>, Vec<i64>);
 pub type Set<'a> = (&'a [i64], &'a [i64]);
 
@@ -15,7 +15,7 @@ pub fn union(parts: &[Part], instants: bool) -> Spans {
     (out.begin, out.end)
 }
 
-/// How much time the spans of all parts cover, and how much of it lies after a point in time.
+/// Time covered by the spans of all parts, and the part of that time after a moment.
 pub fn covered_after(parts: &[Part], point: i64) -> (i64, i64) {
     let (mut total, mut late, mut reach) = (0i64, 0i64, i64::MIN);
     in_order(parts, false, |begin, end| {

@@ -19,7 +19,7 @@ pub struct Runs<'a> {
 pub struct Sums {
     /// Time in steps.
     pub time: Vec<i64>,
-    /// The same in each of the first `few` steps, slot after slot.
+    /// Time in each of the first `few` steps, slot after slot.
     pub by_step: Vec<f64>,
     pub few: usize,
     /// Runs that begin in steps.

@@ -27,7 +27,7 @@ pub struct Group<'a> {
     pub window: (i64, i64),
 }
 
-/// What the events of a group come to, one slot per priority.
+/// Sums of one group's events, one slot per priority.
 pub struct ByPriority<'a> {
     /// Time over everything, and inside the window.
     pub all: &'a mut [i64],
@@ -39,7 +39,7 @@ pub struct ByPriority<'a> {
 /// Adds, per priority, the time during which it is the highest one active: over everything and inside the window.
 ///
 /// Moments without any interval go to priority 0, between the first and the last interval for `all` and over the whole
-/// window for `inside`. As in the reference, an instant that is the highest when it happens owns what follows until an
+/// window for `inside`. As in XProf, an instant with the highest priority owns the time that follows until an
 /// interval of its priority ends: ends are taken before begins. So does an interval that ends before it begins, from its
 /// begin on. A priority beyond the slots does not count.
 pub fn own_by_priority(group: &Group, out: &mut ByPriority) {
@@ -85,7 +85,7 @@ pub struct Spans<'a> {
     pub priority: &'a [u8],
 }
 
-/// What [`own_by_priority`] finds of each group, `slots` entries per group.
+/// Results of [`own_by_priority`] for every group, `slots` entries per group.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     pub all: Vec<i64>,

@@ -50,7 +50,7 @@ pub fn levels(begin: &[i64], end: &[i64], most: usize) -> (Vec<i64>, Vec<i64>) {
     (sorted, start.into_iter().map(|at| at as i64).collect())
 }
 
-/// Pairs openings with closings of the same key, first in first out: indices of both, by closing. Events, given in order
+/// Pairs openings with closings of equal key, first in first out: indices of both, by closing. Events, given in order
 /// of time, with a negative key take no part; `key` and `opens` are of equal length, keys are small.
 pub fn pair_in_order(key: &[i64], opens: &[bool]) -> (Vec<i64>, Vec<i64>) {
     let kinds = key.iter().max().map_or(0, |&last| (last + 1).max(0) as usize);

@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::without_gil;
+use super::calls::without_gil;
 use crate::decode::columns::{Columns, EventColumns, LineColumns, Options, PlaneColumns, decode};
 use crate::decode::filter::{self, EventFilter, PlaneFilter, StatFilter};
 use crate::decode::metadata::{EventMetadata, StatMetadata};
@@ -21,7 +21,7 @@ fn array<T: numpy::Element>(py: Python<'_>, column: Vec<T>) -> Array<T> {
     column.into_pyarray(py).unbind()
 }
 
-/// What a plane is, without its contents.
+/// A plane without its contents.
 #[pyclass(frozen, get_all, module = "tpu_profile_plugin._native")]
 pub struct PlaneSummary {
     id: i64,
@@ -288,7 +288,7 @@ fn stat_owners(
 }
 
 /// For every owner the bits of its first stat with this key if its kind is in the bit set `kinds`, else 0; and whether
-/// it has one of whatever kind.
+/// it has the stat, of any kind.
 #[pyfunction]
 fn stat_values(
     py: Python<'_>,
@@ -321,7 +321,7 @@ fn is_records(data: PyReadonlyArray1<'_, u8>) -> PyResult<bool> {
 /// Offset, bytes and the reason.
 type SkippedRegion = (u64, u64, String);
 
-/// Bytes of an XSpace with everything in the records of a file, the number of records, and what was left out. At most
+/// Bytes of an XSpace with the contents of all records of a file, the number of records, and the parts left out. At most
 /// `most` bytes are decompressed, and at most `base` and `ratio` times the bytes of the file.
 #[pyfunction]
 fn space_of_records(

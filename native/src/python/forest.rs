@@ -1,4 +1,4 @@
-//! Signatures of the event forest and of what links its events: argument checks, NumPy hand-over, GIL release.
+//! Signatures of the event forest and its links: argument checks, NumPy hand-over, GIL release.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use crate::grouping::forest;
 use crate::grouping::links;
 use crate::grouping::nodes::{Lines, Regions};
 use crate::kernels::gather::Stats;
+use crate::python::calls::without_gil;
 use crate::python::groups::{Array, Column, check};
-use crate::python::without_gil;
 
 fn check_nodes(nodes: &[u32], count: usize) -> PyResult<()> {
     check(nodes.iter().all(|&node| (node as usize) < count), "node number")

@@ -8,8 +8,8 @@ use crate::kernels::cover::{self, Spans};
 use crate::kernels::expand::{Events, Source, expand};
 use crate::kernels::gather::{self, Stats, gather};
 use crate::kernels::offload::pair;
-use crate::kernels::reference_order;
-use crate::python::without_gil;
+use crate::kernels::xprof_order;
+use crate::python::calls::without_gil;
 
 pub(super) type Array<'py, T> = Bound<'py, PyArray1<T>>;
 pub(super) type Column<'py, T> = PyReadonlyArray1<'py, T>;
@@ -78,13 +78,13 @@ fn walk<'py>(
     columns: [&Column<'py, i64>; 4],
 ) -> PyResult<Array<'py, u32>> {
     let [ref_begin, ref_duration, begin, duration] = columns;
-    let reference = Spans { begin: ref_begin.as_slice()?, duration: ref_duration.as_slice()? };
+    let parents = Spans { begin: ref_begin.as_slice()?, duration: ref_duration.as_slice()? };
     let events = Spans { begin: begin.as_slice()?, duration: duration.as_slice()? };
-    check(reference.begin.len() == reference.duration.len(), "reference columns of different length")?;
+    check(parents.begin.len() == parents.duration.len(), "parent columns of different length")?;
     check(events.begin.len() == events.duration.len(), "event columns of different length")?;
     let out = without_gil(py, || {
         let mut out = vec![0; events.begin.len()];
-        kernel(reference, events, &mut out);
+        kernel(parents, events, &mut out);
         Ok(out)
     })?;
     Ok(out.into_pyarray(py))
@@ -166,7 +166,7 @@ fn walk_order<'py>(
     let (begin, duration, wanted) = (begin.as_slice()?, duration.as_slice()?, wanted.as_slice()?);
     check(begin.len() == duration.len() && begin.len() < u32::MAX as usize, "columns of different length")?;
     check(wanted.iter().all(|&row| row >= 0 && (row as usize) < begin.len()), "row number")?;
-    Ok(without_gil(py, || Ok(reference_order::walk_order_of(begin, duration, wanted)))?.into_pyarray(py))
+    Ok(without_gil(py, || Ok(xprof_order::walk_order_of(begin, duration, wanted)))?.into_pyarray(py))
 }
 
 #[pyfunction]

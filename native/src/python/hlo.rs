@@ -9,7 +9,7 @@ use crate::hlo::buffers::{self, Assignment};
 use crate::hlo::heap;
 use crate::hlo::instructions;
 
-use super::without_gil;
+use super::calls::without_gil;
 
 /// The columns of one HLO program by name; see the stub.
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! Regular expressions of a request. Their time is linear in the text, and what they compile to is bounded.
+//! Regular expressions of a request. Their time is linear in the text, and their compiled size is bounded.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

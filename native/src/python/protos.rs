@@ -1,4 +1,4 @@
-//! What Python takes from `protos/`: the compiled descriptor set, and the kinds of stat values.
+//! `protos/` for Python: the compiled descriptor set, and the kinds of stat values.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -8,7 +8,7 @@ use crate::wire::tags::xplane::XStat;
 
 static DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor_set.binpb"));
 
-/// Field of XStat and what the `kind` column of stats holds for it.
+/// Field of XStat, and its number in the `kind` column of stats.
 const STAT_KINDS: [(&str, u32); 7] = [
     ("double_value", number(XStat::DOUBLE_VALUE)),
     ("uint64_value", number(XStat::UINT64_VALUE)),

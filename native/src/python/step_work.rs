@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::error::{Error, Result};
 use crate::kernels::step_work::{Runs, Sums};
 
-use super::without_gil;
+use super::calls::without_gil;
 
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 /// Begin, end, op and kind of runs; slot of each op; begins and ends of steps.

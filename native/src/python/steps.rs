@@ -8,7 +8,7 @@ use crate::kernels::contents;
 use crate::kernels::core_ops::{ClockStats, OpLine};
 use crate::kernels::{self_time, sweep};
 
-use super::without_gil;
+use super::calls::without_gil;
 
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type OutInts<'py> = Bound<'py, PyArray1<i64>>;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::error::{Error, Result};
 use crate::grouping::tf_data::{self, Events, Sparse};
 
-use super::without_gil;
+use super::calls::without_gil;
 
 type Array<'py, T> = Bound<'py, PyArray1<T>>;
 type Column<'py, T> = PyReadonlyArray1<'py, T>;

@@ -5,9 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{Error, Result};
-use crate::kernels::{records, sets, threads};
+use crate::json::columns::{self as json, Column};
+use crate::kernels::{sets, threads};
 
-use super::without_gil;
+use super::calls::without_gil;
 
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type OutInts<'py> = Bound<'py, PyArray1<i64>>;
@@ -124,7 +125,7 @@ fn json_integers<'py>(py: Python<'py>, values: PyReadonlyArrayDyn<'py, i64>) -> 
     let (numbers, shape) = (values.as_slice()?, values.shape());
     let text = without_gil(py, || {
         let mut out = Vec::new();
-        records::integers(numbers, shape, &mut out);
+        json::integers(numbers, shape, &mut out);
         Ok(out)
     })?;
     Ok(PyBytes::new(py, &text))
@@ -148,20 +149,20 @@ fn json_records<'py>(
         .iter()
         .map(|(name, column)| {
             let column = match column {
-                ColumnIn::Integers(values) => records::Column::Integers(values.as_slice()?),
+                ColumnIn::Integers(values) => Column::Integers(values.as_slice()?),
                 ColumnIn::Lists(values) => {
                     check(values.ndim() == 2, "a table has two dimensions")?;
-                    records::Column::Lists(values.as_slice()?, values.shape()[1])
+                    Column::Lists(values.as_slice()?, values.shape()[1])
                 }
-                ColumnIn::Numbers(values) => records::Column::Numbers(values.as_slice()?),
-                ColumnIn::Texts(values) => records::Column::Texts(values),
+                ColumnIn::Numbers(values) => Column::Numbers(values.as_slice()?),
+                ColumnIn::Texts(values) => Column::Texts(values),
             };
             Ok((name.clone(), column))
         })
         .collect::<PyResult<Vec<_>>>()?;
     let text = without_gil(py, || {
         check(columns.iter().all(|(_, column)| column.rows(rows) == rows), "columns of different length")?;
-        Ok(records::records(&columns, rows))
+        Ok(json::records(&columns, rows))
     })?;
     Ok(PyBytes::new(py, &text))
 }

@@ -9,7 +9,7 @@ const BLOCK_HEADER: usize = 24;
 const USABLE: usize = BLOCK - BLOCK_HEADER;
 const CHUNK_HEADER: usize = 40;
 
-/// The least number of bytes behind which a chunk can end.
+/// Minimum size of a chunk.
 pub const SMALLEST: usize = CHUNK_HEADER;
 
 /// "Riegeli/", "records\n", twice.
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// Positions behind 4 GiB are as good as any: nothing here is counted in 32 bits.
+    /// Positions are counted in 64 bits.
     #[test]
     fn positions_beyond_four_gigabytes() {
         let far = (1usize << 33) + 64;

@@ -1,8 +1,8 @@
 //! The records of one chunk.
 
-use super::Reason;
 use super::blocks::Header;
-use super::compression::{self, Limit};
+use super::compression::{self, Limit, varint};
+use super::reason::Reason;
 
 pub const SIGNATURE: u8 = b's';
 const METADATA: u8 = b'm';
@@ -61,18 +61,6 @@ fn read_sizes(mut packed: &[u8], count: u64, total: u64) -> Option<Vec<usize>> {
         packed = rest;
     }
     (sizes.len() as u64 == count && sum == total).then_some(sizes)
-}
-
-/// A varint and what is behind it.
-pub fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0u64;
-    for (i, &byte) in bytes.iter().take(10).enumerate() {
-        value |= u64::from(byte & 0x7f).checked_shl(7 * i as u32)?;
-        if byte < 0x80 {
-            return Some((value, &bytes[i + 1..]));
-        }
-    }
-    None
 }
 
 #[cfg(test)]

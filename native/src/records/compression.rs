@@ -1,11 +1,10 @@
-//! Decompression, bounded: no more than the file says, and no more than the limit over all of the file.
+//! Decompression, bounded by the size that the file states and by a limit per file.
 
 use std::io::Read;
 
-use super::Reason;
-use super::chunks::varint;
+use super::reason::Reason;
 
-/// Decompressed bytes that a file may still have.
+/// Decompressed bytes left to a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     total: u64,
@@ -25,10 +24,10 @@ impl Limit {
     }
 }
 
-/// How much larger than its compressed form Snappy's output can be: three bytes stand for 64 at most.
+/// Maximum ratio of Snappy: three bytes stand for 64 at most.
 const SNAPPY_RATIO: u64 = 32;
 
-/// Appends the decompressed bytes, whose number stands before them unless they are not compressed.
+/// Appends the decompressed bytes. Compressed data begin with their decompressed size.
 pub fn decompress(kind: u8, data: &[u8], out: &mut Vec<u8>, limit: &mut Limit) -> Result<(), Reason> {
     if kind == 0 {
         limit.take(data.len() as u64)?;
@@ -55,12 +54,12 @@ pub fn decompress(kind: u8, data: &[u8], out: &mut Vec<u8>, limit: &mut Limit) -
     Ok(())
 }
 
-/// Reads up to one byte more than `size`, so that a longer stream is noticed; memory grows with what is there.
+/// Reads up to one byte more than `size`, so that a longer stream is noticed; allocates only for bytes that come.
 fn read_at_most(stream: impl Read, size: u64, out: &mut Vec<u8>) -> bool {
     stream.take(size.saturating_add(1)).read_to_end(out).is_ok()
 }
 
-/// Snappy says itself how long its output is, and has it in memory at once.
+/// Snappy data state their decompressed size and are decompressed in one piece.
 fn snappy(body: &[u8], size: u64, out: &mut Vec<u8>) -> bool {
     let plausible = size <= (body.len() as u64).saturating_mul(SNAPPY_RATIO);
     if !plausible || snap::raw::decompress_len(body).ok().map(|length| length as u64) != Some(size) {
@@ -69,6 +68,18 @@ fn snappy(body: &[u8], size: u64, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     out.resize(before + size as usize, 0);
     snap::raw::Decoder::new().decompress(body, &mut out[before..]).is_ok()
+}
+
+/// A varint, and the bytes behind it.
+pub fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0u64;
+    for (i, &byte) in bytes.iter().take(10).enumerate() {
+        value |= u64::from(byte & 0x7f).checked_shl(7 * i as u32)?;
+        if byte < 0x80 {
+            return Some((value, &bytes[i + 1..]));
+        }
+    }
+    None
 }
 
 #[cfg(test)]

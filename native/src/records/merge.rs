@@ -12,7 +12,7 @@ use crate::wire::tags::xplane::{XEventMetadata, XLine, XPlane, XSpace, XStatMeta
 use crate::wire::write::{message, number};
 use crate::wire::{Reader, Span};
 
-/// Lines further apart than this (100 days) are not of one capture and stay apart: their offsets would not fit.
+/// Lines more than 100 days apart belong to different captures and stay apart: their offsets would not fit.
 const MOST_APART_NS: i64 = 100 * 86_400 * 1_000_000_000;
 
 /// Whether a record is an XSpace as far as its planes, metadata and lines; events are not read.
@@ -178,7 +178,7 @@ fn merge_plane(bodies: &[&[u8]]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A stat is its name: equal names get one id.
+/// Stats are identified by name: equal names get one id.
 fn merge_stat_names(parts: &[Part], maps: &mut Vec<Maps>, out: &mut Vec<u8>) -> Result<()> {
     let mut ids = Ids::new(parts.iter().flat_map(|part| part.stat_names.iter().map(|&(id, _)| id)));
     let mut by_name: HashMap<&[u8], i64> = HashMap::new();
@@ -301,7 +301,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Lines of one id: the n-th of one record goes with the n-th of the others.
+/// Lines of one id: the n-th lines of all records are merged.
 fn merge_lines(parts: &[Part], maps: &[Maps], out: &mut Vec<u8>) -> Result<()> {
     let mut groups: Vec<Vec<(usize, Line)>> = Vec::new();
     let mut by_key: HashMap<(i64, usize), usize> = HashMap::new();

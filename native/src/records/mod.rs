@@ -1,69 +1,23 @@
 //! Riegeli/records files, in which profilers save a long capture part by part: every record is an XSpace.
 //!
 //! Facts: the file format document of github.com/google/riegeli. A file is a sequence of chunks, interrupted by a block
-//! header at every 64 KiB. Headers and data carry hashes, so what is damaged is found, left out and reported, and reading
-//! goes on behind it. The records become the bytes of one XSpace (`merge`).
+//! header at every 64 KiB. Headers and data carry hashes, so damaged parts are found, left out and reported; reading
+//! goes on behind them. The records become the bytes of one XSpace (`merge`).
 
 pub mod blocks;
 mod chunks;
 mod compression;
 mod merge;
+mod reason;
 mod rewrite;
-
-use std::fmt;
 
 use blocks::{BLOCK, Header};
 use chunks::Chunk;
 pub use compression::Limit;
+pub use reason::Reason;
 
 /// Regions beyond these are counted in the last one.
 const MOST_REGIONS: usize = 64;
-
-/// Why a part of a file was left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// A chunk header does not match its hash.
-    Header,
-    /// The data of a chunk do not match their hash.
-    Data,
-    /// The file ends inside a chunk.
-    Truncated,
-    /// The compressed data do not decompress, or to another size than the file says.
-    Decompression(&'static str),
-    /// A compression that is not known; the byte that names it.
-    Compression(u8),
-    /// More than the limit on decompressed bytes.
-    TooLarge(u64),
-    /// Sizes of records do not add up.
-    Sizes,
-    /// Chunks whose records were taken apart into fields, which profilers do not write.
-    Transposed,
-    /// A chunk of an unknown type.
-    Type(u8),
-    /// A record that is not an XSpace.
-    Record(String),
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reason::Header => write!(f, "a chunk header does not match its hash"),
-            Reason::Data => write!(f, "the data do not match their hash"),
-            Reason::Truncated => write!(f, "the file ends inside a chunk"),
-            Reason::Decompression(format) => write!(f, "the {format} data do not decompress"),
-            Reason::Compression(byte) => {
-                write!(f, "compression type {byte:#04x} is not supported (none, brotli, zstd and snappy are)")
-            }
-            Reason::TooLarge(limit) => write!(f, "the file decompresses to more than {} MiB", limit >> 20),
-            Reason::Sizes => write!(f, "the sizes of its records do not add up"),
-            Reason::Transposed => {
-                write!(f, "transposed chunks are not supported (write the file without \"transpose\")")
-            }
-            Reason::Type(byte) => write!(f, "chunk type {byte:#04x} is not supported"),
-            Reason::Record(error) => write!(f, "a record is not an XSpace: {error}"),
-        }
-    }
-}
 
 /// Bytes of the file that were left out.
 #[derive(Clone, Debug, PartialEq, Eq)]

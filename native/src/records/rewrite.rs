@@ -1,4 +1,4 @@
-//! Events, stats and metadata with other ids and offsets: what changes when a record is merged into another.
+//! Events, stats and metadata with changed ids and offsets, for merging a record into another.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -8,7 +8,7 @@ use crate::wire::Reader;
 use crate::wire::tags::xplane::{XEvent, XEventMetadata, XStat};
 use crate::wire::write::{message, number};
 
-/// Ids that change; all others stay.
+/// Changed ids; all others stay.
 #[derive(Debug, Default)]
 pub struct Changes(HashMap<i64, i64>);
 

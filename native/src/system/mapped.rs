@@ -1,4 +1,4 @@
-//! Mapped files that may shrink: what is gone reads as zeros and is counted, instead of ending the process.
+//! Mapped files that may shrink: missing pages read as zeros and are counted, instead of ending the process.
 //!
 //! Reading a page of a mapping that its file no longer has (it was truncated, or the disk or the network behind it
 //! failed) raises SIGBUS. If the address is in a mapping of ours, the handler maps zero pages over the rest of that mapping,

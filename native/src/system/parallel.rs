@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Applies `work` to every job and gives the results in the order of the jobs.
 ///
 /// All jobs run even if one fails, so that the error (the one with the smallest offset) does not depend on timing.
-/// If a thread cannot be started, the others do its work.
+/// If a thread cannot be started, the running threads do its work.
 pub fn run<J, R, F>(threads: usize, jobs: Vec<J>, work: F) -> Result<Vec<R>>
 where
     J: Send,

@@ -2,7 +2,6 @@
 //! as JSON or arrays (`answer`, `packed`).
 
 pub mod answer;
-pub(crate) mod json_text;
 pub mod model;
 pub mod packed;
 pub mod query;

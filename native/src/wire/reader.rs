@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         Reader { data, at: 0, end: data.len(), base, what }
     }
 
-    /// A reader of one part of the slice that `self` reads; an impossible span is cut to what there is.
+    /// A reader of a part of this slice; a span beyond its end is cut.
     pub fn within(&self, span: Span, what: &'static str) -> Self {
         let end = span.end.min(self.end);
         Reader { data: self.data, at: span.start.min(end), end, base: self.base, what }
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What is left of the message.
+    /// The rest of the message.
     pub fn rest(&self) -> &'a [u8] {
         &self.data[self.at..self.end]
     }

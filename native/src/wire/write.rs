@@ -21,14 +21,14 @@ pub fn message(out: &mut Vec<u8>, tag: u32, body: &[u8]) {
     out.extend_from_slice(body);
 }
 
-/// A field with a number that is not written where it is 0, which it then has without.
+/// A number field; 0, the default, is not written.
 pub fn present(out: &mut Vec<u8>, tag: u32, value: u64) {
     if value != 0 {
         number(out, tag, value as i64);
     }
 }
 
-/// Packed numbers; without any the field is left out.
+/// Packed numbers; an empty list is not written.
 pub fn packed(out: &mut Vec<u8>, tag: u32, values: impl Iterator<Item = u64>) {
     let mut body = Vec::new();
     values.for_each(|value| varint(&mut body, value));

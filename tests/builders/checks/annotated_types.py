@@ -75,13 +75,17 @@ def named_in(module: str, annotation: ast.expr, seen: set[str]) -> Iterator[str]
 def results_of_steps() -> set[str]:
     """The classes in results of per-host steps: what the steps' functions and the rules' `gather` return."""
     seen: set[str] = set()
-    found: set[str] = {"run.facts:RunFacts"}
+    found: set[str] = set()
     for path in sorted(PACKAGE.rglob("*.py")):
         module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        for call in ast.walk(_parsed(module)):
-            if not isinstance(call, ast.Call) or ast.unparse(call.func) not in ("PerHost", "Rule"):
+        for node in ast.walk(_parsed(module)):
+            if isinstance(node, ast.FunctionDef) and any(
+                "per_host(" in ast.unparse(one) for one in node.decorator_list
+            ):
+                found |= set(named_in(module, node.returns, seen)) if node.returns is not None else set()
+            if not isinstance(node, ast.Call) or ast.unparse(node.func) != "Rule":
                 continue
-            for name in call.args[3:] if ast.unparse(call.func) == "Rule" else call.args[:1]:
+            for name in node.args[3:]:
                 defined = _defined(module, name.id) if isinstance(name, ast.Name) else None
                 if defined is not None and isinstance(defined[1], ast.FunctionDef) and defined[1].returns is not None:
                     found |= set(named_in(defined[0], defined[1].returns, seen))

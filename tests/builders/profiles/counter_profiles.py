@@ -11,7 +11,7 @@ from pathlib import Path
 
 from builders.logdirs import write
 from builders.profiles import megascale_profiles
-from tpu_profile_plugin.analysis.counters import v6e, v7x
+from tpu_profile_plugin.analysis.counters.names import LISTED
 from tpu_profile_plugin.analysis.counters.registers import Register
 
 _CLOCKS = ("count_cycles", "_cycle_count", "_cycle_counter_window")
@@ -19,7 +19,7 @@ _CLOCKS = ("count_cycles", "_cycle_count", "_cycle_counter_window")
 
 def v6e_host(device: int = 0) -> str:
     """A chip with a sample of all counters, one of few, and one without cycles; its kernel is named by an op."""
-    registers = list(v6e.listed())
+    registers = list(LISTED["v6e"]())
     return _device(
         f'"/device:TPU:{device}" {{device_id={device}, device_type_string="TPU v6 Lite", global_chip_id={device + 4}}}',
         {
@@ -33,7 +33,7 @@ def v6e_host(device: int = 0) -> str:
 
 def v7x_host() -> str:
     """Two chips: all counters that are listed; only those of die 0, some written as doubles."""
-    registers = list(v7x.listed())
+    registers = list(LISTED["v7x"]())
     die_0 = [register for register in registers if "die0_" in register.name]
     return _device(
         '"/device:TPU:0" {device_id=0, device_type_string="TPU v7x"}', {'1 "_counters_" @10us': _events(registers, 3)}

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from builders.damage.wire import varint
 from builders.messages import XSpace
-from tpu_profile_plugin.columns.messages import varint
 from tpu_profile_plugin.protos import tag
 
 LINES = 8

@@ -4,69 +4,63 @@ from __future__ import annotations
 
 from typing import Any
 
+from builders import planes
 from builders.answers import answer
 from tpu_profile_plugin.tools import registry
 
 US, MS = 10**6, 10**9
 
 
-def cpu(main: str, ops: str, *, steps: int = 4, length: int = 1000, other: str = "", lasting: int | None = None) -> str:
+def cpu(
+    main: str,
+    ops: str,
+    *,
+    steps: int = 4,
+    length: int = 1000,
+    other: str = "",
+    once: str = "",
+    lasting: int | None = None,
+) -> str:
     """One device of XLA's CPU backend; every op is a program run of its own.
 
     Args:
       main: events of the main thread in each step, `BEGIN LENGTH NAME [{STATS}]` a line; `$N` is the step's number.
       ops: ops of the device in each step, in the same form.
       steps, length: how many steps, and the time from one begin to the next.
-      other: events of another thread.
+      other: events of another thread in each step.
+      once: events of the main thread besides, timed from the begin of the first step.
       lasting: duration of a step's marker; all of the time by default.
     """
-    begins = [length * step for step in range(steps)]
-    lines = ['plane 9 "/host:CPU"', "line 1 main"]
-    for step, at in enumerate(begins):
-        lines.append(f"{at}us +{lasting or length - 1}us train {{_r=1, step_num={step}}}")
-        lines += [event for _, event in _events(main, at, step)]
-    lines.append("line 2 worker")
-    run = 0
-    for step, at in enumerate(begins):
-        for name, event in _events(ops, at, step):
-            run += 1
-            lines.append(f'{event} {{hlo_op="{name}", device_ordinal=0, program_id=7, run_id={run}}}')
-    if other:
-        lines.append("line 3 pool")
-        lines += [event for step, at in enumerate(begins) for _, event in _events(other, at, step)]
-    return "\n".join(lines)
+    threads = [
+        planes.marked(main, steps=steps, period=length, length=lasting or length - 1) + "\n" + once,
+        planes.xla_on_cpu(ops, steps=steps, period=length),
+    ]
+    return planes.host(*threads, *([planes.in_each_step(other, steps, length)] if other else []))
+
+
+def tf_loop(main: str, ops: str = "", *, steps: int = 4, length: int = 1000, other: str = "", start: int = 0) -> str:
+    """A loop of TensorFlow on the CPU with a marker around each step.
+
+    Args:
+      main: events of the main thread in each step, as above.
+      ops: ops of an executor in each step, `BEGIN LENGTH NAME:TYPE` a line.
+      steps, length: how many steps, and the time from one begin to the next.
+      other: lines and events of more threads, as they are.
+      start: begin of the first step.
+    """
+    executor = planes.in_each_step(f"0 {length} ExecutorState::Process {{id=$N}}\n{ops}", steps, length, start)
+    return planes.host(planes.marked(main, steps=steps, period=length, start=start), executor) + "\n" + other
 
 
 def tpu(main: str, ops: str, *, steps: int = 4, length: int = 1000, modules: str = "") -> str:
     """One TensorCore and the host's main thread, in the same form; `modules`: runs of programs."""
-    lines = ['plane 1 "/device:TPU:0" {device_type_string="TPU v4"}', "line 1 Steps"]
-    lines += [f"{length * step}us +{length - 1}us {step} {{_ct=9, _c={step}}}" for step in range(steps)]
-    if modules:
-        lines.append('line 3 "XLA Modules"')
-        lines += [event for step in range(steps) for _, event in _events(modules, length * step, step)]
-    lines.append('line 2 "XLA Ops"')
-    names: dict[str, None] = {}
-    for step in range(steps):
-        for name, event in _events(ops, length * step, step):
-            names[name] = None
-            lines.append(event)
-    for number, name in enumerate(names, 1):
-        lines.append(f'metadata "{name}" {{program_id=u7, symbol_id=u{number}, hlo_category="loop fusion"}}')
-    lines += ['plane 9 "/host:CPU"', "line 1 main"]
-    for step in range(steps):
-        lines.append(f"{length * step}us +{length - 1}us train {{_r=1, step_num={step}}}")
-        lines += [event for _, event in _events(main, length * step, step)]
-    return "\n".join(lines)
-
-
-def _events(text: str, at: int, step: int) -> list[tuple[str, str]]:
-    """(name, statement) of each line, moved to the step."""
-    found = []
-    for line in text.replace("$N", str(step)).strip().splitlines():
-        begin, duration, rest = line.split(maxsplit=2)
-        name, brace, stats = rest.partition(" {")
-        found.append((name, f'{at + int(begin)}us +{duration}us "{name}"{brace}{stats}'))
-    return found
+    device = planes.tpu(
+        planes.in_each_step(ops, steps, length),
+        steps=planes.device_steps(steps, length, length - 1),
+        modules=planes.in_each_step(modules, steps, length),
+        category=lambda _: "loop fusion",
+    )
+    return planes.profile(device, planes.host(planes.marked(main, steps=steps, period=length, length=length - 1)))
 
 
 def findings(*profiles: Any) -> Any:

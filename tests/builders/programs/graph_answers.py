@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
+from builders.answers import payload, run_of
 from builders.programs.buffers import profile
 from builders.programs.hlo import op, program
 from builders.shown import profile as columns
 from builders.xspace_text import build
 from tpu_profile_plugin.analysis.hlo.programs import Program, hlo_programs
-from tpu_profile_plugin.cache.profiles import ProfileCache
-from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.inputs import Inputs
 from tpu_profile_plugin.tools.ops.graph_viewer.tool import TOOL
 from tpu_profile_plugin.tools.payload import Raw, encode
 
@@ -53,11 +49,7 @@ TWICE = program(
 
 def ask(data: bytes = DATA, **params: str) -> Raw:
     """The answer to a request about a profile with one program."""
-    space = np.frombuffer(build(profile(jit_f=data)), np.uint8)
-    host = HostProfile("h", 0, "h.xplane.pb", 0, lambda: space, ProfileCache(1 << 28))
-    return encode(
-        TOOL.build(Inputs("r", (host,), {param.name: param.parse(params.get(param.name)) for param in TOOL.params}))
-    )
+    return encode(payload(TOOL, run_of(build(profile(jit_f=data))), **params))
 
 
 def facts(data: bytes = DATA, **params: str) -> Any:

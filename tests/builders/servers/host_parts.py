@@ -8,26 +8,30 @@ import time
 from pathlib import Path
 
 from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.host import HostProfile, per_host
 
 HEAVY = ("tensorboard", "tensorflow", "grpc", "werkzeug", "distributed", "tpu_profile_plugin.server")
 
 
+@per_host()
 def planes(host: HostProfile) -> tuple[str, ...]:
     """Names of the planes."""
     return tuple(plane.name for plane in host.space.planes)
 
 
+@per_host()
 def process(host: HostProfile) -> int:
     """The id of the process that computes the step."""
     return os.getpid()
 
 
+@per_host()
 def heavy_imports(host: HostProfile) -> list[str]:
     """Modules that a worker should not import, if it has."""
     return [name for name in HEAVY if name in sys.modules]
 
 
+@per_host()
 def dies(host: HostProfile, wanted: str) -> str:
     """Kills the process at the host `wanted`."""
     if host.name == wanted:
@@ -35,6 +39,7 @@ def dies(host: HostProfile, wanted: str) -> str:
     return host.name
 
 
+@per_host()
 def dies_once(host: HostProfile, marker: str) -> int:
     """Kills the process at the first attempt for any host."""
     try:
@@ -44,6 +49,7 @@ def dies_once(host: HostProfile, marker: str) -> int:
     os._exit(3)
 
 
+@per_host()
 def leaves_mark(host: HostProfile, directory: str) -> str:
     """Creates a file, after a delay."""
     time.sleep(0.05)
@@ -51,6 +57,7 @@ def leaves_mark(host: HostProfile, directory: str) -> str:
     return host.name
 
 
+@per_host()
 def fails(host: HostProfile, wanted: str) -> str:
     """Raises a ProfileError."""
     if host.name == wanted:
@@ -58,6 +65,7 @@ def fails(host: HostProfile, wanted: str) -> str:
     return host.name
 
 
+@per_host()
 def breaks(host: HostProfile, wanted: str) -> str:
     """Raises an unexpected error."""
     if host.name == wanted:
@@ -65,6 +73,7 @@ def breaks(host: HostProfile, wanted: str) -> str:
     return host.name
 
 
+@per_host()
 def prints(host: HostProfile) -> str:
     """Prints to standard output, which carries the replies."""
     print("noise" * 1000, flush=True)

@@ -42,9 +42,12 @@ class Other:
     text: str
 
 
+Other.__module__ = "elsewhere"
+
+
 @pytest.fixture
 def codec(monkeypatch):
-    made = Codec("no_such_package", [f"{__name__}:{name}" for name in ("Kind", "Pair", "Part")])
+    made = Codec("no_such_package", [__name__.partition(".")[0]])
     classes = {
         f"{__name__}:Kind": (Kind, ()),
         f"{__name__}:Pair": (Pair, ()),

@@ -10,8 +10,10 @@ import pytest
 from tests.builders.xspace_text import build
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.logdir import HostFile
 from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.tools.query import Query
 
 
 @dataclass
@@ -34,7 +36,12 @@ def shelf_of(limit=10_000):
 
 
 def profile(cache, name="h", content=b"abc"):
-    return HostProfile(name, 0, f"{name}.xplane.pb", (name, content), lambda: np.frombuffer(content, np.uint8), cache)
+    file = HostFile(name, name, len(content), 0, "xplane", f"{name}.xplane.pb", str(content))
+    return HostProfile(file, 0, lambda _: np.frombuffer(content, np.uint8), cache)
+
+
+def derive(host, key, make, **more):
+    return host.once(key, lambda: make(host.space), **more)
 
 
 def test_decoded_once():
@@ -55,7 +62,7 @@ def test_derived_values_are_computed_once_even_by_many_threads():
         return [len(space.data)]
 
     results = []
-    threads = [threading.Thread(target=lambda: results.append(profile(cache).derive("n", slow))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: results.append(derive(profile(cache), "n", slow))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -68,7 +75,7 @@ def test_derived_values_are_computed_once_even_by_many_threads():
 def test_a_derivation_may_use_another():
     cache, _ = shelf_of()
     host = profile(cache)
-    assert host.derive("twice", lambda _: 2 * host.derive("n", lambda space: len(space.data))) == 6
+    assert derive(host, "twice", lambda _: 2 * derive(host, "n", lambda space: len(space.data))) == 6
 
 
 def test_values_merged_over_hosts_are_cached_per_set_of_hosts():
@@ -78,23 +85,23 @@ def test_values_merged_over_hosts_are_cached_per_set_of_hosts():
 
     def merge(hosts):
         calls.append([host.name for host in hosts])
-        return "+".join(host.name for host in hosts)
+        return "+".join(calls[-1])
 
     for hosts, wanted in (((a, b), "a+b"), ((a,), "a"), ((a, b), "a+b"), ((profile(cache, "a"),), "a")):
-        assert Inputs("r", hosts, {}).derive("merged", merge) == wanted
+        assert RunHosts("r", hosts).once("merged", lambda hosts=hosts: merge(hosts)) == wanted
     assert calls == [["a", "b"], ["a"]]
-    assert a.derive("merged", lambda _: "own") == "own", "not mixed up with what is derived from one host"
+    assert derive(a, "merged", lambda _: "own") == "own", "not mixed up with what is derived from one host"
 
 
 def test_the_least_recently_used_file_is_evicted_with_its_derived_values():
     cache, loads = shelf_of(limit=3000)
     for name in "abc":
-        profile(cache, name, bytes(1000)).derive("x", lambda _: 1)
+        derive(profile(cache, name, bytes(1000)), "x", lambda _: 1)
     assert cache.bytes() <= 3000
     _ = profile(cache, "c", bytes(1000)).space
     assert len(loads) == 3
     again = []
-    profile(cache, "a", bytes(1000)).derive("x", lambda _: again.append(1))
+    derive(profile(cache, "a", bytes(1000)), "x", lambda _: again.append(1))
     assert again == [1]
     assert len(loads) == 4
 
@@ -131,9 +138,9 @@ def test_clear():
 
 
 def test_typed_access_to_parameters():
-    inputs = Inputs("r", (profile(shelf_of()[0]),), {"a": "x", "b": None, "n": 3, "f": 1.5, "t": True, "z": None})
-    assert (inputs.text("a"), inputs.text("b"), inputs.integer("n"), inputs.number("f")) == ("x", "", 3, 1.5)
-    assert (inputs.number("n"), inputs.flag("t"), inputs.flag("z"), inputs.host.name) == (3.0, True, False, "h")
+    query = Query({"a": "x", "b": None, "n": 3, "f": 1.5, "t": True, "z": None})
+    assert (query.text("a"), query.text("b"), query.integer("n"), query.number("f")) == ("x", "", 3, 1.5)
+    assert (query.number("n"), query.flag("t"), query.flag("z")) == (3.0, True, False)
 
 
 def test_small_entries_are_evicted_after_large_ones():
@@ -186,7 +193,7 @@ def test_later_decoded_and_shared_memory_counts_once():
     assert len(lazy.planes[1].events) == 2
     some = cache.bytes()
     assert some - empty == lazy.planes[1].nbytes
-    shared = host.derive("begins", lambda space: [space.planes[1].events.begin_ps, np.zeros(1000)])
+    shared = derive(host, "begins", lambda space: [space.planes[1].events.begin_ps, np.zeros(1000)])
     assert len(shared) == 2
     assert lazy.nbytes + 8000 < cache.bytes() - empty < lazy.nbytes + 9000
 
@@ -198,14 +205,14 @@ def test_later_decoded_and_shared_memory_counts_once():
 def test_large_columns_are_released_and_decoded_again(limit, least, kept):
     cache = ProfileCache(limit)
     host = profile(cache, content=build(REAL))
-    views = host.derive("views", lambda space: space.planes[0].events.begin_ps)
-    other = host.derive("other", lambda space: len(space.planes))
-    host.release("views", least=least)
+    views = derive(host, "views", lambda space: space.planes[0].events.begin_ps)
+    other = derive(host, "other", lambda space: len(space.planes))
+    cache.release(host._identity, "views", least=least)
     assert host.lazy.planes[0].decoded is kept
     assert cache.has(host._identity, "views") is kept
     assert cache.has(host._identity, "other")
-    assert host.derive("other", lambda _: None) == other
-    again = host.derive("views", lambda space: space.planes[0].events.begin_ps)
+    assert derive(host, "other", lambda _: None) == other
+    again = derive(host, "views", lambda space: space.planes[0].events.begin_ps)
     assert (again is views) is kept
     assert again.tolist() == views.tolist() == [1_010_000]
 
@@ -213,7 +220,7 @@ def test_large_columns_are_released_and_decoded_again(limit, least, kept):
 def test_discarded_entries_do_not_count():
     cache, _ = shelf_of()
     host = profile(cache)
-    host.derive("n", lambda _: np.zeros(500))
+    derive(host, "n", lambda _: np.zeros(500))
     cache.discard(host._identity)
     assert cache.bytes() == 0
 
@@ -223,12 +230,12 @@ def test_forgotten_values_are_computed_again_and_free_their_memory():
     one = profile(cache)
     calls = []
     for key in ("main", ("main", 1), "other"):
-        one.derive(key, lambda _, key=key: calls.append(key) or np.zeros(1000, np.int64))
+        derive(one, key, lambda _, key=key: calls.append(key) or np.zeros(1000, np.int64))
     before = cache.bytes()
     one.forget("main")
     assert before - cache.bytes() == 16_000
     for key in ("main", ("main", 1), "other"):
-        one.derive(key, lambda _, key=key: calls.append(key) or 0)
+        derive(one, key, lambda _, key=key: calls.append(key) or 0)
     assert calls == ["main", ("main", 1), "other", "main", ("main", 1)]
     profile(cache, "another").forget("main")  # nothing is cached for this file
 
@@ -236,10 +243,10 @@ def test_forgotten_values_are_computed_again_and_free_their_memory():
 def test_a_value_measured_alone_counts_and_the_others_keep_their_size():
     cache, _ = shelf_of(1 << 20)
     one = profile(cache)
-    grows = one.derive("list", lambda _: [])
+    grows = derive(one, "list", lambda _: [])
     before = cache.bytes()
     grows.append(np.zeros(1000, np.int64))
-    one.derive_lazily("array", lambda _: np.zeros(500, np.int64), alone=True)
+    derive(one, "array", lambda _: np.zeros(500, np.int64), alone=True)
     assert cache.bytes() - before == 4000
-    one.derive("last", lambda _: 0)
+    derive(one, "last", lambda _: 0)
     assert cache.bytes() - before > 12_000

@@ -138,6 +138,33 @@ def test_unknown_names_are_not_used_as_paths(tmp_path, name):
     assert str(tmp_path) not in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("ages_s", "newest"),
+    [
+        ({"2026_01_15_10_00_00": 10, "2026_01_15_09_59_59": 0}, "2026_01_15_10_00_00"),
+        ({"2026-01-15_10-00-00": 10, "a/2026_01_15_09_00_00": 0}, "2026-01-15_10-00-00"),
+        ({"2020_01_15_10_00_00": 0, "warm": 10}, "warm"),
+        ({"2038_01_15_10_00_00": 10, "warm": 0}, "2038_01_15_10_00_00"),
+        ({"z": 20, "b": 10}, "b"),
+        ({"9999_99_99_10_00_00": 20, "b": 10}, "b"),
+        ({"x/2026_01_15_10_00_00": 10, "y/2026_01_15_10_00_00": 10}, "y/2026_01_15_10_00_00"),
+    ],
+)
+def test_the_newest_run_is_the_latest_session(tmp_path, ages_s, newest):
+    for name, age_s in ages_s.items():
+        place, _, session = name.rpartition("/")
+        write(tmp_path / place / "plugins/profile" / session, {"h.xplane.pb": X}, age_s)
+    logdir = Logdir(str(tmp_path))
+    run = logdir.newest()
+    assert run is not None
+    assert run.name == newest
+    assert [run.name for run in logdir.newest_first()] == [newest, *(set(ages_s) - {newest})]
+
+
+def test_an_empty_logdir_has_no_newest_run(tmp_path):
+    assert Logdir(str(tmp_path)).newest() is None
+
+
 def test_a_logdir_may_be_given_as_a_file_url(tmp_path):
     write(tmp_path, {"plugins/profile/s/h.xplane.pb": X})
     assert names(f"file://{tmp_path}") == ["s"]

@@ -1,4 +1,4 @@
-"""Messages for errors of remote stores, and calls with a time limit."""
+"""Messages for errors of remote stores, and calls with a time limit, on a bounded number of threads."""
 
 import errno
 import socket
@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.logdir import fetching
-from tpu_profile_plugin.logdir.fetching import fetch
-from tpu_profile_plugin.logdir.remote_errors import redacted_url, storage_error, with_timeout
+from tpu_profile_plugin.errors import NotFound, StorageFailed
+from tpu_profile_plugin.logdir import Logdir, remote, remote_calls
+from tpu_profile_plugin.logdir.remote_calls import SilentThreads, fetch, with_timeout
+from tpu_profile_plugin.logdir.remote_errors import redacted_url, storage_error
 
 
 class ClientError(Exception):
@@ -105,12 +105,13 @@ def test_addresses_without_secrets(url, shown):
 
 
 def test_with_timeout():
-    assert with_timeout(5, lambda: 7) == 7
+    silent = SilentThreads()
+    assert with_timeout(5, lambda: 7, silent) == 7
     with pytest.raises(KeyError):
-        with_timeout(5, lambda: {}["x"])
+        with_timeout(5, lambda: {}["x"], silent)
     began, stop = time.monotonic(), threading.Event()
     with pytest.raises(TimeoutError):
-        with_timeout(0.1, stop.wait)
+        with_timeout(0.1, stop.wait, silent)
     stop.set()
     assert time.monotonic() - began < 3
 
@@ -135,7 +136,7 @@ class Store:
 
 @pytest.fixture
 def ranges(monkeypatch):
-    monkeypatch.setattr(fetching, "RANGE", 10)
+    monkeypatch.setattr(remote_calls, "RANGE", 10)
 
 
 @pytest.mark.parametrize("size", [1, 9, 10, 11, 1000])
@@ -146,23 +147,24 @@ def test_ranges_cover_the_file(ranges, size):
     def put(offset, part):
         got[offset : offset + len(part)] = part
 
-    fetch(store, "x", size, put)
+    fetch(store, "x", size, put, SilentThreads())
     assert bytes(got) == data
-    assert store.most <= fetching.PARALLEL
+    assert store.most <= remote_calls.PARALLEL
 
 
-def test_a_read_that_hangs_ends(ranges):
+def test_a_read_that_hangs_ends(ranges, monkeypatch):
+    monkeypatch.setattr(remote_calls, "TIMEOUT_S", 0.2)
     store = Store(bytes(1000), hang=500)
     began = time.monotonic()
     with pytest.raises(TimeoutError):
-        fetch(store, "x", 1000, lambda *_: None, timeout_s=0.2)
+        fetch(store, "x", 1000, lambda *_: None, SilentThreads())
     assert time.monotonic() - began < 5
     store.stop.set()
 
 
 def test_a_file_that_shrank(ranges):
     with pytest.raises(ValueError, match="shorter"):
-        fetch(Store(bytes(1000), cut=333), "x", 1000, lambda *_: None)
+        fetch(Store(bytes(1000), cut=333), "x", 1000, lambda *_: None, SilentThreads())
 
 
 def test_a_slow_disk_throttles_the_network(ranges):
@@ -179,7 +181,63 @@ def test_a_slow_disk_throttles_the_network(ranges):
     def put(offset, part):
         time.sleep(0.005)
         taken.append(offset)
-        assert fetched - len(taken) <= 2 * fetching.PARALLEL + 1
+        assert fetched - len(taken) <= 2 * remote_calls.PARALLEL + 1
 
-    fetch(Counting(store.data), "x", 1000, put)
+    fetch(Counting(store.data), "x", 1000, put, SilentThreads())
     assert len(taken) == 100
+
+
+class Hanging:
+    """A filesystem that answers nothing until `go`."""
+
+    def __init__(self):
+        self.go = threading.Event()
+
+    def _wait(self, path, *_, **__):
+        self.go.wait(60)
+        raise FileNotFoundError(path)
+
+    ls = find = info = cat_file = exists = _wait
+
+
+@pytest.fixture
+def hanging(monkeypatch):
+    monkeypatch.setattr(remote_calls, "TIMEOUT_S", 0.005)
+    monkeypatch.setattr(remote_calls, "RANGE", 10)
+    monkeypatch.setattr(remote, "_ANSWER_S", 0.005)
+    monkeypatch.setattr(remote.RemoteFiles, "rescan_after_s", -1.0)
+    fs = Hanging()
+    yield fs
+    fs.go.set()
+
+
+def threads():
+    return sum(thread.name.startswith("profile-") for thread in threading.enumerate())
+
+
+def test_a_store_that_never_answers_takes_a_bounded_number_of_threads(hanging):
+    logdir = Logdir("/never", hanging, limit_s=0.2)
+    files = remote.RemoteFiles(hanging, "/never", "memory://never")
+
+    def look():
+        assert logdir.names() == []
+        assert [problem.code for problem in logdir.scan().problems] == ["storage_slow"]
+        with pytest.raises(StorageFailed, match="did not respond in time"):
+            files.read("/never/h.xplane.pb", 100, 1, "")
+
+    before = threads()
+    for _ in range(10):
+        look()
+    most = threads()
+    assert remote_calls.MOST_SILENT <= most - before <= remote_calls.MOST_SILENT + remote_calls.PARALLEL
+    for _ in range(30):
+        look()
+    assert threads() == most
+
+    hanging.go.set()
+    for _ in range(500):
+        if threads() == before:
+            break
+        time.sleep(0.01)
+    assert threads() == before
+    assert [problem.code for problem in logdir.scan().problems] == ["storage_missing"], "it is asked again"

@@ -9,7 +9,7 @@ from werkzeug.test import EnvironBuilder
 from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.cache.bodies import Body
-from tpu_profile_plugin.server.answer import JSON, Answer, send
+from tpu_profile_plugin.server.http.answer import JSON, Answer, send
 
 TEXT = b'{"events": [1, 2, 3]}' * 100
 PACKED = gzip.compress(TEXT)

@@ -4,8 +4,8 @@ import pytest
 from builders.logdirs import write
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.server.answer import IMMUTABLE, NEVER, REVALIDATE
-from tpu_profile_plugin.server.assets import Assets
+from tpu_profile_plugin.server.http.answer import IMMUTABLE, NEVER, REVALIDATE
+from tpu_profile_plugin.server.http.assets import Assets
 
 
 @pytest.fixture

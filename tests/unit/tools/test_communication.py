@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from builders.asked import ask, rows
+from builders.planes import device_steps, gpu, host, marked, tpu, xla_on_cpu
 
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.tools.time.communication import TOOL
@@ -11,22 +12,18 @@ from tpu_profile_plugin.tools.time.communication import TOOL
 US = 10**6
 
 
-def cpu(*devices):
+def reducing(*devices):
     """Two steps of devices of the CPU backend; each given as (work, wait) in us before a reduction of 10 us."""
-    lines = ['plane 1 "/host:CPU"', "line 1 python"]
-    lines += [f"{200 * i}us +190us train {{_r=1, step_num={i}}}" for i in range(2)]
-    for number, (work, wait) in enumerate(devices):
-        lines.append(f"line {number + 2} worker")
-        for i in range(2):
-            stats = f"device_ordinal={number}, run_id={i}, program_id=3"
-            at = 200 * i
-            lines.append(f'{at}us +{work}us dot.1 {{hlo_op="dot.1", {stats}}}')
-            lines.append(f'{at + work}us +{wait + 10}us all-reduce.2 {{hlo_op="all-reduce.2", {stats}}}')
-    return "\n".join(lines)
+    ops = "0 {0} dot.1 {{run_id=$N}}\n{0} {1} all-reduce.2 {{run_id=$N}}"
+    threads = [
+        xla_on_cpu(ops.format(work, wait + 10), device=number, steps=2, period=200)
+        for number, (work, wait) in enumerate(devices)
+    ]
+    return host(marked(steps=2, period=200, length=190), *threads)
 
 
 def test_a_late_device_is_named_and_not_the_collective():
-    found = ask(TOOL, cpu((100, 0), (20, 80), (30, 70)))
+    found = ask(TOOL, reducing((100, 0), (20, 80), (30, 70)))
     (op,) = rows(
         found["ops"], "op", "kind", "ranks", "count", "total_ps", "hidden_percent", "wait_ps", "most_wait_ps", "last"
     )
@@ -75,16 +72,8 @@ def test_launches_and_clocks_of_a_gpu():
 
 TEXT = "%all-reduce.1 = f32[250000]{0} all-reduce(f32[250000]{0} %x), replica_groups={{0,1}}"
 TPU = "\n".join(
-    f"""
-plane {core + 1} "/device:TPU:{core}"
-line 1 Steps
-0us +100us 1 {{_ct=9, _c=1}}
-line 2 "XLA Ops"
-{begin}us +{60 - begin}us {TEXT!r}
-metadata {TEXT!r} {{program_id=u7}}
-"""
-    for core, begin in ((0, 10), (1, 40))
-).replace("'", '"')
+    tpu(f'{begin} {60 - begin} "{TEXT}"', core=core, steps=device_steps(1, 100)) for core, begin in ((0, 10), (1, 40))
+)
 
 
 def test_bandwidth_is_that_of_the_quickest_rank():
@@ -103,8 +92,7 @@ def test_clocks_of_hosts_are_compared():
 
 
 def _one_rank(shift):
-    runs = "\n".join(f"{at + shift}us +20us ncclDevKernel_AllReduce" for at in (0, 100, 230))
-    return f'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n{runs}'
+    return gpu("\n".join(f"{at + shift} 20 ncclDevKernel_AllReduce" for at in (0, 100, 230)))
 
 
 def test_hosts_whose_clocks_cannot_be_compared_are_noted():

@@ -11,8 +11,8 @@ from builders.xspace_text import build, build_message
 
 from tpu_profile_plugin.analysis.summary.framework_ops import need_groups
 from tpu_profile_plugin.columns import load_lazily
-from tpu_profile_plugin.run.framework_ops import FRAMEWORK_OPS
-from tpu_profile_plugin.run.summary import SUMMARY
+from tpu_profile_plugin.run.framework_ops import host_framework_ops
+from tpu_profile_plugin.run.summary import host_summary
 from tpu_profile_plugin.tools.registry import find
 
 HOST = """
@@ -110,11 +110,11 @@ def test_when_framework_ops_need_groups(text: str, needed: bool) -> None:
 def test_framework_ops_are_those_of_the_summary(text: str) -> None:
     tool, overview = find("framework_op_stats"), find("overview_page")
     alone, (host,) = answer_and_hosts(tool, text)
-    assert not host.has(SUMMARY)
+    assert not host.has(host_summary)
     _, hosts = answer_and_hosts(overview, text)
-    assert hosts[0].has(SUMMARY)
+    assert hosts[0].has(host_summary)
     assert answer_of(tool, hosts) == alone
-    assert not hosts[0].has(FRAMEWORK_OPS)
+    assert not hosts[0].has(host_framework_ops)
 
 
 def test_ops_of_several_hosts_are_added_up() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from builders.xspace_text import build
+from builders.answers import host_of
 
-from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import lazy
 from tpu_profile_plugin.run import devices as module
-from tpu_profile_plugin.run.budget import BUDGET
-from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.sides import SIDE
-from tpu_profile_plugin.tools.time.communication.tool import COMMUNICATION
+from tpu_profile_plugin.run.budget import budget
+from tpu_profile_plugin.run.communication import communication
+from tpu_profile_plugin.run.comparison import host_side
 
 TEXT = """
 plane 1 "/device:TPU:0"
@@ -22,34 +19,29 @@ line 3 "XLA Modules"
 """
 
 
-def host(text):
-    data = np.frombuffer(build(text), np.uint8)
-    return HostProfile("h", 0, "h.xplane.pb", "identity", lambda: data, ProfileCache(1 << 30))
-
-
 def test_tools_share_devices_and_steps(monkeypatch):
     calls = []
     for name in ("devices_of", "step_windows"):
         original = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *args, of=original, name=name: (calls.append(name), of(*args))[1])
-    one = host(TEXT)
-    budget, communication = one.compute(BUDGET), one.compute(COMMUNICATION)
-    assert budget.steps is communication.steps
-    assert budget.devices == communication.devices == (("TPU 0", "tpu"),)
+    one = host_of(TEXT)
+    parts, sums = budget(one), communication(one)
+    assert parts.steps is sums.steps
+    assert parts.devices == sums.devices == (("TPU 0", "tpu"),)
     assert calls == ["devices_of", "step_windows"]
 
 
 def test_a_host_without_devices_has_no_steps_and_its_events_are_not_read():
-    one = host('plane 7 "/host:CPU"\nline 1 python\n0us +10us train {step_num=1}')
+    one = host_of('plane 7 "/host:CPU"\nline 1 python\n0us +10us train {step_num=1}')
     assert (module.host_devices(one), module.device_steps(one)) == ((), None)
     assert not any(plane.decoded for plane in one.lazy.planes)
 
 
 def test_ops_of_tpus_without_steps_are_read_without_their_stats():
-    one = host(TEXT.replace("fusion.1", "fusion.1 {flops=3}").replace("jit_f", "jit_f {run_id=5}"))
-    assert one.compute(BUDGET).devices == one.compute(COMMUNICATION).devices == (("TPU 0", "tpu"),)
+    one = host_of(TEXT.replace("fusion.1", "fusion.1 {flops=3}").replace("jit_f", "jit_f {run_id=5}"))
+    assert budget(one).devices == communication(one).devices == (("TPU 0", "tpu"),)
     (plane,) = one.lazy.planes
-    one.compute(SIDE)
+    host_side(one)
     assert (plane.decoded, plane.in_memory) == (False, True)
     assert [device.launch_key.tolist() for device in module.host_devices(one)] == [[5]]
     assert plane.events.stats.value.tolist() == [3, 5]
@@ -61,7 +53,7 @@ def test_planes_with_steps_are_decoded_once(monkeypatch):
     decode = lazy.LazyDecoder._decode
     monkeypatch.setattr(lazy.LazyDecoder, "_decode", lambda *args: (passes.append(args[1]), decode(*args))[1])
     steps = 'line 4 Steps\n0us +10us "1" {group_id=1}\n'
-    one = host(TEXT.replace("fusion.1", "fusion.1 {flops=3}") + steps)
-    assert one.compute(BUDGET).steps is not None
+    one = host_of(TEXT.replace("fusion.1", "fusion.1 {flops=3}") + steps)
+    assert budget(one).steps is not None
     assert one.lazy.planes[0].decoded
     assert passes == [[0]]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
-from builders.xspace_text import build
+from builders.answers import host_of
 
 from tpu_profile_plugin.analysis.budget.host_reader import EVENTS, MAIN, TIME
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS
@@ -41,9 +40,8 @@ KEYS = (EVENTS, TIME, MAIN, ALLOCATORS)
 
 
 def host() -> tuple[HostProfile, ProfileCache]:
-    data = np.frombuffer(build(TPU + HOST), np.uint8)
     cache = ProfileCache(1 << 28)
-    return HostProfile("h", 0, "h.xplane.pb", "h", lambda: data, cache), cache
+    return host_of(TPU + HOST, cache=cache), cache
 
 
 @pytest.fixture(params=(1, 2))
@@ -65,12 +63,12 @@ def decodes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_each_part_of_the_host_is_read_once(decodes: list[list[int]]) -> None:
     one, cache = host()
-    found = findings.make_gathered(one)
+    found = findings.gathered(one)
     use = found["memory_near_limit"]
     assert (use.name, use.used, use.capacity) == ("0", 60, 100)
     # Ops of the host, for the summary; what tells something; events of the allocator; the main thread.
     assert sorted(decodes) == [[0], [2], [2], [2]]
-    assert not any(cache.has("h", key) for key in KEYS)
+    assert not any(cache.has(one._identity, key) for key in KEYS)
 
 
 def test_what_is_read_ahead_may_be_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,4 +78,4 @@ def test_what_is_read_ahead_may_be_unreadable(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(findings, "available_cores", lambda: 2)
     monkeypatch.setattr(findings, "device_allocators", broken)
     one, _ = host()
-    assert findings.make_gathered(one)["memory_near_limit"].used == 60
+    assert findings.gathered(one)["memory_near_limit"].used == 60

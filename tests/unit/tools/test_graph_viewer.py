@@ -6,8 +6,8 @@ import base64
 import json
 from contextlib import suppress
 
-import numpy as np
 import pytest
+from builders.answers import run_of
 from builders.damage import programs
 from builders.programs.buffers import profile
 from builders.programs.graph_answers import (
@@ -25,11 +25,8 @@ from builders.programs.graph_answers import (
 from builders.programs.hlo import op, program
 from builders.xspace_text import build
 
-from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import BadRequest, NotFound, ProfileError
 from tpu_profile_plugin.protos import message
-from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.inputs import Inputs
 from tpu_profile_plugin.tools.ops.graph_viewer import tool as tool_module
 from tpu_profile_plugin.tools.ops.graph_viewer.tool import TOOL
 from tpu_profile_plugin.tools.payload import encode
@@ -123,12 +120,10 @@ def test_a_module_by_its_name_without_the_id() -> None:
         module: program([op(first, "parameter", "f32[]"), op("n", "negate", "f32[]", first)], module=module)
         for first, module in (("p", "other"), ("q", "a"), ("r", "ab"))
     }
-    space = np.frombuffer(build(profile(**made)), np.uint8)
-    host = HostProfile("h", 0, "h.xplane.pb", 0, lambda: space, ProfileCache(1 << 28))
+    run = run_of(build(profile(**made)))
 
     def operands(**asked: str) -> object:
-        params = {param.name: param.parse({"type": "adj_nodes", **asked}.get(param.name)) for param in TOOL.params}
-        return json.loads(encode(TOOL.build(Inputs("r", (host,), params))).body)["operand_names"]
+        return json.loads(encode(TOOL.build(run, TOOL.query({"type": "adj_nodes", **asked}))).body)["operand_names"]
 
     assert operands(module_name="a", node_name="n") == ["q"]
     assert operands(module_name="a(2)", node_name="n") == ["q"]
@@ -203,10 +198,8 @@ def test_the_program_that_has_the_instruction_is_found_among_those_that_mention_
     mentions = program([op("a", "parameter", "f32[4]", op_name="target"), op("b", "negate", "f32[4]", "a")])
     has = program([op("c", "parameter", "f32[4]"), op("target", "negate", "f32[4]", "c")])
     made = {f"m{i}": has if i == place else mentions for i in range(3)}
-    space = np.frombuffer(build(profile(**made)), np.uint8)
-    host = HostProfile("h", 0, "h.xplane.pb", 0, lambda: space, ProfileCache(1 << 28))
-    params = {param.name: param.parse({"type": "json", "node_name": "target"}.get(param.name)) for param in TOOL.params}
-    found = json.loads(encode(TOOL.build(Inputs("r", (host,), params))).body)
+    run = run_of(build(profile(**made)))
+    found = json.loads(encode(TOOL.build(run, TOOL.query({"type": "json", "node_name": "target"}))).body)
     assert (found["module"], found["center"]) == (f"test({place + 1})", "target")
 
 
@@ -247,9 +240,8 @@ def test_operands_that_do_not_exist_are_left_out(missing: int) -> None:
 
 def test_a_named_program_is_the_one_that_is_searched() -> None:
     both = profile(first=CHAIN, second=TWICE)
-    space = np.frombuffer(build(both), np.uint8)
-    host = HostProfile("h", 0, "h.xplane.pb", 0, lambda: space, ProfileCache(1 << 28))
+    run = run_of(build(both))
     for params in ({"module_name": "test(1)"}, {"program_id": "1"}):
         asked = {"type": "json", "node_name": "g", **params}
         with pytest.raises(NotFound, match="named g"):
-            TOOL.build(Inputs("r", (host,), {param.name: param.parse(asked.get(param.name)) for param in TOOL.params}))
+            TOOL.build(run, TOOL.query(asked))

@@ -35,13 +35,13 @@ def allocations(**free: int) -> str:
     return "\n".join(['plane 9 "/host:CPU"', 'line 1 "t"', *events])
 
 
-def tpu(model: str, more: str = "") -> str:
+def chip(model: str, more: str = "") -> str:
     return f'plane 8 "/device:TPU:0" {{device_type_string="{model}"{more}}}'
 
 
 def test_only_an_extended_answer_tells_the_device() -> None:
-    plain = answer(TOOL, "\n".join([module(), tpu("TPU v4")]))
-    found = extended(tpu("TPU v4"))
+    plain = answer(TOOL, "\n".join([module(), chip("TPU v4")]))
+    found = extended(chip("TPU v4"))
     assert (found.pop("device")["memoryMib"], found.pop("memorySpaces")) == (32 * 1024, [0, 5])
     assert found == plain
 
@@ -66,7 +66,7 @@ def test_only_an_extended_answer_tells_the_device() -> None:
     ],
 )
 def test_the_model_of_a_tpu_tells_the_memory_of_one_device(model: str, more: str, gib: int | None) -> None:
-    device = extended(tpu(model, more))["device"]
+    device = extended(chip(model, more))["device"]
     assert device["hardware"] == "TPU"
     if gib is None:
         assert not {"memoryMib", "source"} & set(device)
@@ -83,7 +83,7 @@ def test_the_smallest_allocator_of_a_device_decides() -> None:
     gpu = f'plane 8 "/device:GPU:0" {{memory_size=u{80 * GIB}}}'
     host = allocations(GPU_0_bfc=5 * MIB - 30, GPU_1_bfc=4 * MIB - 30, xla_gpu_host_bfc=MIB, cpu=7)
     assert extended(gpu, host)["device"] == {"hardware": "GPU", "memoryMib": 4, "source": "allocator"}
-    other = extended(tpu("TPU v4"), allocations(GPU_0_bfc=MIB))["device"]
+    other = extended(chip("TPU v4"), allocations(GPU_0_bfc=MIB))["device"]
     assert other["source"] == "model"
 
 

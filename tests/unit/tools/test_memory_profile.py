@@ -23,7 +23,7 @@ def event(time_us: int, kind: str, address: int, size: int, heap: int, **more: A
     return f"{time_us}us +0us Memory{kind} {{{listed}}}"
 
 
-def host(*events: str) -> str:
+def thread(*events: str) -> str:
     return "\n".join(['plane 1 "/host:CPU"', 'line 7 "t" @5us', *events])
 
 
@@ -47,12 +47,12 @@ def breakdown(one: Any) -> list[tuple[Any, ...]]:
 def test_nothing_recorded_is_an_empty_answer() -> None:
     empty = {"memoryProfilePerAllocator": {}, "numHosts": 1, "memoryIds": [], "version": 1, "hloModules": []}
     assert answer(TOOL, "") == empty
-    assert answer(TOOL, host("0us +1us other")) == empty
+    assert answer(TOOL, thread("0us +1us other")) == empty
 
 
 def test_stats_of_other_events_are_none_of_the_memorys() -> None:
     other = 'other {tf_op="x", addr=7, fragmentation=0.5d}'
-    space = profile(host(f"1us +0us {other}", event(3, "Allocation", 64, 10, 10, tf_op='"a"'), f"9us +0us {other}"))
+    space = profile(thread(f"1us +0us {other}", event(3, "Allocation", 64, 10, 10, tf_op='"a"'), f"9us +0us {other}"))
     found = allocations(space, space.planes[0])
     assert found is not None
     assert (found.event.tolist(), found.address.tolist(), found.fragmentation.tolist()) == ([1], [64], [0])
@@ -61,7 +61,7 @@ def test_stats_of_other_events_are_none_of_the_memorys() -> None:
 
 def test_a_snapshot_has_every_field() -> None:
     facts = {"tf_op": '"a/b"', "region_type": '&"output"', "data_type": 1, "shape": '"[2,3]"', "fragmentation": 0.25}
-    one = memory(host(event(3, "Allocation", 64, 10, 30, bytes_reserved=5, **facts)))
+    one = memory(thread(event(3, "Allocation", 64, 10, 30, bytes_reserved=5, **facts)))
     assert one["sampledTimelineSnapshots"] == [
         {
             "timeOffsetPs": "3000000",
@@ -100,14 +100,14 @@ def test_a_snapshot_has_every_field() -> None:
 
 
 def test_of_equal_peaks_the_last_in_the_file_counts() -> None:
-    one = memory(host(event(9, "Allocation", 1, 10, 50), event(4, "Allocation", 2, 10, 50)))
+    one = memory(thread(event(9, "Allocation", 1, 10, 50), event(4, "Allocation", 2, 10, 50)))
     assert one["profileSummary"]["peakStatsTimePs"] == "4000000"
     assert [s["timeOffsetPs"] for s in one["sampledTimelineSnapshots"]] == ["4000000", "9000000"]
 
 
 def test_the_breakdown_at_the_peak() -> None:
     one = memory(
-        host(
+        thread(
             event(1, "Allocation", 1, 100, 300, tf_op='"a"'),
             event(2, "Allocation", 2, 100, 400, tf_op='"a"'),
             event(3, "Allocation", 3, 40, 440, tf_op='"freed"'),
@@ -127,19 +127,19 @@ def test_the_breakdown_at_the_peak() -> None:
 
 
 def test_what_is_reserved_counts_for_the_peak() -> None:
-    one = memory(host(event(1, "Allocation", 1, 10, 50), event(2, "Allocation", 2, 10, 30, bytes_reserved=40)))
+    one = memory(thread(event(1, "Allocation", 1, 10, 50), event(2, "Allocation", 2, 10, 30, bytes_reserved=40)))
     assert one["profileSummary"]["peakStatsTimePs"] == "2000000"
     assert one["profileSummary"]["peakStats"]["peakBytesInUse"] == "70"
 
 
 def test_allocations_that_explain_all_leave_nothing_over() -> None:
-    one = memory(host(event(1, "Allocation", 1, 100, 100, tf_op='"a"')))
+    one = memory(thread(event(1, "Allocation", 1, 100, 100, tf_op='"a"')))
     assert (breakdown(one), one["specialAllocations"]) == ([("a", 100, 1)], [])
 
 
 def test_of_lines_with_equal_sizes_the_one_that_asked_for_more_comes_first() -> None:
     one = memory(
-        host(
+        thread(
             event(1, "Allocation", 1, 100, 200, tf_op='"a"', requested_bytes=90),
             event(2, "Allocation", 2, 100, 300, tf_op='"b"', requested_bytes=95),
         )
@@ -149,14 +149,14 @@ def test_of_lines_with_equal_sizes_the_one_that_asked_for_more_comes_first() -> 
 
 
 def test_memory_freed_without_having_been_allocated_does_not_count() -> None:
-    one = memory(host(event(1, "Deallocation", 9, 30, 100), event(2, "Allocation", 1, 50, 150)))
+    one = memory(thread(event(1, "Deallocation", 9, 30, 100), event(2, "Allocation", 1, 50, 150)))
     # 150 - 50 + 30 would be there from before, less the 30 that were freed.
     assert breakdown(one) == [("unused preallocated device memory", 100, 1), ("", 50, 1)]
 
 
 def test_a_deallocation_says_what_it_frees() -> None:
     one = memory(
-        host(
+        thread(
             event(1, "Allocation", 1, 10, 10, tf_op='"first"', shape='"[1]"'),
             event(2, "Allocation", 1, 10, 20, tf_op='"second"'),
             event(3, "Deallocation", 1, 10, 10),
@@ -168,7 +168,7 @@ def test_a_deallocation_says_what_it_frees() -> None:
 
 
 def test_events_outside_of_steps_belong_to_the_next_one() -> None:
-    grouped = host(*(event(t, "Allocation", t, 1, t, group_id=g) for t, g in ((2, 4), (5, 7))))
+    grouped = thread(*(event(t, "Allocation", t, 1, t, group_id=g) for t, g in ((2, 4), (5, 7))))
     lines = grouped.splitlines()
     lines[3:3] = [event(3, "Allocation", 3, 1, 3)]
     lines[2:2] = [event(1, "Allocation", 1, 1, 1)]
@@ -178,7 +178,7 @@ def test_events_outside_of_steps_belong_to_the_next_one() -> None:
 
 @pytest.mark.parametrize(("first", "second"), [("0", "1"), ("4", "5")])
 def test_after_a_step_the_next_one_is_meant(first: str, second: str) -> None:
-    one = memory(host(event(1, "Allocation", 1, 1, 1, group_id=first), event(2, "Allocation", 2, 1, 2)))
+    one = memory(thread(event(1, "Allocation", 1, 1, 1, group_id=first), event(2, "Allocation", 2, 1, 2)))
     assert [s["activityMetadata"]["stepId"] for s in one["sampledTimelineSnapshots"]] == [first, second]
 
 
@@ -201,13 +201,15 @@ def test_after_a_step_the_next_one_is_meant(first: str, second: str) -> None:
     ],
 )
 def test_element_types(number: int, name: str) -> None:
-    one = memory(host(event(1, "Allocation", 1, 1, 1, data_type=number)))
+    one = memory(thread(event(1, "Allocation", 1, 1, 1, data_type=number)))
     assert one["sampledTimelineSnapshots"][0]["activityMetadata"]["dataType"] == name
 
 
 @pytest.mark.parametrize("numbers", [(1, 2**40), (2**40, -(2**40)), (-1, 1)])
 def test_numbers_however_far_apart(numbers: tuple[int, int]) -> None:
-    both = answer(TOOL, host(*(event(i, "Allocation", i, 10 + i, 10, index_on_host=n) for i, n in enumerate(numbers))))
+    both = answer(
+        TOOL, thread(*(event(i, "Allocation", i, 10 + i, 10, index_on_host=n) for i, n in enumerate(numbers)))
+    )
     sizes = {
         name: one["sampledTimelineSnapshots"][0]["activityMetadata"]["allocationBytes"]
         for name, one in both["memoryProfilePerAllocator"].items()
@@ -220,13 +222,13 @@ def test_the_last_stat_that_names_an_allocator_counts() -> None:
     reverse = '2us +0us MemoryAllocation {device_ordinal=5, index_on_host=2, allocator_name="bfc", allocation_bytes=8}'
     unnamed = "3us +0us MemoryAllocation {allocation_bytes=8}"
     # Other events may carry such stats as well.
-    found = answer(TOOL, host(named, reverse, unnamed, "4us +1us other {index_on_host=9, fragmentation=0.5}"))
+    found = answer(TOOL, thread(named, reverse, unnamed, "4us +1us other {index_on_host=9, fragmentation=0.5}"))
     assert found["memoryIds"] == ["", "5", "bfc"]
 
 
 def test_times_count_from_the_beginning_of_the_line() -> None:
     # Times since 1970 do not fit into 64 bits of picoseconds.
-    early = host(event(3, "Allocation", 1, 1, 1))
+    early = thread(event(3, "Allocation", 1, 1, 1))
     late = f'line 8 "u" @1700000000s\n{event(4, "Allocation", 2, 1, 2)}'
     at_the_limit = f'line 9 "v" @9223372036854776ns\n{event(5, "Allocation", 3, 1, 3)}'
     for text, times in ((early, [3]), (f"{early}\n{late}", [3, 4]), (f"{early}\n{late}\n{at_the_limit}", [3, 4, 5])):
@@ -237,7 +239,7 @@ def test_times_count_from_the_beginning_of_the_line() -> None:
 def test_allocators_are_kept_apart() -> None:
     named = event(1, "Allocation", 1, 10, 10, allocator_name='"bfc"')
     both = answer(
-        TOOL, host(named, event(2, "Allocation", 1, 10, 20, device_ordinal=3), event(3, "Allocation", 2, 1, 5))
+        TOOL, thread(named, event(2, "Allocation", 1, 10, 20, device_ordinal=3), event(3, "Allocation", 2, 1, 5))
     )
     assert both["memoryIds"] == ["0", "3", "bfc"]
     assert list(both["memoryProfilePerAllocator"]) == both["memoryIds"]
@@ -245,7 +247,7 @@ def test_allocators_are_kept_apart() -> None:
 
 def test_module_runs() -> None:
     device = 'plane 2 "/device:TPU:1"\nline 3 "XLA Modules" @1us\n2us +5us "jit_f(7)"\n9us +1us "jit_f(7)"'
-    text = host(event(1, "Allocation", 1, 1, 1)) + "\n" + device
+    text = thread(event(1, "Allocation", 1, 1, 1)) + "\n" + device
     runs = answer(TOOL, text)["hloModules"]
     # Since the start of the line, like the times of the memory events.
     first = {"name": "jit_f(7)", "startTimePs": "2000000", "endTimePs": "7000000", "id": "0", "planeName": "TPU:1"}
@@ -263,14 +265,14 @@ def test_several_hosts_are_refused() -> None:
 def test_more_allocators_than_any_host_has_are_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_profile, "MAX_ALLOCATORS", 1)
     one = event(1, "Allocation", 1, 10, 100)
-    assert answer(TOOL, host(one))["memoryIds"] == ["0"]
+    assert answer(TOOL, thread(one))["memoryIds"] == ["0"]
     with pytest.raises(NoData, match="names 2 allocators"):
-        answer(TOOL, host(one, event(2, "Allocation", 1, 10, 100, index_on_host=1)))
+        answer(TOOL, thread(one, event(2, "Allocation", 1, 10, 100, index_on_host=1)))
 
 
 def test_odd_values_do_no_harm() -> None:
     odd = {"fragmentation": '"x"', "data_type": 9999, "tf_op": 5, "addr": -1, "shape": "0xff"}
-    one = memory(host(event(1, "Allocation", 1, 10, 2**62, bytes_reserved=2**62, **odd)))
+    one = memory(thread(event(1, "Allocation", 1, 10, 2**62, bytes_reserved=2**62, **odd)))
     shown = one["sampledTimelineSnapshots"][0]
     assert shown["activityMetadata"]["address"] == "18446744073709551615"
     assert shown["activityMetadata"]["dataType"] == "unknown dtype enum (9999)"
@@ -281,7 +283,7 @@ def test_odd_values_do_no_harm() -> None:
 def test_figures_count_only_as_int64_and_the_fragmentation_only_as_a_double() -> None:
     """As in the reference; profilers write no other types."""
     unsigned = {"bytes_allocated": "u7", "requested_bytes": "u7", "addr": "u7", "bytes_available": "7d"}
-    shown = memory(host(event(1, "Allocation", 1, 10, 20, fragmentation=1, data_type="u1", **unsigned)))
+    shown = memory(thread(event(1, "Allocation", 1, 10, 20, fragmentation=1, data_type="u1", **unsigned)))
     stats, facts = (shown["sampledTimelineSnapshots"][0][key] for key in ("aggregationStats", "activityMetadata"))
     assert [stats[key] for key in ("heapAllocatedBytes", "freeMemoryBytes", "fragmentation")] == ["0", "0", 0]
     assert [facts[key] for key in ("requestedBytes", "address", "allocationBytes")] == ["0", "0", "10"]
@@ -302,7 +304,7 @@ def test_figures_count_only_as_int64_and_the_fragmentation_only_as_a_double() ->
 )
 def test_names_of_element_types(written: int | None, shown: str) -> None:
     facts = {} if written is None else {"data_type": written}
-    one = memory(host(event(1, "Allocation", 1, 10, 30, **facts)))
+    one = memory(thread(event(1, "Allocation", 1, 10, 30, **facts)))
     assert one["sampledTimelineSnapshots"][0]["activityMetadata"]["dataType"] == shown
 
 
@@ -316,26 +318,26 @@ def test_allocators_are_ordinals_or_names_and_may_be_empty() -> None:
         '5us +0us MemoryAllocation {device_ordinal=3, allocator_name=""}',
         "6us +0us MemoryAllocation",
     ]
-    ids = answer(TOOL, host(*named))["memoryProfilePerAllocator"]
+    ids = answer(TOOL, thread(*named))["memoryProfilePerAllocator"]
     assert {name: len(one["sampledTimelineSnapshots"]) for name, one in ids.items()} == {"": 4, "0": 1, "3": 1, "a": 1}
 
 
 def test_memory_that_is_never_in_use_has_no_peak() -> None:
-    one = memory(host(event(1, "Deallocation", 1, 10, -40)))
+    one = memory(thread(event(1, "Deallocation", 1, 10, -40)))
     assert one["profileSummary"]["peakStats"]["heapAllocatedBytes"] == "0"
     assert (one["profileSummary"]["peakStatsTimePs"], one["profileSummary"]["memoryCapacity"]) == ("0", "0")
     assert (one["activeAllocations"], one["specialAllocations"]) == ([], [])
 
 
 def test_lines_of_the_breakdown_number_what_is_in_neither_list() -> None:
-    one = memory(host(event(1, "Allocation", 1, 10, 40, bytes_reserved=100)))
+    one = memory(thread(event(1, "Allocation", 1, 10, 40, bytes_reserved=100)))
     lines = [(line["snapshotIndex"], line["specialIndex"]) for line in one["activeAllocations"]]
     assert lines == [("-2", "1"), ("-1", "0"), ("0", "-1")]
 
 
 def test_events_of_one_time_are_in_the_order_of_the_reference() -> None:
     """An unstable sort of more than 16 events swaps equal ones."""
-    one = memory(host(*(event(1, "Allocation", address, 10, 100) for address in range(18))))
+    one = memory(thread(*(event(1, "Allocation", address, 10, 100) for address in range(18))))
     order = [int(shown["activityMetadata"]["address"]) for shown in one["sampledTimelineSnapshots"]]
     assert sorted(order) == list(range(18))
     assert order == [9, 17, 16, 15, 14, 13, 12, 11, 10, 0, 8, 7, 6, 5, 4, 3, 2, 1]
@@ -343,7 +345,7 @@ def test_events_of_one_time_are_in_the_order_of_the_reference() -> None:
 
 def test_orbax_batches_open_groups_as_well() -> None:
     batches = [f'{begin}us +10us "OrbaxServing::ProcessBatch"' for begin in (0, 20)]
-    shown = memory(host(*batches, event(21, "Allocation", 1, 10, 30)))
+    shown = memory(thread(*batches, event(21, "Allocation", 1, 10, 30)))
     assert shown["sampledTimelineSnapshots"][0]["activityMetadata"]["stepId"] == "1"
 
 
@@ -366,14 +368,14 @@ def test_the_timeline_keeps_the_highest_of_each_neighbourhood(count: int) -> Non
 
 @pytest.mark.parametrize(("heap", "peak"), [(-1, "0"), (0, "1000000"), (1, "1000000")])
 def test_a_peak_of_no_bytes_is_one(heap: int, peak: str) -> None:
-    summary = memory(host(event(1, "Allocation", 1, 10, heap)))["profileSummary"]
+    summary = memory(thread(event(1, "Allocation", 1, 10, heap)))["profileSummary"]
     assert summary["peakStatsTimePs"] == peak
 
 
 def test_module_runs_are_numbered_over_all_cores() -> None:
     line = 'line 3 "XLA Modules"\n2us +5us m\n9us +1us n\nline 4 "XLA Modules"\n20us +1us m'
     text = f'plane 2 "/device:TPU:0"\n{line}\nplane 3 "/device:GPU:0"\n{line}\nplane 4 "/device:TPU:1"\n{line}'
-    runs = answer(TOOL, host(event(1, "Allocation", 1, 1, 1)) + "\n" + text)["hloModules"]
+    runs = answer(TOOL, thread(event(1, "Allocation", 1, 1, 1)) + "\n" + text)["hloModules"]
     cores = ["TPU:0"] * 3 + ["TPU:1"] * 3
     expected = list(zip("012345", ["m", "n", "m"] * 2, cores, strict=True))
     assert [(run["id"], run["name"], run["planeName"]) for run in runs] == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders.answers import answer
+from builders.answers import answer, run_of
 from builders.programs.buffers import allocation, assignment, buffer, instruction_id, profile, trace
 from builders.programs.hlo import op, program
 from builders.shown import profile as columns
@@ -14,6 +14,7 @@ from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.errors import CorruptProfile, NoData, NotFound
 from tpu_profile_plugin.tools.memory.memory_viewer.palette import PALETTE
 from tpu_profile_plugin.tools.memory.memory_viewer.tool import TOOL
+from tpu_profile_plugin.tools.payload import encode
 
 KIB = 1024
 ENTRY = [
@@ -222,16 +223,7 @@ def answer_html(data: bytes) -> str:
 
 
 def build_page(space: bytes) -> str:
-    import numpy as np
-
-    from tpu_profile_plugin.cache.profiles import ProfileCache
-    from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.inputs import Inputs
-    from tpu_profile_plugin.tools.payload import encode
-
-    host = HostProfile("h", 0, "h", 0, lambda: np.frombuffer(space, np.uint8), ProfileCache(1 << 28))
-    params = {param.name: param.parse(None) for param in TOOL.params} | {"view_memory_allocation_timeline": "true"}
-    raw = encode(TOOL.build(Inputs("r", (host,), params)))
+    raw = encode(TOOL.build(run_of(space), TOOL.query({"view_memory_allocation_timeline": "true"})))
     assert raw.content_type.startswith("text/html")
     return raw.body.decode()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from builders.answers import answer, rows
+from builders.planes import SPARSE_CORE, host
 
 from tpu_profile_plugin.analysis.environment.environment import Environment
 from tpu_profile_plugin.tools.summary.overview_page.tool import TOOL, environment_table
@@ -113,20 +114,6 @@ line 3 "XLA Ops"
 2000us +600us fusion.1
 metadata fusion.1 {hlo_category="loop fusion", program_id=u7, symbol_id=u2}
 """
-SPARSE = """
-plane 5 "/device:TPU:0 SparseCore 0" {device_type_string="TPU v4"}
-line 1 "Sparse Core Steps"
-50us +800us 0
-2050us +800us 1
-line 3 "Sparse Core Ops"
-60us +500us y
-2060us +300us y
-2360us +100us in
-2460us +50us out
-metadata y {hlo_category="custom-call", program_id=u7, symbol_id=u9}
-metadata in {hlo_category="infeed", program_id=u7, symbol_id=u10}
-metadata out {hlo_category="outfeed", program_id=u7, symbol_id=u11}
-"""
 
 
 def test_how_busy_hosts_and_devices_were() -> None:
@@ -144,7 +131,7 @@ def test_how_busy_hosts_and_devices_were() -> None:
 
 
 def test_averages_of_sparse_cores() -> None:
-    shown = answer(TOOL, TPU + SPARSE)[0]["p"]
+    shown = answer(TOOL, TPU + SPARSE_CORE)[0]["p"]
     names = (
         "sc_steptime_average",
         "sc_infeed_time_avg",
@@ -158,7 +145,7 @@ def test_averages_of_sparse_cores() -> None:
 def test_active_time_is_that_of_any_core_and_of_tensor_cores() -> None:
     waiting = TPU.replace("loop fusion", "host recv-done")
     names = ("active_steptime_ms_average", "tc_active_ms_average", "sc_active_ms_average")
-    shown = [answer(TOOL, text)[0]["p"] for text in (TPU, TPU + SPARSE, waiting + SPARSE, waiting)]
+    shown = [answer(TOOL, text)[0]["p"] for text in (TPU, TPU + SPARSE_CORE, waiting + SPARSE_CORE, waiting)]
     assert [[properties.get(name) for name in names] for properties in shown] == [
         ["0.60", "0.60", None],
         ["0.60", "0.60", "0.40"],
@@ -231,38 +218,31 @@ def test_functions_that_are_traced_again_and_again(count: int, names: str) -> No
     assert more(profile)["functions"][0] == {"name": "f0", "calls": 2, "self_ms": 0.1, "expensive_share": 0.5}
 
 
-def cpu(length: int, begin: int = 0, host: str = "a") -> str:
-    """Two steps of so many us, the first from `begin` on."""
-    steps = "".join(
-        f"{begin + 5000 * i}us +{length}us train {{_r=1, step_num={i}}}\n{begin + 5000 * i + 1}us +5us work\n"
-        for i in (0, 1)
+def steps_of(*lengths: int, begin: int = 0, name: str = "a") -> str:
+    """Steps of so many us, the first from `begin` on, with work but for their last 400 us."""
+    events = (
+        f"{at} {us} train {{_r=1, step_num={i}}}\n{at + 1} {us - 400} work"
+        for i, us in enumerate(lengths)
+        for at in (begin + 5000 * i,)
     )
-    return f'host {host}\nplane 0 "/host:CPU"\nline 1 main\n{steps}'
+    return host("\n".join(events), name=name)
 
 
 @pytest.mark.parametrize(("length", "stragglers"), [(1100, []), (1101, ["c"])])
 def test_hosts_that_take_more_than_a_tenth_longer_lag_behind(length: int, stragglers: list[str]) -> None:
-    found = more(cpu(1000), cpu(1000, host="b"), cpu(length, host="c"))["hosts"]
+    found = more(steps_of(1000, 1000), steps_of(1000, 1000, name="b"), steps_of(length, length, name="c"))["hosts"]
     assert (found["stragglers"], found["median_ms"]) == (stragglers, 1.0)
     assert found["slowest_in"] == {"a": 0, "b": 0, "c": 2}
 
 
 def test_of_two_hosts_one_is_compared_with_the_other() -> None:
     # Their median lies half way between them, so that a host 18% slower is 8% over it.
-    found = more(cpu(1000), cpu(1180, host="b"))["hosts"]
+    found = more(steps_of(1000, 1000), steps_of(1180, 1180, name="b"))["hosts"]
     assert (found["stragglers"], found["over_others"]["b"]) == (["b"], pytest.approx(0.18))
 
 
 def test_each_step_is_shown_on_its_slowest_host() -> None:
-    def host(name: str, *lengths: int) -> str:
-        steps = "".join(
-            f"{5000 * i}us +{us}us train {{_r=1, step_num={i}}}\n{5000 * i + 1}us +{us - 400}us work\n"
-            for i, us in enumerate(lengths)
-        )
-        return f'host {name}\nplane 0 "/host:CPU"\nline 1 main\n{steps}'
-
-    profiles = host("a", 1000, 3000), host("b", 2000, 1000)
-    tables = answer(TOOL, *profiles, extended="true")
+    tables = answer(TOOL, steps_of(1000, 3000), steps_of(2000, 1000, name="b"), extended="true")
     found = tables[7]
     shown = ("stepTimeMs", "hostComputeTimeMs", "otherTimeMs", "host")
     assert rows(found["steps"], *shown) == [[2.0, 1.6, 0.4, "b"], [3.0, 2.6, 0.4, "a"]]
@@ -274,7 +254,7 @@ def test_each_step_is_shown_on_its_slowest_host() -> None:
 
 
 def test_without_common_steps_hosts_are_compared_by_their_own() -> None:
-    found = more(cpu(1000), 'host b\nplane 0 "/host:CPU"\nline 1 main\n0us +1us x')
+    found = more(steps_of(1000, 1000), 'host b\nplane 0 "/host:CPU"\nline 1 main\n0us +1us x')
     assert (found["steps"], found["hosts"]["step_ms"]) == (None, {"a": 1.0})
 
 
@@ -290,7 +270,7 @@ def test_input_is_judged_only_where_input_events_exist(event: str, level: str) -
 
 
 def test_spans_of_steps_of_hosts_that_took_part() -> None:
-    found = more(cpu(1000, 7), cpu(1000, 3, host="b"))["spans"]
+    found = more(steps_of(1000, 1000, begin=7), steps_of(1000, 1000, begin=3, name="b"))["spans"]
     assert found["begin_ps"] == [7 * 10**6, 5007 * 10**6]
     coordinator = 'plane 0 "/host:CPU"\nline 1 main\n0us +1us x'
     assert more(coordinator, TPU)["spans"] == {"hosts": ["h1", "h1"], "begin_ps": [0, 2 * MS], "end_ps": [MS, 3 * MS]}

@@ -1,23 +1,13 @@
 """Profile contents: literal profile in, literal rows out."""
 
-import numpy as np
+from builders.answers import run_of
 from builders.logdirs import SMALL
-from builders.xspace_text import build
 
-from tpu_profile_plugin.cache.profiles import ProfileCache
-from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.inputs import Inputs
 from tpu_profile_plugin.tools.summary.profile_contents import TOOL
 
 
 def rows(*texts):
-    cache = ProfileCache(1 << 20)
-
-    def host(index, text):
-        data = np.frombuffer(build(text), np.uint8)
-        return HostProfile(f"h{index}", index, f"h{index}.xplane.pb", index, lambda: data, cache)
-
-    table = TOOL.build(Inputs("run", tuple(host(i, text) for i, text in enumerate(texts)), {}))
+    table = TOOL.build(run_of(*texts), TOOL.query({}))
     return list(zip(*table.data, strict=True))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from builders import planes
 from builders.asked import ask
 
 from tpu_profile_plugin.analysis.findings.find import Report
@@ -17,32 +18,20 @@ US = 10**6
 CONFIDENCES = {"high", "medium", "low"}
 
 
-def tpu(*ops: str, host: str = "") -> str:
+def two_steps(*ops: str, host: str = "") -> str:
     """Two steps of 100 us on one TPU, with ops and events of the host's main thread."""
-    return f"""
-plane 1 "/device:TPU:0"
-line 1 Steps
-0us +100us 1 {{_ct=9, _c=1}}
-200us +100us 2 {{_ct=9, _c=2}}
-line 2 "XLA Ops"
-{chr(10).join(ops)}
-metadata fusion.1 {{hlo_category="loop fusion", program_id=u7, symbol_id=u1}}
-plane 2 "/host:CPU"
-line 1 main
-0us +90us train {{_r=1, step_num=0}}
-200us +90us train {{_r=1, step_num=1}}
-{host}
-"""
+    device = planes.tpu("\n".join(ops), steps=planes.device_steps(2, 200, 100))
+    return planes.profile(device, planes.host(planes.marked(steps=2, period=200, length=90) + "\n" + host))
 
 
-BUSY = tpu("0us +100us fusion.1", "200us +100us fusion.1")
-WAITING = tpu(
+BUSY = two_steps("0us +100us fusion.1", "200us +100us fusion.1")
+WAITING = two_steps(
     "0us +100us fusion.1",
     "200us +40us fusion.1",
     "290us +10us fusion.1",
     host='240us +45us "$train.py:9 load_batch"\n242us +40us "$random.py:3 shuffle"',
 )
-GAPS = tpu("0us +70us fusion.1", "200us +70us fusion.1")
+GAPS = two_steps("0us +70us fusion.1", "200us +70us fusion.1")
 NOTHING = 'plane 1 "/host:CPU"\nline 1 main\n0us +1us f'
 
 
@@ -107,7 +96,7 @@ def test_the_largest_finding_comes_with_numbers_and_where_to_look():
 
 @pytest.mark.parametrize(("busy_us", "healthy"), [(74, False), (75, True), (100, True)])
 def test_healthy_is_mostly_computation_without_a_clear_finding(busy_us: int, healthy: bool):
-    found = ask(TOOL, tpu(f"0us +{busy_us}us fusion.1", f"200us +{busy_us}us fusion.1"), all_rules="true")
+    found = ask(TOOL, two_steps(f"0us +{busy_us}us fusion.1", f"200us +{busy_us}us fusion.1"), all_rules="true")
     assert max((one["share"] for one in found["findings"]), default=0) < 0.1
     assert found["healthy"] is healthy
 

@@ -2,6 +2,7 @@
 
 import pytest
 from builders.answers import answer, rows
+from builders.planes import SPARSE_CORE, host, marked
 
 from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.steps.bottleneck import Aspect
@@ -13,14 +14,10 @@ from tpu_profile_plugin.tools.summary import input_pipeline_analyzer
 from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
 
 
-def cpu(steps=3, wait=0, period=1000):
+def steps_of(steps=3, wait=0, period=1000):
     """Steps of 1 ms with 500 us of computation and `wait` us of waiting for input."""
-    lines = ['host vm\nplane 0 "/host:CPU"', "line 1 main"]
-    for i in range(steps):
-        at = 2 * period * i
-        lines += [f"{at}us +{period}us train {{_r=1, step_num={i}}}", f'{at + 300}us +500us "MatMul:MatMul"']
-        lines += [f"{at}us +{wait}us IteratorGetNext"] if wait else []
-    return "\n".join(lines)
+    each = f"300 500 MatMul:MatMul\n{f'0 {wait} IteratorGetNext' if wait else ''}"
+    return host(marked(each, steps=steps, period=2 * period, length=period), name="vm")
 
 
 TPU = """
@@ -44,7 +41,7 @@ plane 0 "/device:TPU:0" {PEAKS, device_type_string="TPU v4", core_details=0x1007
 
 
 def test_the_verdict_of_a_program_that_waits_for_input():
-    table = answer(input_pipeline_analyzer.TOOL, cpu(wait=250))[1]
+    table = answer(input_pipeline_analyzer.TOOL, steps_of(wait=250))[1]
     assert rows(table, "stepnum", "hostComputeTimeMs", "infeedTimeMs", "otherTimeMs", "stepTimeMs")[0] == [
         "train 0",
         0.5,
@@ -64,7 +61,7 @@ def test_the_verdict_of_a_program_that_waits_for_input():
 
 def test_input_ops_of_the_host():
     read = "500us +200us Iterator::TFRecord\n550us +50us Iterator::TFRecord::Inner"
-    found = answer(input_pipeline_analyzer.TOOL, f"{cpu(1)}\nline 2 reader\n{read}")[2]
+    found = answer(input_pipeline_analyzer.TOOL, f"{steps_of(1)}\nline 2 reader\n{read}")[2]
     assert rows(found) == [
         ["Iterator::TFRecord", 1, 0.2, 1.0, 0.15, 0.75, "Demanded file read"],
         ["Iterator::TFRecord::Inner", 1, 0.05, 0.25, 0.05, 0.25, "Preprocessing"],
@@ -82,7 +79,7 @@ def test_utilization_that_the_host_recorded(recorded, shown):
 
 
 def test_unexplained_time_is_named_once():
-    tables = answer(overview_page.TOOL, cpu())
+    tables = answer(overview_page.TOOL, steps_of())
     properties = tables[3]["p"]
     assert (properties["bottleneck"], properties["all_other_bottleneck"]) == ("both", "no")
     assert "POTENTIALLY" in properties["statement"]
@@ -129,7 +126,7 @@ def test_the_core_that_waits_longest_is_named():
 
 
 def test_arrays_of_the_pod_viewer_say_what_its_objects_say():
-    hosts = (cpu(6, wait=100), cpu(6))
+    hosts = (steps_of(6, wait=100), steps_of(6))
     long, short = answer(pod_viewer.TOOL, *hosts), answer(pod_viewer.TOOL, *hosts, compact="true")
     assert "podStatsSequence" not in short
     assert {**long, "steps": 0, "podStatsSequence": 0} == {**short, "steps": 0, "podStatsSequence": 0}
@@ -166,7 +163,7 @@ def test_arrays_of_a_run_without_steps_are_empty():
 
 
 def test_workers_side_by_side_in_the_pod_viewer():
-    found = answer(pod_viewer.TOOL, cpu(6, wait=100), cpu(6))
+    found = answer(pod_viewer.TOOL, steps_of(6, wait=100), steps_of(6))
     steps = found["podStatsSequence"]["podStatsMap"]
     assert [step["stepNum"] for step in steps] == list(range(6))
     first = steps[0]["podStatsPerCore"]
@@ -192,7 +189,7 @@ def test_workers_side_by_side_in_the_pod_viewer():
 
 
 def test_equal_parts_of_a_step_the_last_by_name_is_the_bottleneck():
-    half = answer(pod_viewer.TOOL, cpu(1))["podStatsSequence"]["podStatsMap"][0]["podStatsPerCore"]["1"]
+    half = answer(pod_viewer.TOOL, steps_of(1))["podStatsSequence"]["podStatsMap"][0]["podStatsPerCore"]["1"]
     assert (half["stepBreakdownUs"]["4"], half["stepBreakdownUs"]["9"], half["bottleneck"]) == (
         500,
         500,
@@ -268,7 +265,7 @@ def test_shared_memory_bounds_ops_of_gpus_where_it_is_the_slower_one(hbm: float,
 
 def test_the_form_of_the_table_is_that_of_the_machine_also_without_steps():
     forms = {}
-    for text in (TPU, TPU.replace("Steps", "other"), cpu(), 'plane 0 "/host:CPU"\nline 1 a\n0us +1us x'):
+    for text in (TPU, TPU.replace("Steps", "other"), steps_of(), 'plane 0 "/host:CPU"\nline 1 a\n0us +1us x'):
         table = answer(overview_page.TOOL, text)[1]
         forms[table["p"]["hardware_type"], table["cols"][1]["id"], len(table["rows"])] = text
     assert list(forms) == [
@@ -279,24 +276,8 @@ def test_the_form_of_the_table_is_that_of_the_machine_also_without_steps():
     ]
 
 
-SPARSE = """
-plane 5 "/device:TPU:0 SparseCore 0" {device_type_string="TPU v4"}
-  line 1 "Sparse Core Steps"
-    50us +800us 0
-    2050us +800us 1
-  line 3 "Sparse Core Ops"
-    60us +500us y
-    2060us +300us y
-    2360us +100us in
-    2460us +50us out
-  metadata y {hlo_category="custom-call", program_id=u7, symbol_id=u9}
-  metadata in {hlo_category="infeed", program_id=u7, symbol_id=u10}
-  metadata out {hlo_category="outfeed", program_id=u7, symbol_id=u11}
-"""
-
-
 def test_steps_of_tpus_with_and_without_sparse_cores():
-    plain, sparse = (answer(overview_page.TOOL, text)[1] for text in (TPU, TPU + SPARSE))
+    plain, sparse = (answer(overview_page.TOOL, text)[1] for text in (TPU, TPU + SPARSE_CORE))
     columns = ["stepnum", "tcComputeTimeMs", "scv0ComputeTimeMs", "scv0InfeedTimeMs"]
     rest = ["tcInfeedTimeMs", "tcOutfeedTimeMs", "tcIdleTimeMs", "hostTransferTimeMs", "tooltip"]
     assert plain["p"]["step_time_graph_column_ids"] == ",".join(columns + rest)
@@ -373,7 +354,7 @@ def test_at_most_five_hundred_ops_per_side():
 
 
 def test_hosts_that_lag_behind_are_named():
-    quick, slow = cpu(3), cpu(3, period=1500)
+    quick, slow = steps_of(3), steps_of(3, period=1500)
     found = answer(
         overview_page.TOOL,
         quick,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from builders.timeline import inputs_of
+from builders.timeline import build_trace
 
 from tpu_profile_plugin.protos import message
 from tpu_profile_plugin.tools.time.trace_viewer import binary
@@ -37,7 +37,7 @@ def test_frames_hold_any_number_of_bytes(size):
 
 
 def asked(*texts, tool=trace_viewer.TOOL, **params):
-    raw = tool.build(inputs_of(*texts, tool=tool, format="pb", **params))
+    raw = build_trace(*texts, tool=tool, format="pb", **params)
     assert raw.content_type == "application/octet-stream"
     return message("xprof.TraceDataResponse").FromString(unframed(raw.body))
 
@@ -134,9 +134,7 @@ def test_windows_and_searches_and_hosts():
 
 
 def test_details_of_one_event_stay_json():
-    raw = trace_viewer.TOOL.build(
-        inputs_of(PROFILE, format="pb", event_name="call", start_time_ms=0.002, duration_ms=0.001)
-    )
+    raw = build_trace(PROFILE, format="pb", event_name="call", start_time_ms=0.002, duration_ms=0.001)
     assert raw.content_type == "application/json"
 
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from builders.shown import profile
-from builders.timeline import canvas, event, inputs_of
+from builders.timeline import build_trace, canvas, event
 
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.timeline import steps as trace_steps
 from tpu_profile_plugin.analysis.timeline import window
 from tpu_profile_plugin.analysis.timeline.host import host_trace
 from tpu_profile_plugin.errors import BadRequest, NoData, OutOfRange
-from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
+from tpu_profile_plugin.tools.time.trace_viewer import xprof_forms
 
 US = 1_000_000
 
@@ -115,7 +115,7 @@ plane 0 "/host:CPU"
 
 def added(*texts, **params):
     """The rows of `format=sums`: name, count, wall, self, min, max, times in us."""
-    answer = trace_viewer.TOOL.build(inputs_of(*texts, format="sums", **params)).value
+    answer = build_trace(*texts, format="sums", **params).value
     times = ("wall_ps", "self_ps", "min_ps", "max_ps")
     return [(row["name"], row["count"], *(row[key] // US for key in times)) for row in answer["rows"]], answer
 
@@ -355,9 +355,9 @@ def test_large_answers_for_a_window_are_not_kept_in_memory(more, kept_closer, mo
         ({"end_time_ms": 0.005}, kept_closer),
         ({"start_time_ms": 0, "end_time_ms": 0.005}, kept_closer),
     ):
-        size = len(trace_viewer.TOOL.build(inputs_of(HOST, **params)).body)
-        monkeypatch.setattr(trace_viewer, "_LARGEST_KEPT", size + more)
-        raw = trace_viewer.TOOL.build(inputs_of(HOST, **params))
+        size = len(build_trace(HOST, **params).body)
+        monkeypatch.setattr(xprof_forms, "_LARGEST_KEPT", size + more)
+        raw = build_trace(HOST, **params)
         assert (raw.memory, raw.disk) == (kept, False), params
 
 

@@ -9,7 +9,6 @@ from builders.timeline import streaming
 from builders.xspace_text import build
 
 from tpu_profile_plugin.columns import load
-from tpu_profile_plugin.columns.shift import shifted
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.tools.time.trace_viewer.tool import TOOL
 
@@ -46,7 +45,7 @@ def test_malformed_clocks_are_refused(clocks):
 
 def test_a_shifted_profile_leaves_the_original_alone():
     space = load(np.frombuffer(build(HOST), np.uint8))
-    moved = shifted(space, -US)
+    moved = space.shifted(-US)
     assert moved.planes[0].events.begin_ps.tolist() == [99 * US, 149 * US]
     assert space.planes[0].events.begin_ps.tolist() == [100 * US, 150 * US]
     assert moved.planes[0].events.duration_ps is space.planes[0].events.duration_ps

@@ -1,7 +1,7 @@
 """The whole trace in the older form."""
 
 import pytest
-from builders.timeline import inputs_of, legacy
+from builders.timeline import build_trace, legacy
 
 from tpu_profile_plugin.tools.time.trace_viewer import json_forms as trace_json
 from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
@@ -18,7 +18,7 @@ plane 2 "/device:TPU:0"
 
 
 def test_every_argument_is_a_string_and_keys_ascend():
-    body = trace_viewer.LEGACY.build(inputs_of(OPS, tool=trace_viewer.LEGACY)).body.decode()
+    body = build_trace(OPS, tool=trace_viewer.LEGACY).body.decode()
     assert body == (
         '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},\n"traceEvents":[\n'
         '{"args": {"name": "/device:TPU:0"}, "name": "process_name", "ph": "M", "pid": 3},\n'

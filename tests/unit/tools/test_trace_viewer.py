@@ -5,7 +5,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from builders.timeline import events, inputs_of, streaming
+from builders.answers import run_of
+from builders.timeline import build_trace, events, streaming
 
 from tpu_profile_plugin.analysis.timeline import window
 from tpu_profile_plugin.errors import NoData, OutOfRange
@@ -147,11 +148,11 @@ def test_a_window_of_a_long_timeline_is_counted(monkeypatch, few_events):
 
 
 def test_names_of_processes_and_threads_are_those_of_the_selected_hosts():
-    asked = inputs_of(HOST, HOST.replace("python", "second"), HOST.replace("python", "third"))
-    first, second, third = asked.hosts
+    asked = run_of(HOST, HOST.replace("python", "second"), HOST.replace("python", "third"))
+    first, second, third = asked.profiles
 
     def names(*hosts):
-        answer = trace_viewer.TOOL.build(replace(asked, hosts=hosts))
+        answer = trace_viewer.TOOL.build(replace(asked, profiles=hosts), trace_viewer.TOOL.query({}))
         listed = json.loads(gzip.decompress(answer.body))["traceEvents"]
         return [e["args"]["name"] for e in listed if e["name"] == "thread_name"]
 
@@ -195,8 +196,8 @@ def test_flows_carry_id_category_and_direction():
 
 
 def test_equal_contexts_of_two_hosts_are_two_flows():
-    asked = inputs_of('host "a"\n' + FLOWS, 'host "b"\n' + FLOWS)
-    listed = json.loads(gzip.decompress(trace_viewer.TOOL.build(asked).body))["traceEvents"]
+    asked = build_trace('host "a"\n' + FLOWS, 'host "b"\n' + FLOWS)
+    listed = json.loads(gzip.decompress(asked.body))["traceEvents"]
     ids = [e["bind_id"] for e in listed if e["name"] in ("out", "in")]
     assert len(ids) == 4
     assert sorted(map(ids.count, ids)) == [2, 2, 2, 2]
@@ -217,7 +218,7 @@ plane 0 "/device:TPU:0"
 def test_a_host_offload_copy_has_the_shape_of_its_start_and_the_bytes_of_its_end():
     (found,) = events(COPIES, event_name="offload-copy.1", start_time_ms=0.001, duration_ms=0.005, unique_id=0)
     assert found["args"] == {"long_name": "", "raw_bytes_accessed": 32, "shape_with_layout": "f32[8]S(5)"}
-    full = json.loads(trace_viewer.LEGACY.build(inputs_of(COPIES)).body)["traceEvents"]
+    full = json.loads(build_trace(COPIES, tool=trace_viewer.LEGACY).body)["traceEvents"]
     (copy,) = [e for e in full if e.get("name") == "offload-copy.1"]
     assert copy["args"] == {
         "_a": "1",
@@ -301,9 +302,9 @@ def test_details_need_the_exact_event(wrong):
 @pytest.mark.parametrize("value", [1.7e308, -1e308, 1e20, -1e20, 4.7e9, -4.7e9])
 def test_times_beyond_any_profile_are_refused(form, name, value):
     with pytest.raises(OutOfRange) as error:
-        trace_viewer.TOOL.build(inputs_of(OPS, format=form, **{name: value}))
+        build_trace(OPS, format=form, **{name: value})
     assert (error.value.status, error.value.details["parameter"]) == (422, name)
-    trace_viewer.TOOL.build(inputs_of(OPS, format=form, **{name: 4.6e9 if value > 0 else -4.6e9}))
+    build_trace(OPS, format=form, **{name: 4.6e9 if value > 0 else -4.6e9})
 
 
 def test_durations_beyond_any_profile_are_refused():

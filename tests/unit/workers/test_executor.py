@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,10 @@ from builders.servers import host_parts
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import CorruptProfile, NoData, WorkerLost
 from tpu_profile_plugin.logdir import HostFile
-from tpu_profile_plugin.run.host import HostProfile, LocalThreads, PerHost
-from tpu_profile_plugin.run.inputs import Inputs
+from tpu_profile_plugin.run.host import HostProfile, LocalThreads, Origin
+from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.workers.executor import Executor, RemoteWorkers
 from tpu_profile_plugin.workers.processes import WorkerDied, WorkerNotStarted, Workers
-from tpu_profile_plugin.workers.task import Origin
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def executor():
     made.close()
 
 
-def not_here():
+def not_here(file):
     raise AssertionError("the server itself read a file")
 
 
@@ -39,14 +39,14 @@ def hosts_of(root: Path, contents, *, read=not_here, size=None):
         path = root / f"{name}.xplane.pb"
         facts = path.stat()
         file = HostFile(name, str(path), facts.st_size, facts.st_mtime_ns, "xplane", path.name)
-        found.append(
-            HostProfile(name, index, path.name, file.identity, read, cache, origin=Origin("", file), size=size or 1)
-        )
+        host = HostProfile(file, index, read, cache, origin=Origin("", file))
+        host.size = size or 1
+        found.append(host)
     return tuple(found)
 
 
 def inputs_of(executor, hosts, done=lambda done, total: None):
-    return Inputs("r", hosts, {}, executor=executor.choose, on_progress=done)
+    return RunHosts("r", hosts, executor=executor.choose, on_progress=done)
 
 
 THREE = {"a": SMALL, "b": SMALL.replace("/host:CPU", "/host:other"), "c": SMALL}
@@ -56,33 +56,33 @@ def test_results_of_worker_processes_are_in_host_order(tmp_path, executor):
     told = []
     inputs = inputs_of(executor, hosts_of(tmp_path, THREE), lambda *counts: told.append(counts))
     device = "/device:TPU:0"
-    assert inputs.map_hosts(PerHost(host_parts.planes)) == [
+    assert inputs.map_hosts(host_parts.planes) == [
         ("/host:CPU", device),
         ("/host:other", device),
         ("/host:CPU", device),
     ]
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
-    assert os.getpid() not in inputs.map_hosts(PerHost(host_parts.process))
-    assert inputs.left_out == {}
+    assert os.getpid() not in inputs.map_hosts(host_parts.process)
+    assert inputs.left_out == []
 
 
 def test_a_step_and_its_prefetched_steps_are_computed_once(tmp_path, executor):
-    prefetch = PerHost(host_parts.planes)
+    prefetch = host_parts.planes
     hosts = hosts_of(tmp_path, THREE)
     inputs = inputs_of(executor, hosts)
-    first = inputs.map_hosts(PerHost(host_parts.process, prefetch=(prefetch,)))
+    first = inputs.map_hosts(replace(host_parts.process, prefetch=(prefetch,)))
     assert all(host.has(prefetch) for host in hosts)
-    unasked = Inputs("r", hosts, {}, executor=lambda absent: pytest.fail(f"asked again for {absent}"))
-    assert unasked.map_hosts(PerHost(host_parts.process, prefetch=(prefetch,))) == first
+    unasked = RunHosts("r", hosts, executor=lambda absent: pytest.fail(f"asked again for {absent}"))
+    assert unasked.map_hosts(replace(host_parts.process, prefetch=(prefetch,))) == first
     assert len(unasked.map_hosts(prefetch)) == 3
 
 
 def test_workers_import_only_what_they_need(tmp_path, executor):
-    assert inputs_of(executor, hosts_of(tmp_path, THREE)).map_hosts(PerHost(host_parts.heavy_imports)) == [[], [], []]
+    assert inputs_of(executor, hosts_of(tmp_path, THREE)).map_hosts(host_parts.heavy_imports) == [[], [], []]
 
 
 def test_printed_text_does_not_mix_with_replies(tmp_path, executor):
-    assert inputs_of(executor, hosts_of(tmp_path, THREE)).map_hosts(PerHost(host_parts.prints)) == ["a", "b", "c"]
+    assert inputs_of(executor, hosts_of(tmp_path, THREE)).map_hosts(host_parts.prints) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -121,25 +121,25 @@ def test_fewer_workers_for_large_files(tmp_path, monkeypatch):
 
 def test_a_dead_worker_is_replaced_and_its_host_retried(tmp_path, executor):
     inputs = inputs_of(executor, hosts_of(tmp_path / "logs", THREE))
-    found = inputs.map_hosts(PerHost(host_parts.dies_once, (str(tmp_path / "marker"),)))
+    found = inputs.map_hosts(host_parts.dies_once.given(str(tmp_path / "marker")))
     assert len(found) == 3
-    assert inputs.left_out == {}
+    assert inputs.left_out == []
 
 
 def test_a_host_that_crashes_two_workers_is_left_out(tmp_path, executor):
     inputs = inputs_of(executor, hosts_of(tmp_path, THREE))
-    assert inputs.map_hosts(PerHost(host_parts.dies, ("b",))) == ["a", "c"]
+    assert inputs.map_hosts(host_parts.dies.given("b")) == ["a", "c"]
     assert [host.name for host in inputs.readable] == ["a", "c"]
-    (about,) = inputs.left_out.values()
+    (about,) = inputs.left_out
     assert (about.host, about.file, about.code, about.permanent) == ("b", "b.xplane.pb", "worker_died", False)
     assert "twice" in about.sentence
-    assert len(inputs.map_hosts(PerHost(host_parts.process))) == 2, "it stays out for the rest of the answer"
+    assert len(inputs.map_hosts(host_parts.process)) == 2, "it stays out for the rest of the answer"
 
 
 def test_a_single_host_that_crashes_workers_is_an_error(tmp_path, executor):
     hosts = hosts_of(tmp_path, THREE)
     with pytest.raises(WorkerLost, match=r"a\.xplane\.pb"):
-        executor.choose(hosts).compute(hosts[0], PerHost(host_parts.dies, ("a",)))
+        executor.choose(hosts).compute(hosts[0], host_parts.dies.given("a"))
 
 
 def test_tasks_that_a_cluster_gives_up_on_run_in_our_own_processes(tmp_path, executor):
@@ -149,15 +149,15 @@ def test_tasks_that_a_cluster_gives_up_on_run_in_our_own_processes(tmp_path, exe
 
     hosts = hosts_of(tmp_path, THREE)
     place = RemoteWorkers(Dying(), executor.choose(hosts), 2, 0)
-    inputs = Inputs("r", hosts, {}, executor=lambda _: place)
-    assert inputs.map_hosts(PerHost(host_parts.dies, ("b",))) == ["a", "c"]
-    assert [one.code for one in inputs.left_out.values()] == ["worker_died"]
+    inputs = RunHosts("r", hosts, executor=lambda _: place)
+    assert inputs.map_hosts(host_parts.dies.given("b")) == ["a", "c"]
+    assert [one.code for one in inputs.left_out] == ["worker_died"]
 
 
 def test_a_file_that_does_not_decode_is_left_out(tmp_path, executor):
     inputs = inputs_of(executor, hosts_of(tmp_path, {"a": SMALL, "b": b"\xff" * 9, "c": SMALL}))
-    assert len(inputs.map_hosts(PerHost(host_parts.planes))) == 2
-    (about,) = inputs.left_out.values()
+    assert len(inputs.map_hosts(host_parts.planes)) == 2
+    (about,) = inputs.left_out
     assert (about.code, about.offset, about.permanent) == ("corrupt_profile", 0, True)
     assert about.describe()["offset"] == 0
 
@@ -165,38 +165,36 @@ def test_a_file_that_does_not_decode_is_left_out(tmp_path, executor):
 def test_diagnostics_name_a_few_hosts_and_count_the_rest(tmp_path, executor):
     bad = {f"h{i:02}": b"\xff" * 9 for i in range(5)}
     few = inputs_of(executor, hosts_of(tmp_path / "few", {**dict(list(bad.items())[:3]), "sound": SMALL}))
-    few.map_hosts(PerHost(host_parts.planes))
+    few.map_hosts(host_parts.planes)
     assert [text.partition(":")[0] for text in few.warnings] == [f"Host h0{i} is left out" for i in range(3)]
     many = inputs_of(executor, hosts_of(tmp_path / "many", {**bad, "sound": SMALL}))
-    many.map_hosts(PerHost(host_parts.planes))
+    many.map_hosts(host_parts.planes)
     (text,) = many.warnings
     assert text.startswith("5 of 6 hosts are left out: h00, h01, h02 and 2 more. The first: ")
 
 
 def test_the_first_error_is_raised_when_no_host_is_readable(tmp_path, executor):
     with pytest.raises(CorruptProfile) as caught:
-        inputs_of(executor, hosts_of(tmp_path, {"a": b"\xff" * 9, "b": b"\xff" * 9})).map_hosts(
-            PerHost(host_parts.planes)
-        )
+        inputs_of(executor, hosts_of(tmp_path, {"a": b"\xff" * 9, "b": b"\xff" * 9})).map_hosts(host_parts.planes)
     assert caught.value.details["file"] == "a.xplane.pb"
 
 
 def test_a_file_that_a_worker_cannot_open_is_read_by_the_server(tmp_path, executor):
-    def gone():
+    def gone(file):
         raise NoData("the server looked")
 
     hosts = hosts_of(tmp_path, THREE, read=gone)
     (tmp_path / "b.xplane.pb").unlink()
     inputs = inputs_of(executor, hosts)
-    assert len(inputs.map_hosts(PerHost(host_parts.planes))) == 2
-    assert [one.message for one in inputs.left_out.values()] == ["the server looked"]
+    assert len(inputs.map_hosts(host_parts.planes)) == 2
+    assert [one.message for one in inputs.left_out] == ["the server looked"]
 
 
 def test_errors_keep_their_code_and_unexpected_ones_are_logged(tmp_path, executor, caplog):
     inputs = inputs_of(executor, hosts_of(tmp_path, THREE))
-    assert inputs.map_hosts(PerHost(host_parts.fails, ("a",))) == ["b", "c"]
-    assert inputs.map_hosts(PerHost(host_parts.breaks, ("c",))) == ["b"]
-    assert [one.code for one in inputs.left_out.values()] == ["no_data", "internal"]
+    assert inputs.map_hosts(host_parts.fails.given("a")) == ["b", "c"]
+    assert inputs.map_hosts(host_parts.breaks.given("c")) == ["b"]
+    assert [one.code for one in inputs.left_out] == ["no_data", "internal"]
     assert "ZeroDivisionError: by the test" in caplog.text
     assert "by the test" not in str(inputs.left_out)
 
@@ -214,7 +212,7 @@ def test_cancelling_starts_no_further_hosts(tmp_path, executor):
 
     hosts = hosts_of(tmp_path / "logs", {f"h{i:02}": SMALL for i in range(20)})
     with pytest.raises(Cancelled):
-        inputs_of(executor, hosts, stop).map_hosts(PerHost(host_parts.leaves_mark, (str(marks),)))
+        inputs_of(executor, hosts, stop).map_hosts(host_parts.leaves_mark.given(str(marks)))
     begun = len(list(marks.iterdir()))
     assert 1 <= begun <= 5
     time.sleep(0.2)
@@ -223,10 +221,8 @@ def test_cancelling_starts_no_further_hosts(tmp_path, executor):
 
 def test_without_an_interpreter_the_server_reads_the_files(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(sys, "executable", "")
-    hosts = hosts_of(tmp_path, THREE, read=lambda: __import__("numpy").frombuffer(b"", "u1"))
-    assert (
-        inputs_of(Executor("processes", workers=2), hosts).map_hosts(PerHost(host_parts.process)) == [os.getpid()] * 3
-    )
+    hosts = hosts_of(tmp_path, THREE, read=lambda _: __import__("numpy").frombuffer(b"", "u1"))
+    assert inputs_of(Executor("processes", workers=2), hosts).map_hosts(host_parts.process) == [os.getpid()] * 3
     assert "reading it in the server" in caplog.text
 
 
@@ -238,7 +234,7 @@ def test_idle_workers_end():
     from tpu_profile_plugin.workers.task import Task, pack_task
 
     missing = HostFile("h", "/nowhere/h.xplane.pb", 1, 1, "xplane", "h.xplane.pb")
-    workers.execute(pack_task(Task(Origin("", missing), (PerHost(host_parts.planes),))))
+    workers.execute(pack_task(Task(Origin("", missing), (host_parts.planes,))))
     assert workers.alive == 1
     deadline = time.monotonic() + 10
     while workers.alive and time.monotonic() < deadline:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,11 +28,9 @@ from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, expo
 from tpu_profile_plugin.analysis.devices.model import Device, OpSpans, Work, busy
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
-    from tpu_profile_plugin.columns import XSpace
 
 LEAST_IDLE = 0.005
 """Host events are read if the devices are idle for more than this share of the steps."""

@@ -7,7 +7,6 @@ from enum import IntEnum
 from functools import lru_cache
 
 from tpu_profile_plugin.analysis.budget.library_files import is_library
-from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 
 
 class Activity(IntEnum):
@@ -91,8 +90,3 @@ def is_user_frame(name: str) -> bool:
     """True for a Python function outside the known files of Python and the frameworks."""
     match = _FRAME.match(name)
     return match is not None and not is_library(match["file"], match["function"])
-
-
-def is_marker(name: str) -> bool:
-    """True for events that only mark a step."""
-    return is_explicit_marker(name)

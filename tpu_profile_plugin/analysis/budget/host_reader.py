@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread, host_time, main_thread, telling_events
 from tpu_profile_plugin.analysis.common.planes import host_plane
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.steps.inferred import Evidence
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.analysis.steps.inferred import Evidence
+from tpu_profile_plugin.columns import Plane, XSpace
 
 Keep: TypeAlias = Callable[[Hashable, Callable[[], Any]], Any]
 """(key, make) -> what `make` returns, made once per key."""

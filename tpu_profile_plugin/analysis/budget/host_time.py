@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from tpu_profile_plugin.analysis.budget.host_names import (
     Activity,
     activity,
     is_frame,
-    is_marker,
     is_recognised,
     is_telling,
     is_user_frame,
@@ -23,12 +21,10 @@ from tpu_profile_plugin.analysis.common.planes import host_plane, lines_named, r
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
-from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
+from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, U8, U32, Bools
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 COVERING = 0.8
 """Share of an idle time that an event of the main thread must cover to be named as its cause."""
@@ -78,8 +74,7 @@ class HostTime:
     Attributes:
       compile_, upload, transfer, input, launch: when the host did what: compilation and uploads to a device on any
         thread, the rest on the main thread.
-      launch_key, launch_ps, launched_ps: what launches on the host refer to (correlation or run id, ascending), their
-        begin and their end.
+      launch_key, launch_ps: what launches on the host refer to (correlation or run id, ascending), and their begin.
       main: id and name of the main thread's line; None without any.
     """
 
@@ -90,7 +85,6 @@ class HostTime:
     launch: Times = field(default_factory=no_time)
     launch_key: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     launch_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    launched_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     main: tuple[int, str] | None = None
 
     def launches_of(self, key: I64) -> I64:
@@ -127,7 +121,7 @@ def telling_events(space: XSpace) -> Plane | None:
     if plane is None or plane.decoded:
         return plane
     (found,) = space.filtered(
-        EventFilter(plane, event=lambda name: is_recognised(name) or is_marker(name), stats=LAUNCH_STATS)
+        EventFilter(plane, event=lambda name: is_recognised(name) or is_explicit_marker(name), stats=LAUNCH_STATS)
     )
     return found
 
@@ -138,7 +132,7 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
         return HostTime()
     kind = _activities(plane)
     # The main thread runs the program: it has the step markers, else the launches, else Python frames, else any events.
-    main = _main_line(plane, (_names_that(is_marker, plane), kind == Activity.LAUNCH))
+    main = _main_line(plane, (_names_that(is_explicit_marker, plane), kind == Activity.LAUNCH))
     if main is None:
         plane = host_plane(space) or plane
         kind = _activities(plane)
@@ -188,19 +182,14 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     names = plane.event_metadata.names
     usable, user, frame = (np.zeros(len(names), np.bool_) for _ in range(3))
     for at in np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist():
-        marker = is_marker(names[at]) or (evidence is not None and names[at] == evidence.event)
+        marker = is_explicit_marker(names[at]) or (evidence is not None and names[at] == evidence.event)
         usable[at] = is_telling(names[at]) and not marker
         user[at], frame[at] = is_user_frame(names[at]), is_frame(names[at])
     keep = usable[metadata] & (end > begin) & ~((begin <= since) & (end >= until))
     for stat in _MARKER_STATS:
         if plane.stat_metadata.row(stat) is not None:
             keep &= ~read.ints(space, plane, plane.events.stats, stat)[1][rows]
-    return MainThread(
-        levels(begin[keep], end[keep], metadata[keep]),
-        tuple(names),
-        user,
-        bool(frame.any()),
-    )
+    return MainThread(levels(begin[keep], end[keep], metadata[keep]), tuple(names), user, bool(frame.any()))
 
 
 def levels(begin: I64, end: I64, name: I64 | U32) -> Levels:
@@ -240,8 +229,8 @@ def _line_of(plane: Plane, rows: I64) -> I64:
     return np.searchsorted(plane.lines.event_start, rows, side="right") - 1
 
 
-def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64, I64]:
-    """Key, begin and end of the first event of each launch, by key."""
+def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64]:
+    """Key and begin of the first event of each launch, by key."""
     for stat in LAUNCH_STATS:
         if plane.stat_metadata.row(stat) is None:
             continue
@@ -250,7 +239,6 @@ def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64, I64]:
         if len(at):
             at = at[np.lexsort((plane.events.begin_ps[at], key[at]))]
             at = at[np.append(True, np.diff(key[at]) != 0)]
-            begin = plane.events.begin_ps[at]
-            return key[at], begin, begin + plane.events.duration_ps[at]
+            return key[at], plane.events.begin_ps[at]
     none = np.zeros(0, np.int64)
-    return none, none, none
+    return none, none

@@ -1,9 +1,10 @@
-"""Keys made of integer columns: numbers for rows of several columns, and which values are in a list."""
+"""Keys made of integer columns: numbers for rows of several columns, membership in a list, openings and closings."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from tpu_profile_plugin import _native
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 
@@ -32,3 +33,13 @@ def among(values: I64, ascending: I64) -> Bools:
     place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
     found: Bools = ascending[place] == values
     return found
+
+
+def pair_in_order(key: I64, opens: Bools) -> tuple[I64, I64]:
+    """Pairs openings with closings of the same key, first in first out; both as indices, by closing.
+
+    Args:
+      key: per event, in order of time; small numbers. Events with a negative key take no part.
+      opens: whether it opens; a closing without an open opening, and an opening that is never closed, have no pair.
+    """
+    return _native.pair_in_order(np.ascontiguousarray(key, np.int64), np.ascontiguousarray(opens))

@@ -101,12 +101,7 @@ ENQUEUE, DEMANDED_READ, ADVANCED_READ, PREPROCESSING, UNKNOWN_INPUT = (
     "Preprocessing",
     "Unknown",
 )
-_STAGES = {
-    "enqueue": ENQUEUE,
-    "read": DEMANDED_READ,
-    "preprocessing": PREPROCESSING,
-    "unknown": UNKNOWN_INPUT,
-}
+_STAGES = {"enqueue": ENQUEUE, "read": DEMANDED_READ, "preprocessing": PREPROCESSING, "unknown": UNKNOWN_INPUT}
 
 
 def input_category(name: str, op_type: str) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.preprocessed import FRAMEWORK_OPS, is_derived_line
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.units import PS_PER_NS
 
 HOST_THREADS = "/host:CPU"
 HOST_METADATA = "/host:metadata"
@@ -145,6 +143,6 @@ def offsets_in_line(space: XSpace, plane: Plane, events: I64) -> I64:
     base = lines.timestamp_ns.copy()
     if space.origin_ns:
         # Line timestamps that overflow int64 picoseconds are relative to the origin, as are their events.
-        base[np.abs(base.astype(np.float64)) * 1000 >= 2.0**63] -= space.origin_ns
-    offsets: I64 = plane.events.begin_ps[events] - base[line] * 1000
+        base[np.abs(base.astype(np.float64)) * PS_PER_NS >= 2.0**63] -= space.origin_ns
+    offsets: I64 = plane.events.begin_ps[events] - base[line] * PS_PER_NS
     return offsets

@@ -19,8 +19,6 @@ STEPS_ID = FIRST_DERIVED_ID
 LAUNCH_STATS_ID = FIRST_DERIVED_ID + 1
 NAME_SCOPE_ID = FIRST_DERIVED_ID + 2
 FRAMEWORK_OPS_ID = FIRST_DERIVED_ID + 3
-XLA_MODULES_ID = FIRST_DERIVED_ID + 4
-XLA_OPS_ID = FIRST_DERIVED_ID + 5
 SOURCE_ID = FIRST_DERIVED_ID + 7
 HOST_OFFLOAD_ID = FIRST_DERIVED_ID + 8
 HOST_OFFLOAD_ROWS = 41
@@ -116,10 +114,8 @@ class Preprocessed:
       planes: one entry per plane of the profile, in file order.
       group_names: group id -> name.
       group_links: (parents, children): pairs of groups connected by an event link; sorted, unique.
-      already_grouped: the file contained groups, so none were computed.
     """
 
     planes: tuple[PlaneExtras, ...]
     group_names: Mapping[int, str]
     group_links: tuple[I64, I64]
-    already_grouped: bool = False

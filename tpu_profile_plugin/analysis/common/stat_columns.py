@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.columns import Plane, Stats, XSpace
 from tpu_profile_plugin.columns.arrays import I32, I64, U8, U64, Bools
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, Stats, XSpace
 
 _DOUBLE, _UINT64, _INT64, _STR, _REF = 2, 3, 4, 5, 7
 _MAX_SLOTS = 254

@@ -12,6 +12,8 @@ The message is what one rank contributes (its operands), of an all-gather what e
 
 from __future__ import annotations
 
+from tpu_profile_plugin.units import PS_PER_NS
+
 _TWICE = frozenset(("all-reduce",))
 _ONCE = frozenset(("all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all"))
 
@@ -33,4 +35,4 @@ def bus_factor(kind: str, ranks: int) -> float:
 
 def gigabytes_per_second(size: int | None, time_ps: int) -> float | None:
     """1e9 bytes per second; None if either is unknown."""
-    return None if size is None or time_ps <= 0 else size / time_ps * 1e3
+    return None if size is None or time_ps <= 0 else size / time_ps * PS_PER_NS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,11 +25,9 @@ from tpu_profile_plugin.analysis.devices.launches import launches_of
 from tpu_profile_plugin.analysis.devices.model import Device, Op, Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import hostname
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 
 @dataclass(frozen=True, slots=True)

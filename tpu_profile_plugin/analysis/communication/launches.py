@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.spans import covered_within, join, subtract, times_of
+from tpu_profile_plugin.analysis.common.spans import contains, covered_within, join, subtract, times_of, total
 from tpu_profile_plugin.analysis.devices.launches import Launches
 from tpu_profile_plugin.analysis.devices.model import Device, busy
 from tpu_profile_plugin.columns.arrays import I64
@@ -26,7 +26,7 @@ class LaunchSummary:
       call_ps: median duration of the call on the host.
       most_queued: largest number of kernels that were launched and had not begun.
       mean_queued: that number averaged over the time of the steps.
-      tiny: kernels shorter than `TINY_PS`; tiny_ps: their time.
+      tiny: kernels shorter than `TINY_PS`.
       starved_ps: time in which the GPU ran nothing and nothing that was launched waited: the host was too slow.
       step_ps: time of the steps.
     """
@@ -39,7 +39,6 @@ class LaunchSummary:
     most_queued: int
     mean_queued: float
     tiny: int
-    tiny_ps: int
     starved_ps: int
     step_ps: int
 
@@ -47,17 +46,16 @@ class LaunchSummary:
 def launch_summary(device: Device, launches: Launches, begin_ps: I64, end_ps: I64) -> LaunchSummary | None:
     """Summary over the steps from `begin_ps` to `end_ps`; None for devices without known launches."""
     steps = times_of(begin_ps, end_ps)
-    inside = np.flatnonzero(_within(steps, launches.begin_ps))
+    inside = np.flatnonzero(contains(steps, launches.begin_ps))
     if device.kind != "gpu" or not len(inside):
         return None
     call, called, begin, end = (
         column[inside] for column in (launches.call_ps, launches.called_ps, launches.begin_ps, launches.end_ps)
     )
-    delay, length = begin - call, end - begin
+    delay = begin - call
     queued = times_of(call, begin)
     free = subtract(steps, join(busy(device), queued))
-    step_ps = int((steps[1] - steps[0]).sum())
-    tiny = length < TINY_PS
+    step_ps = total(steps)
     return LaunchSummary(
         launches=len(inside),
         per_step=len(inside) / len(begin_ps),
@@ -66,15 +64,10 @@ def launch_summary(device: Device, launches: Launches, begin_ps: I64, end_ps: I6
         call_ps=int(np.quantile(called - call, 0.5, method="nearest")),
         most_queued=_most_at_once(call, begin),
         mean_queued=_waiting_ps(call, begin, steps) / step_ps if step_ps else 0.0,
-        tiny=int(tiny.sum()),
-        tiny_ps=int(length[tiny].sum()),
-        starved_ps=int((free[1] - free[0]).sum()),
+        tiny=int((end - begin < TINY_PS).sum()),
+        starved_ps=total(free),
         step_ps=step_ps,
     )
-
-
-def _within(steps: tuple[I64, I64], at: I64) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.searchsorted(steps[0], at, side="right") > np.searchsorted(steps[1], at, side="right")
 
 
 def _most_at_once(call: I64, begin: I64) -> int:

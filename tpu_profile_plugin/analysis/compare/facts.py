@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,15 +12,12 @@ from tpu_profile_plugin.analysis.common.planes import device_planes
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.hlo.category import category
 from tpu_profile_plugin.analysis.hlo.instructions import provenance
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.text import hlo_name
 from tpu_profile_plugin.analysis.ops.tpu.ops import op_metadata
 from tpu_profile_plugin.analysis.ops.tpu.records import split_source
-from tpu_profile_plugin.columns import hlo_modules
+from tpu_profile_plugin.columns import Plane, XSpace, hlo_modules
 from tpu_profile_plugin.columns import stats as read
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.hlo.ops import HloOps
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 OpKey: TypeAlias = tuple[int, str]
 """Program id and instruction."""

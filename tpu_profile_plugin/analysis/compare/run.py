@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.compare.facts import HostOps
 from tpu_profile_plugin.analysis.compare.fingerprint import Fingerprint, fingerprint, framework_op, program_name
 from tpu_profile_plugin.analysis.compare.noise import Sample
+from tpu_profile_plugin.analysis.compare.work import HostWork
+from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
 from tpu_profile_plugin.columns.arrays import F64
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tpu_profile_plugin.analysis.budget.run import RunBudget
-    from tpu_profile_plugin.analysis.compare.facts import HostOps
-    from tpu_profile_plugin.analysis.compare.work import HostWork
-    from tpu_profile_plugin.analysis.hlo.ops import Fused, HloOps
 
 CONTAINERS = "loops, calls and conditionals"
 MOST_INSIDE = 500
@@ -103,14 +98,12 @@ class RunWork:
       ops: its computation by op.
       parts: per category of the time budget, its time per step, averaged over devices.
       step: the step, averaged over devices.
-      device_steps: steps times devices that were averaged over; 0 without any.
       cuts: where the steps of each host but the first begin in `WorkedOp.by_step`.
     """
 
     ops: tuple[WorkedOp, ...]
     parts: tuple[Sample, ...]
     step: Sample
-    device_steps: int
     cuts: tuple[int, ...] = ()
 
     def without_steps(self) -> RunWork:
@@ -148,7 +141,7 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
     parts = budget.time_ps.mean(axis=1) if budget.duration_ps.size else np.zeros((0, len(CATEGORIES)))
     step = budget.duration_ps.mean(axis=1) if budget.duration_ps.size else np.zeros(0)
     return RunWork(
-        ops, tuple(sample(parts[:, i]) for i in range(len(CATEGORIES))), sample(step), cells, tuple(cuts[:-1].tolist())
+        ops, tuple(sample(parts[:, i]) for i in range(len(CATEGORIES))), sample(step), tuple(cuts[:-1].tolist())
     )
 
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, subtract, times_of, times_of_all
 from tpu_profile_plugin.analysis.devices.model import Device, Work, ordered
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.columns.arrays import F64, I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.devices.windows import StepWindows
 
 MOST_STEPS = 500
 """How far times vary is known from as many steps; it takes memory for each."""

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +23,8 @@ from tpu_profile_plugin.analysis.counters.samples import (
 )
 from tpu_profile_plugin.analysis.counters.units import Chip
 from tpu_profile_plugin.analysis.counters.utilization import Work, clock_ids, utilization
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.units import MEGA, NS_PER_US, PS_PER_NS
 
 _PREFIX = "counters_"
 _UNNAMED = ("_counters_", "counters", "counters_0")
@@ -133,7 +131,7 @@ def _first_op(plane: Plane) -> str:
 
 def _kernel(plane: Plane, chip: Chip, sample: Sample, name: str, asked: Asked) -> Kernel:
     line = plane.lines.events_of(sample.line)
-    longest_us = max(int(plane.events.duration_ps[line].max()), 0) / 1e3 / 1e3
+    longest_us = max(int(plane.events.duration_ps[line].max()), 0) / PS_PER_NS / NS_PER_US
     duration_us = asked.duration_us if asked.duration_us > 0 else longest_us
     rows = utilization(chip, _with_cycles(chip, sample, duration_us, asked.replace_cycles))
     mxu = [row for row in rows if row.name == _MXU]
@@ -151,7 +149,7 @@ def _kernel(plane: Plane, chip: Chip, sample: Sample, name: str, asked: Asked) -
 
 def _with_cycles(chip: Chip, sample: Sample, duration_us: float, replace: bool) -> Sample:
     """The sample with the cycles of the duration at the nominal clock, where they were not counted."""
-    cycles = duration_us * (chip.hertz / 1e6)
+    cycles = duration_us * (chip.hertz / MEGA)
     if cycles <= 0:
         return sample
     missing = [id for id in clock_ids(chip) if replace or sample.one(id) == 0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,10 +19,8 @@ from tpu_profile_plugin.analysis.counters.samples import (
     plane_integer,
 )
 from tpu_profile_plugin.analysis.counters.words import describe, find
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 DESCRIPTION, SETS = "performance_counter_description", "performance_counter_sets"
 

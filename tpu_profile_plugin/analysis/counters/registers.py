@@ -1,8 +1,9 @@
-"""Registers of performance counters: where they are, what they are called, which sets they belong to.
+"""Registers of performance counters: addresses, names and counter sets, read from the table of a type of chip.
 
-A block of registers is written as text, in the order of addresses: `@1b8` sets the offset (hexadecimal), a name takes
-the offset and moves it by 8, `name_{0-3}` stands for four names, and `[stall vector]` sets the counter sets of the
-names that follow.
+A table (`v6e.txt`, `v7x.txt`) has a section `= NAME` for each block of registers: its path, base address (hexadecimal),
+place and axes (count * stride), then its registers in the order of addresses. `@1b8` sets the offset, a name takes the
+offset and moves it by 8, `name_{0-3}` stands for four names, and `[stall vector]` sets the counter sets of the names
+that follow.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 
 WIDTH = 8
 """Bytes of a register, the distance between neighbours."""
 
+_SECTION = re.compile(r"^= (\w+)\n([^=]+)", re.MULTILINE)
 _TOKEN = re.compile(r"\[([^\]]*)\]|@([0-9a-f]+)|(\S+)")
 _RANGE = re.compile(r"\{(\d+)-(\d+)\}")
 
@@ -59,7 +62,7 @@ class Block:
       path: beginning of the names; `{0}`, `{1}` are indices along the axes.
       base: address of the block with all indices 0.
       place: the part of the chip, with the same placeholders.
-      text: the registers, see above.
+      text: the registers in the notation above.
       axes: how the block repeats.
     """
 
@@ -81,8 +84,8 @@ class Block:
 
     def address(self, name: str, *index: int) -> int:
         """The address of one register; an index per axis."""
-        moved = sum(at * axis.stride for at, axis in zip(index, self.axes, strict=True))
-        return self.base + moved + self.offsets[name][0]
+        block = self.base + sum(i * axis.stride for i, axis in zip(index, self.axes, strict=True))
+        return block + self.offsets[name][0]
 
     def register(self, name: str, *index: int) -> Register:
         """One register; an index per axis."""
@@ -105,23 +108,42 @@ class Block:
         return {offset: name for name, (offset, _) in self.offsets.items()}
 
 
+@lru_cache
+def blocks(chip: str) -> dict[str, Block]:
+    """The blocks of registers of a type of chip ("v6e", "v7x"), by name."""
+    table = Path(__file__).with_name(f"{chip}.txt").read_text(encoding="utf-8")
+    return {name: _block(text) for name, text in _SECTION.findall(table)}
+
+
+def _block(section: str) -> Block:
+    header, _, text = section.partition("[")
+    fields = dict(line.split(" ", 1) for line in header.splitlines())
+    axes = (axis.split("*") for axis in fields.get("axes", "").split())
+    return Block(
+        fields["path"],
+        int(fields["base"], 16),
+        fields["place"],
+        "[" + text,
+        tuple(Axis(int(count), int(stride, 16)) for count, stride in axes),
+    )
+
+
 def _parse(text: str) -> Iterator[tuple[str, tuple[int, str]]]:
     sets, offset = "", 0
-    for named, at, name in _TOKEN.findall(text):
+    for set_names, new_offset, name in _TOKEN.findall(text):
         if name:
-            for one in spelled_out(name):
-                yield one, (offset, sets)
+            for register in spelled_out(name):
+                yield register, (offset, sets)
                 offset += WIDTH
-        elif at:
-            offset = int(at, 16)
+        elif new_offset:
+            offset = int(new_offset, 16)
         else:
-            sets = " ".join(named.split())
+            sets = " ".join(set_names.split())
 
 
 def spelled_out(name: str) -> list[str]:
     """The names that a name with a range stands for."""
-    found = _RANGE.search(name)
-    if not found:
+    match = _RANGE.search(name)
+    if not match:
         return [name]
-    first, last = int(found[1]), int(found[2])
-    return [f"{name[: found.start()]}{number}{name[found.end() :]}" for number in range(first, last + 1)]
+    return [f"{name[: match.start()]}{i}{name[match.end() :]}" for i in range(int(match[1]), int(match[2]) + 1)]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.columns import rows_of
 from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX, is_tensor_core
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.analysis.counters.units import CHIPS, Chip
+from tpu_profile_plugin.analysis.counters.units import Chip, chip
+from tpu_profile_plugin.columns import Plane, Stats, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, Stats, XSpace
 
 COUNTER_ID, VALUE = "performance_counter_id", "counter_value"
 DEVICE_ID, DEVICE_TYPE, CHIP_ID = "device_id", "device_type_string", "global_chip_id"
@@ -84,7 +82,7 @@ def _each(stats: Stats) -> Stats:
 
 def chip_of(space: XSpace, plane: Plane) -> Chip | None:
     """The type of chip of a TPU plane, if its counters are known."""
-    return CHIPS.get(device_type(space, plane)) if plane.name.startswith(TPU_PREFIX) else None
+    return chip(device_type(space, plane)) if plane.name.startswith(TPU_PREFIX) else None
 
 
 def counted(space: XSpace, plane: Plane) -> Counted:
@@ -138,7 +136,7 @@ def samples(plane: Plane, found: Counted, *, add: bool) -> Iterator[Sample]:
       found: its counters.
       add: whether values of a counter add up; if not, the last one counts (see `in_order`).
     """
-    found = _taken(found, in_order(plane, found.event))
+    found = rows_of(found, in_order(plane, found.event))
     line_of = np.searchsorted(plane.lines.event_start, found.event, side="right") - 1
     order = np.lexsort((found.id, line_of))
     line_of, id, value = line_of[order], found.id[order], found.value[order]
@@ -159,10 +157,6 @@ def in_order(plane: Plane, events: I64) -> I64:
     if not is_tensor_core(plane):
         return np.arange(len(events))
     return np.lexsort((-plane.events.duration_ps[events], plane.events.begin_ps[events]))
-
-
-def _taken(found: Counted, rows: I64) -> Counted:
-    return Counted(found.event[rows], found.id[rows], found.value[rows])
 
 
 def declares_values(plane: Plane) -> bool:

@@ -6,10 +6,12 @@ instruction takes one cycle, and a multiplication takes a fixed number of cycles
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
-from tpu_profile_plugin.analysis.counters import v6e, v7x
-from tpu_profile_plugin.analysis.counters.registers import Block
+from tpu_profile_plugin.analysis.counters.registers import Block, blocks
+from tpu_profile_plugin.units import GIB
 
 INSTRUCTIONS, CYCLES, BYTES, PERCENT = "instructions", "cycles", "bytes", "percent"
 
@@ -108,16 +110,15 @@ def _vector_slots(narrow: tuple[str, ...]) -> dict[str, str]:
     return rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chip:
     """The counters and limits of a type of chip.
 
     Attributes:
-      key: short name, as in requests for names of counters.
-      device_type: the device type of the profile.
+      device_type: as recorded in profiles.
+      blocks: all blocks of registers, by name.
       hertz: clock of the TensorCore.
       hbm_bytes_per_s: peak of a TensorCore's memory.
-      blocks: all blocks of registers.
       tensor_core, clock, clock_name: block of a TensorCore, and block and counter of the cycles it was on; the index
         is the core, if there are several.
       tensor_units: rows of a TensorCore.
@@ -130,11 +131,10 @@ class Chip:
       dies: number of dies, each with a TensorCore and SparseCores.
     """
 
-    key: str
     device_type: str
+    blocks: dict[str, Block]
     hertz: float
     hbm_bytes_per_s: float
-    blocks: tuple[Block, ...]
     tensor_core: Block
     clock: Block
     clock_name: str
@@ -167,67 +167,78 @@ ICI_BYTES_PER_S, ICI_HERTZ = 294947368421.0526, 1e9
 """Peak of the interconnect in each direction, and the clock that turns cycles into the time to compare with."""
 HBM_READS = ("rd_resp_ps0", "rd_resp_ps1")
 HBM_WRITES = ("wr_req_ps0", "partial_write_req_ps0", "wr_req_ps1", "partial_write_req_ps1")
-GIB = 1 << 30
 
-V6E = Chip(
-    key="v6e",
-    device_type="TPU v6 Lite",
-    hertz=1.75e9,
-    hbm_bytes_per_s=1525.5 * GIB,
-    blocks=v6e.BLOCKS,
-    tensor_core=v6e.TENSOR_CORE,
-    clock=v6e.TENSOR_CORE,
-    clock_name="cycles",
-    tensor_units=(
-        *_BEFORE_MXU,
-        *_mxu(
-            {
-                "BF16": {"lmr_bf16": 4, "vreg_f8": 8, "vreg_bf16": 8, "vreg_f32": 4},
-                "I8": {"lmr_i8": 2, "vreg_i8": 8},
-                "I4": {"lmr_i4": 2, "vreg_i4": 8},
-            }
+
+def _v6e() -> Chip:
+    registers = blocks("v6e")
+    return Chip(
+        device_type="TPU v6 Lite",
+        blocks=registers,
+        hertz=1.75e9,
+        hbm_bytes_per_s=1525.5 * GIB,
+        tensor_core=registers["TENSOR_CORE"],
+        clock=registers["TENSOR_CORE"],
+        clock_name="cycles",
+        tensor_units=(
+            *_BEFORE_MXU,
+            *_mxu(
+                {
+                    "BF16": {"lmr_bf16": 4, "vreg_f8": 8, "vreg_bf16": 8, "vreg_f32": 4},
+                    "I8": {"lmr_i8": 2, "vreg_i8": 8},
+                    "I4": {"lmr_i4": 2, "vreg_i4": 8},
+                }
+            ),
+            *_xlu(every=4),
         ),
-        *_xlu(every=4),
-    ),
-    hbm=v6e.HBM,
-    ici=v6e.ICI,
-    ici_at=((),),
-    ici_reads=("bn_rd_req_0_insertion_count", "bn_rd_req_1_insertion_count"),
-    ici_writes=("bn_wr_req_0_insertion_count", "bn_wr_req_1_insertion_count"),
-    scalar_tile=v6e.TILE,
-    vector_tile=v6e.TILE,
-    sequencer=v6e.SEQUENCER,
-    vector_slots=_vector_slots(("V0", "VEX", "VRES")),
-)
-V7X = Chip(
-    key="v7x",
-    device_type="TPU v7x",
-    hertz=1.9e9,
-    hbm_bytes_per_s=3433.0 * GIB,
-    blocks=v7x.BLOCKS,
-    tensor_core=v7x.TENSOR_CORE,
-    clock=v7x.THROTTLE,
-    clock_name="cycle_count",
-    tensor_units=(
-        *_BEFORE_MXU,
-        *_mxu({"BF16": {"lmr_bf16": 4, "vreg_bf16": 8, "vreg_f32": 4}, "E4M3 + E5M2": {"vreg_f8": 8}}),
-        *_xlu(every=1),
-    ),
-    hbm=v7x.HBM,
-    ici=v7x.ICI,
-    ici_at=tuple((1, queue) for queue in range(4)),
-    ici_reads=("bn_rd_req_0_insertion_count",),
-    ici_writes=("bn_wr_req_0_insertion_count",),
-    scalar_tile=v7x.SCALAR_TILE,
-    vector_tile=v7x.VECTOR_TILE,
-    sequencer=v7x.SEQUENCER,
-    vector_slots=_vector_slots(()),
-    throttled=(
-        ("Clocks Skipped", "clocks_skipped"),
-        ("Ext Throttle Clocks Skipped", "ext_throttle_clocks_skipped"),
-        ("LDIDT Droop Clocks Skipped", "ldidt_droop_clocks_skipped"),
-    ),
-    dies=2,
-)
-CHIPS = {chip.device_type: chip for chip in (V6E, V7X)}
-"""By device type; the name must be equal."""
+        hbm=registers["HBM"],
+        ici=registers["ICI"],
+        ici_at=((),),
+        ici_reads=("bn_rd_req_0_insertion_count", "bn_rd_req_1_insertion_count"),
+        ici_writes=("bn_wr_req_0_insertion_count", "bn_wr_req_1_insertion_count"),
+        scalar_tile=registers["TILE"],
+        vector_tile=registers["TILE"],
+        sequencer=registers["SEQUENCER"],
+        vector_slots=_vector_slots(("V0", "VEX", "VRES")),
+    )
+
+
+def _v7x() -> Chip:
+    registers = blocks("v7x")
+    return Chip(
+        device_type="TPU v7x",
+        blocks=registers,
+        hertz=1.9e9,
+        hbm_bytes_per_s=3433.0 * GIB,
+        tensor_core=registers["TENSOR_CORE"],
+        clock=registers["THROTTLE"],
+        clock_name="cycle_count",
+        tensor_units=(
+            *_BEFORE_MXU,
+            *_mxu({"BF16": {"lmr_bf16": 4, "vreg_bf16": 8, "vreg_f32": 4}, "E4M3 + E5M2": {"vreg_f8": 8}}),
+            *_xlu(every=1),
+        ),
+        hbm=registers["HBM"],
+        ici=registers["ICI"],
+        ici_at=tuple((1, queue) for queue in range(4)),
+        ici_reads=("bn_rd_req_0_insertion_count",),
+        ici_writes=("bn_wr_req_0_insertion_count",),
+        scalar_tile=registers["SCALAR_TILE"],
+        vector_tile=registers["VECTOR_TILE"],
+        sequencer=registers["SEQUENCER"],
+        vector_slots=_vector_slots(()),
+        throttled=(
+            ("Clocks Skipped", "clocks_skipped"),
+            ("Ext Throttle Clocks Skipped", "ext_throttle_clocks_skipped"),
+            ("LDIDT Droop Clocks Skipped", "ldidt_droop_clocks_skipped"),
+        ),
+        dies=2,
+    )
+
+
+_CHIPS: dict[str, Callable[[], Chip]] = {"TPU v6 Lite": _v6e, "TPU v7x": _v7x}
+
+
+@lru_cache
+def chip(device_type: str) -> Chip | None:
+    """The chip of a device type as recorded; None if its counters are unknown."""
+    return _CHIPS[device_type]() if device_type in _CHIPS else None

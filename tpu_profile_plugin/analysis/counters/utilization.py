@@ -12,7 +12,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.counters import units
 from tpu_profile_plugin.analysis.counters.registers import Block, spelled_out
 from tpu_profile_plugin.analysis.counters.samples import WRAP, Sample
-from tpu_profile_plugin.analysis.counters.units import BYTES, CHIPS, CYCLES, INSTRUCTIONS, PERCENT, Chip, Unit
+from tpu_profile_plugin.analysis.counters.units import BYTES, CYCLES, INSTRUCTIONS, PERCENT, Chip, Unit
 from tpu_profile_plugin.columns.arrays import U64
 
 
@@ -64,7 +64,7 @@ def _tensor_core(chip: Chip, sample: Sample, core: int) -> Iterator[Work]:
         yield Work(core, name, float(skipped), float(cycles), CYCLES)
     for number, unit in enumerate(chip.tensor_units):
         peak = cycles * unit.width % WRAP // unit.every
-        yield Work(core, unit.name, _achieved(sample, _terms(chip.device_type, number, core)), float(peak), unit.unit)
+        yield Work(core, unit.name, _achieved(sample, _terms(chip, number, core)), float(peak), unit.unit)
 
 
 def _achieved(sample: Sample, terms: Iterable[tuple[float, U64]]) -> float:
@@ -77,9 +77,8 @@ def _achieved(sample: Sample, terms: Iterable[tuple[float, U64]]) -> float:
 
 
 @lru_cache
-def _terms(device_type: str, number: int, core: int) -> tuple[tuple[float, U64], ...]:
+def _terms(chip: Chip, number: int, core: int) -> tuple[tuple[float, U64], ...]:
     """Weights and ids of a row of a TensorCore."""
-    chip = CHIPS[device_type]
     unit: Unit = chip.tensor_units[number]
     return tuple(
         (weight, _ids(chip.tensor_core, spelled_out(names), [chip.core(core)])) for weight, names in unit.terms
@@ -94,7 +93,7 @@ def _memory(chip: Chip, sample: Sample, core: int) -> Iterator[Work]:
     cycles = sample.one(chip.tensor_core.address("cycles", *chip.core(core)))
     if cycles == 0:
         return
-    read_ids, write_ids = _memory_ids(chip.device_type, core)
+    read_ids, write_ids = _memory_ids(chip, core)
     read = sample.of(read_ids) * units.HBM_BYTES % WRAP
     written = sample.of(write_ids) * units.HBM_BYTES % WRAP
     total = float((read + written) % WRAP)
@@ -106,8 +105,7 @@ def _memory(chip: Chip, sample: Sample, core: int) -> Iterator[Work]:
 
 
 @lru_cache
-def _memory_ids(device_type: str, core: int) -> tuple[U64, U64]:
-    chip = CHIPS[device_type]
+def _memory_ids(chip: Chip, core: int) -> tuple[U64, U64]:
     stacks = [range(axis.count) for axis in chip.hbm.axes[len(chip.core(core)) :]]
     places = [(*chip.core(core), *at) for at in product(*stacks)]
     return _ids(chip.hbm, units.HBM_READS, places), _ids(chip.hbm, units.HBM_WRITES, places)
@@ -125,7 +123,7 @@ def _interconnect(chip: Chip, sample: Sample) -> Iterator[Work]:
 
 def _sparse_core(chip: Chip, sample: Sample, die: int, core: int) -> Iterator[Work]:
     node = die * units.SPARSE_CORES + core
-    scalar, vector = _tile_ids(chip.device_type, die, core)
+    scalar, vector = _tile_ids(chip, die, core)
     tiles = sample.one(chip.scalar_tile.address("cycles", *chip.core(die), core, 0)) * units.TILES % WRAP
     for name, ids in (*scalar, *vector):
         yield Work(node, name, float(sample.of(ids)), float(tiles), INSTRUCTIONS)
@@ -139,9 +137,8 @@ _Rows = tuple[tuple[str, U64], ...]
 
 
 @lru_cache
-def _tile_ids(device_type: str, die: int, core: int) -> tuple[_Rows, _Rows]:
+def _tile_ids(chip: Chip, die: int, core: int) -> tuple[_Rows, _Rows]:
     """Rows and ids of the scalar and the vector parts of a SparseCore's tiles."""
-    chip = CHIPS[device_type]
     places = [(*chip.core(die), core, tile) for tile in range(units.TILES)]
 
     def rows(block: Block, slots: dict[str, str]) -> _Rows:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +14,8 @@ from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, ExtraLine
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.derived.lines import Levels, Sources, derive, op_levels
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I32, I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 _STATS = ("kernel_details", "cuda_graph_exec_id", "hlo_op", "hlo_module", "program_id", "tf_op", "scope_range_id")
 _NO_SCOPE = np.zeros(0, dtype=np.int64)
@@ -74,12 +71,7 @@ def derive_streams(
 
 
 def _stream_lines(
-    kernels: _Kernels,
-    plane: Plane,
-    events: I64,
-    group: I64 | None,
-    programs: HloPrograms,
-    track: tuple[int, int, str],
+    kernels: _Kernels, plane: Plane, events: I64, group: I64 | None, programs: HloPrograms, track: tuple[int, int, str]
 ) -> list[ExtraLine]:
     ops, names, sources = kernels.op_levels(events, programs)
     row, texts = names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from tpu_profile_plugin.analysis.grouping.groups import Grouped
 from tpu_profile_plugin.analysis.grouping.plane_lookup import PlaneLookup
 from tpu_profile_plugin.analysis.grouping.tpu_step_events import Steps, group_lines, merge_step_events, removed_steps
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns.arrays import I32, I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import XSpace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.mapper import Mapper
 from tpu_profile_plugin.analysis.common.planes import is_device, is_host
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras, Preprocessed
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
@@ -14,25 +14,23 @@ from tpu_profile_plugin.analysis.derived.plane_extras import HostContext, plane_
 from tpu_profile_plugin.analysis.grouping.groups import group
 from tpu_profile_plugin.analysis.grouping.plane_lookup import look_up_plane
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.columns.parallel import map_planes
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
 
 
-def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:
+def preprocess(space: XSpace, *, derive: bool = True, mapper: Mapper = map) -> Preprocessed:
     """Groups one host's events and derives flows and lines that profilers do not write.
 
     Args:
       space: the host's columns; they are not changed.
       derive: also compute flows and derived lines; if false, only groups, steps, step names and eager execution.
+      mapper: works on the planes, which are independent.
     """
     if already_grouped(space.planes):
         return _as_in_file(space)
-    planes = map_planes(lambda plane: look_up_plane(space, plane), space.planes)
+    planes = list(mapper(lambda plane: look_up_plane(space, plane), space.planes))
     grouped = group(planes)
     host = HostContext(space, planes, grouped, hlo_programs(space), derive)
-    extras = map_planes(lambda index: plane_extras(host, index), range(len(planes)))
+    extras = mapper(lambda index: plane_extras(host, index), range(len(planes)))
     return Preprocessed(tuple(extras), grouped.names, grouped.links)
 
 
@@ -72,4 +70,4 @@ def _as_in_file(space: XSpace) -> Preprocessed:
             )
         )
     none = np.zeros(0, dtype=np.int64)
-    return Preprocessed(tuple(extras), {}, (none, none), already_grouped=True)
+    return Preprocessed(tuple(extras), {}, (none, none))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from tpu_profile_plugin.analysis.common import preprocessed as ids
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, Arg, ExtraLine
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.derived.lines import Levels, Sources, derive, op_levels
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I32, I64, U32, Bools
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 _STATS = ("tf_op", "source", "_a")
 _MOVED, _SHAPE = "raw_bytes_accessed", "shape_with_layout"

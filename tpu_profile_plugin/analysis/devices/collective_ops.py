@@ -6,16 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
 from tpu_profile_plugin.analysis.hlo.shapes import leaf_bytes
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
 
 Groups = tuple[tuple[int, ...], ...]
 

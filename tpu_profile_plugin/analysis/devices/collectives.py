@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.devices.collective_ops import Transfer
@@ -65,15 +66,8 @@ def collective_spans(device: Device) -> tuple[OpSpans, I64]:
     if device.kind == "tpu":
         plain = plain[marks[device.runs.op[plain]]]
     windows = np.flatnonzero(device.windows.work == Work.COMMUNICATION)
-    runs, spans = device.runs.where(plain), device.windows.where(windows)
-    joined = OpSpans(
-        np.concatenate([runs.begin_ps, spans.begin_ps]),
-        np.concatenate([runs.end_ps, spans.end_ps]),
-        np.concatenate([runs.op, spans.op]),
-        np.concatenate([runs.work, spans.work]),
-        np.concatenate([runs.event, spans.event]),
-    )
-    return joined, np.concatenate([plain, -1 - windows])
+    spans = joined([device.runs.where(plain), device.windows.where(windows)])
+    return spans, np.concatenate([plain, -1 - windows])
 
 
 def key_of(op: Op) -> CollectiveKey:

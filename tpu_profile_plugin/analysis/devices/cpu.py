@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.pairs import pair_in_order
+from tpu_profile_plugin.analysis.common.keys import pair_in_order, row_codes
 from tpu_profile_plugin.analysis.common.spans import times_of
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.devices.kinds import hlo_work
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I32, I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 NO_RUN = -1
 """The number of every run in TensorFlow's XLA; JAX numbers runs with any other integers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,13 +12,9 @@ from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, Bools
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 NAME = "CPU (TensorFlow)"
 _EXECUTOR = "ExecutorState::Process"

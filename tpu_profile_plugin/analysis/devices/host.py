@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_STEPS, STEPS, device_planes, host_plane, is_tpu
 from tpu_profile_plugin.analysis.devices.cpu import cpu_devices
 from tpu_profile_plugin.analysis.devices.cpu_tf import tensorflow_devices
 from tpu_profile_plugin.analysis.devices.gpu import gpu_devices
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.tpu import tpu_devices
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
-    from tpu_profile_plugin.columns import XSpace
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.columns import XSpace
 
 
 def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:

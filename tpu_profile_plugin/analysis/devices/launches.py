@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device
-from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 KEYS = {"gpu": "correlation_id", "tpu": "run_id", "cpu": "run_id"}
 """The stat that a launch on the host and what it starts on a device have in common."""

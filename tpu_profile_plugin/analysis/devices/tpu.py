@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.pairs import pair_in_order
+from tpu_profile_plugin.analysis.common.keys import pair_in_order
 from tpu_profile_plugin.analysis.common.planes import (
     MODULES,
     OPS,
@@ -21,13 +21,9 @@ from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.devices.kinds import async_role, hlo_work, opcode_in
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.ops.text import hlo_name
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 ASYNC_OPS = "Async XLA Ops"
 

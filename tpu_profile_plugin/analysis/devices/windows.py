@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import STEPS, events_of_lines, host_plane, lines_named
+from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
 from tpu_profile_plugin.analysis.devices.model import Device, busy, busy_after
 from tpu_profile_plugin.analysis.steps.across_hosts import align
 from tpu_profile_plugin.analysis.steps.generic import gpu_steps, step_times
 from tpu_profile_plugin.analysis.steps.inferred import Evidence, infer_steps
 from tpu_profile_plugin.analysis.steps.markers import host_events
 from tpu_profile_plugin.analysis.steps.table import StepTable
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 Source = Literal["device", "host", "inferred", "dispatch", "recording"]
 LATE_WORK = 0.1

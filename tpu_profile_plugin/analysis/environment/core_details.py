@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tpu_profile_plugin.columns import Kind
+from tpu_profile_plugin.columns import Kind, Plane, XSpace
 from tpu_profile_plugin.protos import parse
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 
 def core_details(space: XSpace, plane: Plane) -> Any | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,10 +15,9 @@ from tpu_profile_plugin.analysis.environment.gpu_models import (
     model_name,
     shared_bytes_per_cycle,
 )
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.units import GIGA, KILO, MEGA
 
 
 class Hardware(str, Enum):
@@ -72,11 +70,6 @@ class Peaks:
     def hbm(self) -> float:
         """Peak HBM bandwidth in GB/s, 0 when unknown."""
         return self.bandwidths[0] if self.bandwidths else 0.0
-
-    @property
-    def ridge_point(self) -> float:
-        """FLOPs per byte at which compute and HBM bandwidth are both at their peak."""
-        return self.tera_flops * 1000.0 / self.hbm if self.hbm else 0.0
 
 
 _COMPUTE, _BANDWIDTH = "peak_teraflops_per_second", "peak_{}_bw_gigabytes_per_second"
@@ -172,12 +165,11 @@ def _gpu_peaks(space: XSpace, plane: Plane) -> Peaks:
         return value if 0 < value < np.inf else 0.0
 
     gpu = gpu_capabilities(space, plane)
-    gigahertz = gpu.clock_khz / 1e6
+    gigahertz = gpu.clock_khz / MEGA
     shared = gpu.cores * shared_bytes_per_cycle(gpu) * gigahertz
-    return Peaks(
-        recorded(_COMPUTE) or gpu.cores * flops_per_cycle(gpu) * gigahertz / 1000.0,
-        (gpu.memory_bandwidth / 1e9, *(recorded(_BANDWIDTH.format(name)) or shared for name in ("sram_rd", "sram_wr"))),
-    )
+    compute = recorded(_COMPUTE) or gpu.cores * flops_per_cycle(gpu) * gigahertz / KILO
+    on_chip = (recorded(_BANDWIDTH.format(name)) or shared for name in ("sram_rd", "sram_wr"))
+    return Peaks(compute, (gpu.memory_bandwidth / GIGA, *on_chip))
 
 
 _PRECEDENCE = (Hardware.UNKNOWN, Hardware.CPU_ONLY, Hardware.GPU, Hardware.TPU)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, Bools
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane
 
 TRACE_CONTEXT = "TraceContext"
 EAGER_EXECUTE = "EagerExecute"

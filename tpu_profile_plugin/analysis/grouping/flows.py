@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from tpu_profile_plugin.analysis.common.planes import is_device
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.grouping.event_names import GPU_LAUNCH, LAST_CONTEXT
 from tpu_profile_plugin.analysis.grouping.mutators import Mutated, mix
+from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, U32, U64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane
 
 IN, OUT = 1, 2
 _ID_BITS, _ID_SHIFT, _CATEGORY_SHIFT = 56, 2, 58

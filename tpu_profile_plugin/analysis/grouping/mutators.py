@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.columns import joined, rows_of
 from tpu_profile_plugin.analysis.common.planes import tensor_core
 from tpu_profile_plugin.analysis.common.stat_columns import EMPTY, SparseColumn, StatColumns, override
 from tpu_profile_plugin.analysis.grouping import event_names as names
 from tpu_profile_plugin.analysis.grouping.event_names import EventsByName
+from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, U8, U64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane
 
 RUN_ID_MASK = (1 << 27) - 1
 NONE = np.zeros(0, dtype=np.int64)
@@ -175,11 +173,7 @@ def _contexts(own: Contexts, overrides: list[tuple[int, SparseColumn]]) -> Conte
     for type_, column in overrides:
         take = _native.merge_rows(out.event, column.event, True)
         added = np.full(len(column), type_, dtype=np.int64)
-        out = Contexts(
-            np.concatenate([out.event, column.event])[take],
-            np.concatenate([out.type, added])[take],
-            np.concatenate([out.id, column.value])[take],
-        )
+        out = rows_of(joined([out, Contexts(column.event, added, column.value)]), take)
     return out
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from tpu_profile_plugin.analysis.common.planes import HOST_THREADS, TPU_PREFIX, 
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.grouping.event_names import NO_KERNELS, NO_LAUNCHES, EventsByName
 from tpu_profile_plugin.analysis.grouping.mutators import Mutated, Regions, event_stats, mutate, threadpool_regions
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I32, I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 NO_OP, TF_OP, DATA_OP = 0, 1, 2
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import is_counter_line, is_step_line
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 _NONE = 2**32 - 1
 _STATS = ("step_idle_time_ps", "device_offset_ps", "device_duration_ps")

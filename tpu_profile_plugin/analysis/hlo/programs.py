@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.columns import hlo_modules
+from tpu_profile_plugin.columns import HloModule, XSpace, hlo_modules
 from tpu_profile_plugin.protos.lenient import read
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import HloModule, XSpace
 
 
 @dataclass(frozen=True, eq=False)

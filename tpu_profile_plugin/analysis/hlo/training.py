@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tpu_profile_plugin.analysis.common.op_names import in_gradient
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import XSpace
+from tpu_profile_plugin.columns import XSpace
 
 
 def is_training(space: XSpace) -> bool:

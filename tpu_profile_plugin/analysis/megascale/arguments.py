@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.megascale.trace import Arguments, Trace, Track
+from tpu_profile_plugin.columns import Plane, Stats
 from tpu_profile_plugin.columns.arrays import I64, U8, U32, U64
 from tpu_profile_plugin.columns.tables import Kind
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, Stats
 
 _LEFT_OUT = frozenset(
     [
@@ -64,7 +62,7 @@ def plane_arguments(trace: Trace, plane: Plane) -> PlaneArguments:
     kind = np.full(len(long), Kind.STR, np.uint8)
     named = Arguments(long, np.full(len(long), trace.keys.code(_LONG_NAME), np.int64), kind, full.astype(np.uint64))
     recorded = _converted(trace, plane, key, table.stats, np.arange(len(table)))
-    shared = joined([named, recorded])
+    shared = joined([named, recorded]).sorted()
     return PlaneArguments(plane, key, np.searchsorted(shared.event, np.arange(len(table) + 1)), shared)
 
 
@@ -81,15 +79,7 @@ def arguments(trace: Trace, of: PlaneArguments, tracks: Sequence[Track]) -> Argu
         for track, first in zip(tracks, before.tolist(), strict=False)
         for one in track.more
     ]
-    return joined([shared, Arguments(real[own.event], own.key, own.kind, own.value), *added])
-
-
-def joined(parts: list[Arguments]) -> Arguments:
-    """Several, by event; those of one event in the order of the parts."""
-    event = np.concatenate([part.event for part in parts])
-    order = np.argsort(event, kind="stable")
-    columns = (np.concatenate([getattr(part, name) for part in parts])[order] for name in ("key", "kind", "value"))
-    return Arguments(event[order], *columns)
+    return joined([shared, Arguments(real[own.event], own.key, own.kind, own.value), *added]).sorted()
 
 
 def _spread(start: I64 | U32, owners: I64) -> tuple[I64, I64]:

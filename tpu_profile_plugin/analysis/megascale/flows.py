@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.megascale.parts import KINDS, Parts
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 EDGES = (
     ("send", "DeviceToHost START"),

@@ -15,17 +15,10 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS
 from tpu_profile_plugin.analysis.megascale.flows import ranked
-from tpu_profile_plugin.analysis.megascale.parts import (
-    GRAPH,
-    KINDS,
-    RUN_ID,
-    copy_kinds,
-    described,
-    last_ends,
-    lookup,
-)
+from tpu_profile_plugin.analysis.megascale.parts import GRAPH, KINDS, RUN_ID, copy_kinds, described, last_ends, lookup
 from tpu_profile_plugin.analysis.megascale.trace import NO_RUN, Trace, Track, by_track
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.units import PS_PER_NS
 
 SEND, RECV, SEND_DONE, RECV_DONE, TO_HOST, FROM_DEVICE, TO_DEVICE, FROM_HOST = range(len(KINDS))
 _QUEUES = np.array(
@@ -36,7 +29,7 @@ _QUEUES = np.array(
 )
 """What hands over to what, in the order in which an event gives out numbers."""
 _INTO_INSTANT = len(_QUEUES) - 1
-_GAP_PS = 1000
+_GAP_PS = PS_PER_NS
 """Between an event and the flow that leaves it or its instant, so that viewers attach the flow to the right event."""
 
 

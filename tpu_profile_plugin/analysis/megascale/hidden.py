@@ -12,8 +12,8 @@ from tpu_profile_plugin.analysis.megascale.parts import OP
 from tpu_profile_plugin.analysis.megascale.trace import TRACE_ME, Arguments, Trace, Track
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.columns.tables import Kind
+from tpu_profile_plugin.units import PS_PER_NS
 
-_PS_PER_NS = 1000
 _DESCRIPTION = "If you would like to see them, please add &group_tiny_events=false to the URL."
 
 
@@ -26,12 +26,12 @@ def hide_tiny_events(trace: Trace) -> None:
 
 
 def _hide(trace: Trace, track: Track, kept: Bools) -> None:
-    tiny = (track.duration_ps < _PS_PER_NS) & ~kept[track.label]
+    tiny = (track.duration_ps < PS_PER_NS) & ~kept[track.label]
     same = np.zeros(len(track), np.bool_)
     same[1:] = (
         tiny[1:]
         & tiny[:-1]
-        & (np.diff(track.begin_ps // _PS_PER_NS) == 0)
+        & (np.diff(track.begin_ps // PS_PER_NS) == 0)
         & (track.run[1:] == track.run[:-1])
     )  # fmt: skip
     first = np.flatnonzero(~same)

@@ -6,25 +6,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.megascale.parts import GRAPH
 from tpu_profile_plugin.analysis.megascale.trace import Trace, Track
-from tpu_profile_plugin.columns import stats
+from tpu_profile_plugin.columns import Plane, stats
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.columns.tables import Kind
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.units import NS_PER_US, PS_PER_NS, PS_PER_US
 
 _BUFFER = re.compile(r"s(\d+)->(\d+)d\|\$c\d+=(\d+)")
 _RECEIVE, _SEND = "NetworkReceive END", "NetworkSend END"
 _MOST_GBPS = 200.0
 """Faster transfers are taken for wrong durations."""
-_PS_PER_US, _PS_PER_NS, _NS_PER_US = 1_000_000, 1000, 1000.0
 _BITS_PER_BYTE = 8.0
 _LARGEST = 2**63 - 1
 
@@ -55,8 +53,10 @@ def counters(trace: Trace) -> list[Counter]:
     """Those that have a value, in the order of the viewer."""
     tracks = [track for track in trace.tracks if track.runtime]
     names = trace.labels.all()
-    received = _merged([_transfers(trace, track, names, _RECEIVE) for track in tracks])
-    sent = _merged([_transfers(trace, track, names, _SEND) for track in tracks])
+    received, sent = (
+        joined([_NO_TRANSFERS, *(_transfers(trace, track, names, kind) for track in tracks)])
+        for kind in (_RECEIVE, _SEND)
+    )
     begin, end, size, sized = _executions(trace, tracks, names)
     made = (
         _bytes("RX", received),
@@ -127,9 +127,9 @@ def _transfers(trace: Trace, track: Track, names: list[str], kind: str) -> _Tran
     duration = np.repeat(took[row], count)
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind == _RECEIVE:
-            gbps = bytes * _BITS_PER_BYTE / (duration // _PS_PER_US * _NS_PER_US)
+            gbps = bytes * _BITS_PER_BYTE / (duration // PS_PER_US * float(NS_PER_US))
         else:
-            gbps = bytes * _BITS_PER_BYTE / (duration // _PS_PER_NS)
+            gbps = bytes * _BITS_PER_BYTE / (duration // PS_PER_NS)
     return _Transfers(end - duration, end, bytes, np.where((duration > 0) & (gbps <= _MOST_GBPS), gbps, 0.0))
 
 
@@ -137,9 +137,9 @@ def _took_ps(trace: Trace, plane: Plane, kind: str) -> tuple[I64, Bools]:
     """How long the transfers of the events of a plane took; of sends only the time of the action is recorded."""
     if kind == _RECEIVE:
         latency, has = trace.numbers(plane, "network_transport_latency_us", Kind.UINT64)
-        return latency * _PS_PER_US, has
+        return latency * PS_PER_US, has
     duration, has = trace.numbers(plane, "action_duration_ns")
-    return duration * _PS_PER_NS, has
+    return duration * PS_PER_NS, has
 
 
 def _buffers(text: str) -> Iterator[int]:
@@ -151,7 +151,5 @@ def _buffers(text: str) -> Iterator[int]:
             yield int(size)
 
 
-def _merged(parts: list[_Transfers]) -> _Transfers:
-    none = _Transfers(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    columns = ("begin_ps", "end_ps", "bytes", "gbps")
-    return _Transfers(*(np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in columns))
+_NONE = np.zeros(0, np.int64)
+_NO_TRANSFERS = _Transfers(_NONE, _NONE, _NONE, np.zeros(0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +11,10 @@ from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, lines_named
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I32, I64
 from tpu_profile_plugin.protos import parse
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.units import PS_PER_NS
 
 PLANE = "/device:TPU:0"
 SEND, RECV, SEND_DONE, RECV_DONE = OPCODES = ("send", "recv", "send-done", "recv-done")
@@ -83,8 +82,8 @@ def send_recv_ops(space: XSpace, plane: Plane, programs: HloPrograms) -> SendRec
     known = instruction >= 0
     rows, instruction = rows[known], instruction[known]
     begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
-    begin_ns, duration_ns = begin // 1000, duration // 1000
-    return SendRecvOps(instruction, begin_ns, (begin + duration) // 1000, duration_ns, duration, tuple(instructions))
+    begin_ns, end_ns, duration_ns = (ps // PS_PER_NS for ps in (begin, begin + duration, duration))
+    return SendRecvOps(instruction, begin_ns, end_ns, duration_ns, duration, tuple(instructions))
 
 
 def _ops_in_modules(space: XSpace, plane: Plane) -> tuple[I64, I64]:

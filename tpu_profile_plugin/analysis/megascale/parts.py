@@ -9,18 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, events_of_lines, lines_named, tensor_core
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.columns import stats
+from tpu_profile_plugin.columns import Plane, XSpace, stats
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.columns.tables import Kind
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 PLANE = "/device:CUSTOM:Megascale Trace"
 KINDS = (

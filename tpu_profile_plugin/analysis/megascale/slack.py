@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.columns import rows_of
 from tpu_profile_plugin.analysis.megascale.ops import OPCODES, RECV, RECV_DONE, SEND, SEND_DONE, SendRecvOps
 from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.units import MEGA, NS_PER_US, PS_PER_US
 
 WRAP = 1 << 64
 _TIMES = ("slack_us", "observed_us", "stall_us", "send_us", "send_done_us", "recv_us", "recv_done_us")
@@ -52,15 +54,7 @@ class Collective:
 def collectives(ops: SendRecvOps) -> tuple[Collective, ...]:
     """The collectives, in the order of their first complete run."""
     known, group, names = _rendezvous(ops)
-    ops = SendRecvOps(
-        ops.instruction[known],
-        ops.begin_ns[known],
-        ops.end_ns[known],
-        ops.duration_ns[known],
-        ops.duration_ps[known],
-        ops.instructions,
-    )
-    return tuple(_collectives(ops, group[known], names))
+    return tuple(_collectives(rows_of(ops, known), group[known], names))
 
 
 def _rendezvous(ops: SendRecvOps) -> tuple[Bools, I64, list[str]]:
@@ -94,19 +88,19 @@ def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable
     complete = ops.begin_ns[send] != 0
     done, send = done[complete], send[complete]
     before = np.append(0, np.cumsum(ops.duration_ns))
-    slack = (ops.begin_ns[done] - ops.begin_ns[send] - (before[done] - before[send])).view(np.uint64) // 1000
+    slack = (ops.begin_ns[done] - ops.begin_ns[send] - (before[done] - before[send])).view(np.uint64) // NS_PER_US
     times = {
         "slack_us": slack,
-        "observed_us": ops.end_ns[done] // 1000 - ops.begin_ns[send] // 1000,
+        "observed_us": ops.end_ns[done] // NS_PER_US - ops.begin_ns[send] // NS_PER_US,
         "stall_us": (
             _within(group, ops.duration_ns)[done] - _within(group, ops.duration_ns)[send] + ops.duration_ns[send]
         )
-        // 1000,
+        // NS_PER_US,
     }
     for name, code in (("send_us", SEND), ("send_done_us", SEND_DONE), ("recv_done_us", RECV_DONE)):
         times[name] = _duration_us(ops, last[code][done])
     # XProf divides this one by a million twice.
-    times["recv_us"] = _duration_us(ops, last[RECV][done]) // 1_000_000
+    times["recv_us"] = _duration_us(ops, last[RECV][done]) // MEGA
     groups, first = np.unique(group[done], return_index=True)
     for one in groups[np.argsort(first)].tolist():
         mine = group[done] == one
@@ -126,7 +120,7 @@ def _within(group: I64, values: I64) -> I64:
 
 
 def _duration_us(ops: SendRecvOps, rows: I64) -> I64:
-    return np.where(rows >= 0, ops.duration_ps[rows] // 1_000_000, 0)
+    return np.where(rows >= 0, ops.duration_ps[rows] // PS_PER_US, 0)
 
 
 def _collective(ops: SendRecvOps, name: str, done: I64, send: I64, times: dict[str, I64], group: I64) -> Collective:

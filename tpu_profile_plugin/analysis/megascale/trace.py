@@ -9,19 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.columns import rows_of
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, STEPS, tensor_core
 from tpu_profile_plugin.analysis.megascale.parts import DEVICE, GRAPH, PLANE, RUN_ID, run_ids
-from tpu_profile_plugin.columns import stats
+from tpu_profile_plugin.columns import Plane, XSpace, stats
 from tpu_profile_plugin.columns.arrays import I64, U8, U64, Bools
 from tpu_profile_plugin.columns.tables import Kind
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 T = TypeVar("T")
 TRACE_ME = "XLA TraceMe"
@@ -68,16 +66,13 @@ class Arguments:
     value: U64
 
     def sorted(self) -> Arguments:
-        """The same by event."""
-        return self._rows(np.argsort(self.event, kind="stable"))
+        """The arguments by event."""
+        return rows_of(self, np.argsort(self.event, kind="stable"))
 
     def between(self, first: int, last: int) -> Arguments:
-        """Those of the events `first:last`, which they count from 0; only if they are sorted."""
-        part = self._rows(slice(*np.searchsorted(self.event, (first, last)).tolist()))
-        return Arguments(part.event - first, part.key, part.kind, part.value)
-
-    def _rows(self, rows: I64 | slice) -> Arguments:
-        return Arguments(self.event[rows], self.key[rows], self.kind[rows], self.value[rows])
+        """Arguments of events [first, last), renumbered from 0; they must be sorted."""
+        part = rows_of(self, slice(*np.searchsorted(self.event, (first, last)).tolist()))
+        return replace(part, event=part.event - first)
 
 
 @dataclass(slots=True, eq=False)
@@ -122,12 +117,7 @@ class Track:
         for first in range(0, len(self), size):
             chosen = slice(first, first + size)
             yield replace(
-                self,
-                row=self.row[chosen],
-                label=self.label[chosen],
-                begin_ps=self.begin_ps[chosen],
-                duration_ps=self.duration_ps[chosen],
-                run=self.run[chosen],
+                rows_of(self, chosen),
                 more=[one.between(first, first + size) for one in more],
                 leaves=[_between(flow, first, first + size) for flow in self.leaves],
                 enters=[_between(flow, first, first + size) for flow in self.enters],

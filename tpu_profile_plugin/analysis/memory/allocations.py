@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import offsets_in_line
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.columns import Kind
+from tpu_profile_plugin.columns import Kind, Plane, XSpace
 from tpu_profile_plugin.columns.arrays import F64, I32, I64, Bools
 from tpu_profile_plugin.columns.stats import Value, items
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
-
 
 ALLOCATION, DEALLOCATION = "MemoryAllocation", "MemoryDeallocation"
 _ORDINALS = ("index_on_host", "device_ordinal")
 _IDS = (*_ORDINALS, "allocator_name")
 _BYTES = ("bytes_reserved", "bytes_allocated", "bytes_available")
-_INTS = (
-    *_BYTES,
-    "peak_bytes_in_use",
-    "requested_bytes",
-    "allocation_bytes",
-    "addr",
-)
+_INTS = (*_BYTES, "peak_bytes_in_use", "requested_bytes", "allocation_bytes", "addr")
 _TEXTS = ("tf_op", "region_type", "data_type", "shape")
 _NAMES = (*_IDS, *_INTS, "fragmentation", *_TEXTS)
 INVALID = "INVALID"

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.planes import host_plane, is_tensor_core
 from tpu_profile_plugin.analysis.environment.environment import Hardware, plane_int, plane_text
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATION, DEALLOCATION, MemoryUse, memory_use
-from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
+from tpu_profile_plugin.units import GIB
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
-
-_GIB = 1 << 30
 _GPU = "/device:GPU:"
 
 # Model -> (HBM of a chip in GiB, devices of a chip). Source: Google Cloud's pages on the TPU versions.
@@ -107,4 +103,4 @@ def _of_model(space: XSpace, device: Plane, model: str) -> int:
     joined, known = read.ints(space, device, device.stats, "has_megacore")
     if name in _MEGACORE and (joined[0] or not known[0]):
         devices = 1
-    return gib * _GIB // devices
+    return gib * GIB // devices

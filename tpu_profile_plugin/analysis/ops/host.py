@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,11 +13,8 @@ from tpu_profile_plugin.analysis.common.planes import recorded_lines
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
 from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL
-from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 _DROPPED = np.iinfo(np.int64).min
 

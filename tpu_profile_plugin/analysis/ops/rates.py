@@ -10,8 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.records import CMEM, HBM, READ, VMEM, WRITE
 from tpu_profile_plugin.columns.arrays import F64, Bools
-
-GIBI = float(1 << 30)
+from tpu_profile_plugin.units import GIB, GIGA, KILO, PS_PER_NS
 
 
 class Resource(str, Enum):
@@ -93,7 +92,7 @@ def peak_gib(peaks: Peaks, resource: Resource, hardware: Hardware) -> float:
         at = next((index for memory, _, index in MEMORIES if memory is resource), None)
     if at is None or at >= len(peaks.bandwidths):
         return 0.0
-    return peaks.bandwidths[at] / (GIBI / 1e9)
+    return peaks.bandwidths[at] / (GIB / GIGA)
 
 
 def rates(
@@ -111,16 +110,16 @@ def rates(
     For ops without traffic per memory all accessed bytes count as HBM; `has_traffic` tells them apart from ops whose
     recorded traffic is 0.
     """
-    ns = time_ps / 1e3
+    ns = time_ps / PS_PER_NS
     bytes_of = {name: sum_traffic(traffic, where) for name, where, _ in MEMORIES}
     unknown = traffic.sum(axis=(1, 2)) == 0 if has_traffic is None else ~has_traffic
     bytes_of[Resource.HBM] = np.where(unknown, accessed, bytes_of[Resource.HBM])
-    memory = {name: divide(count, ns) * 1e9 / GIBI for name, count in bytes_of.items()}
+    memory = {name: divide(count, ns) * GIGA / GIB for name, count in bytes_of.items()}
     flop_rate = divide(flops, ns)
     intensity = divide(flops, accessed)
     memory_intensity = {name: divide(flops, count) for name, count in bytes_of.items()}
     with np.errstate(over="ignore"):  # a peak comes from the file and may be anything
-        compute_share = flop_rate / (peaks.tera_flops * 1000.0) if peaks.tera_flops else np.zeros(len(ns))
+        compute_share = flop_rate / (peaks.tera_flops * KILO) if peaks.tera_flops else np.zeros(len(ns))
     share = {}
     for name, bandwidth in memory.items():
         peak = peak_gib(peaks, name, hardware)
@@ -136,7 +135,7 @@ def rates(
     return Rates(
         flops=flop_rate,
         model_flops=divide(model_flops, ns),
-        bandwidth=divide(accessed, ns) * 1e9 / GIBI,
+        bandwidth=divide(accessed, ns) * GIGA / GIB,
         memory=memory,
         intensity=intensity,
         memory_intensity=memory_intensity,
@@ -156,10 +155,7 @@ def sum_traffic(traffic: F64, where: tuple[tuple[int, int], ...]) -> F64:
 
 
 def _bound(
-    compute: F64,
-    shares: dict[Resource, F64],
-    intensity: F64,
-    memory_intensity: dict[Resource, F64],
+    compute: F64, shares: dict[Resource, F64], intensity: F64, memory_intensity: dict[Resource, F64]
 ) -> tuple[tuple[Resource, ...], F64]:
     """The resource with the greatest share; ties go to the first of compute, HBM, other memories."""
     names = [Resource.UNKNOWN, Resource.COMPUTE, *shares]

@@ -132,13 +132,7 @@ def combine_records(parts: Iterable[OpRecords]) -> OpRecords:
     for row, new in zip(target.tolist(), (text for part in filled for text in part.text), strict=True):
         text[row] = _filled(text[row], new)
     return OpRecords(
-        table=table,
-        text=tuple(text),
-        programs=programs,
-        inner=inner,
-        observed=observed,
-        accesses=accesses,
-        **columns,
+        table=table, text=tuple(text), programs=programs, inner=inner, observed=observed, accesses=accesses, **columns
     )
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
 
 FUNCTION_CALL = "tf_function_call"
 """Stat of events that are function calls; the value is the mode of the call."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.ops.records import HBM, READ, WRITE, OpRecords
 from tpu_profile_plugin.analysis.ops.table import IDLE
+from tpu_profile_plugin.units import GIGA, KILO, PS_PER_NS, PS_PER_S
 
 PROGRAM, CATEGORY, PROVENANCE = "program", "category", "provenance"
 MAX_CHILDREN = 100
@@ -257,12 +258,12 @@ class Utilization:
 def utilization_of(metrics: Metrics, total_ps: int, tera_flops: float, peaks: tuple[float, ...]) -> Utilization:
     """Utilization by a node of a tree that covers `total_ps`; `peaks` in GB/s: HBM, on-chip read and write."""
     share = metrics.time_ps / total_ps if total_ps else 0.0
-    ns = (metrics.normalized_ps or metrics.time_ps) / 1e3
+    ns = (metrics.normalized_ps or metrics.time_ps) / PS_PER_NS
     rate = metrics.flops / ns if ns else 0.0
-    utilization = rate / (tera_flops * 1000.0) if tera_flops else 0.0
-    seconds = metrics.time_ps / 1e12
+    utilization = rate / (tera_flops * KILO) if tera_flops else 0.0
+    seconds = metrics.time_ps / PS_PER_S
     bandwidth = [
-        min(1.0, count / seconds / 1e9 / peak) if seconds and peak else 0.0
+        min(1.0, count / seconds / GIGA / peak) if seconds and peak else 0.0
         for count, peak in zip(metrics.bytes, (*peaks, 0.0, 0.0, 0.0), strict=False)
     ]
     return Utilization(min(1.0, utilization) * share, utilization * share, (bandwidth[0], bandwidth[1], bandwidth[2]))

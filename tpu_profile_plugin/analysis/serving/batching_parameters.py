@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns import stats as read
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import XSpace
 
 _PLANE = "/host:tfstreamz"
 _METRIC = re.compile(r"/tensorflow/serving/batching/(\w+)\{.*?model_name=([^,}]*)")

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.columns import rows_of
 from tpu_profile_plugin.analysis.common.planes import MODULES, events_of_lines, is_tensor_core, lines_named
+from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 Spans = list[tuple[int, int, int, int]]
 
@@ -136,17 +134,8 @@ def find_request_events(space: XSpace, plane: Plane, pre: Preprocessed) -> Reque
     event, group, role, begin, end, sequence = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.lexsort((begin, group))
     request_groups, adopting_groups = _request_groups(space, plane, extras)
-    return RequestEvents(
-        event=event[order],
-        group=group[order],
-        role=role[order],
-        begin_ps=begin[order],
-        end_ps=end[order],
-        sequence=sequence[order],
-        request_groups=request_groups,
-        adopting_groups=adopting_groups,
-        programs=programs,
-    )
+    events = RequestEvents(event, group, role, begin, end, sequence, request_groups, adopting_groups, programs)
+    return rows_of(events, order)
 
 
 def _device_events(plane: Plane, extras: PlaneExtras, programs: dict[int, list[str]]) -> tuple[I64, ...]:

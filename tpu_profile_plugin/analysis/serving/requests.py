@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.serving.batching_parameters import BatchingParameters, batching_parameters
 from tpu_profile_plugin.analysis.serving.events import (
     CONCAT,
@@ -20,13 +21,9 @@ from tpu_profile_plugin.analysis.serving.events import (
     host_spans,
     split_times,
 )
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-    from tpu_profile_plugin.columns import Plane, XSpace
-
 
 ALL_MODELS = "ALL"
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.common.statistics import Statistics, statistics
 from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, StepTable, TpuPart
 from tpu_profile_plugin.columns.arrays import F64, I64
+from tpu_profile_plugin.units import PS_PER_MS
 
-PS_PER_MS = 1e9
 BLOCK = 1 << 16
 """Pairs of step and core per block, to bound temporary memory: profiles of thousands of hosts would need gigabytes."""
 
@@ -72,8 +72,6 @@ class TpuBreakdown:
     Attributes:
       compute: minimum over cores, where a core whose computation takes longer than the step counts as 0, as in the
         reference; infeed: maximum, on core `infeed_core` (-1: no input); outfeed: mean.
-      clamped_compute: minimum over cores of the computation, at most what waiting leaves of the step.
-      shortest: the step of the core with the shortest one.
       idle: the rest of the shortest core's step.
       host_transfer: transfers with the host, maximum over cores.
       scv0_compute, scv0_infeed: waiting for the computation and the input of a version 0 SparseCore.
@@ -87,8 +85,6 @@ class TpuBreakdown:
 
     labels: tuple[str, ...]
     compute: F64
-    clamped_compute: F64
-    shortest: F64
     infeed: F64
     infeed_core: tuple[int, ...]
     outfeed: F64
@@ -109,12 +105,6 @@ class TpuBreakdown:
     sparse_infeed: F64
     sparse_outfeed: F64
     sparse_idle: F64
-
-    def clamped(self) -> TpuBreakdown:
-        """The same with the clamped computation in place of the reference's, and the idle time that this leaves."""
-        waiting = self.scv0_compute + self.infeed + self.outfeed
-        idle = np.maximum(self.shortest - (self.clamped_compute + waiting), 0.0)
-        return replace(self, compute=self.clamped_compute, idle=idle)
 
     @property
     def active_on_any(self) -> F64:
@@ -145,13 +135,7 @@ def tpu_breakdown(steps: StepTable) -> TpuBreakdown:
     if len(steps) <= rows:
         return _tpu_block(steps)
     blocks = [_tpu_block(steps.select(slice(at, at + rows))) for at in range(0, len(steps), rows)]
-    joined: dict[str, Any] = {"step_time": statistics(steps.step_ms())}
-    for name in ("labels", "infeed_core"):
-        joined[name] = tuple(value for block in blocks for value in getattr(block, name))
-    for name in TpuBreakdown.__slots__:
-        if name not in joined:
-            joined[name] = np.concatenate([getattr(block, name) for block in blocks])
-    return TpuBreakdown(**joined)
+    return replace(joined(blocks), step_time=statistics(steps.step_ms()))
 
 
 def _tpu_block(steps: StepTable) -> TpuBreakdown:
@@ -167,7 +151,6 @@ def _tpu_block(steps: StepTable) -> TpuBreakdown:
     busy = ps.sum(axis=2) - infeed - outfeed - host - part[TpuPart.IDLE] - wait
     # As in the reference, a core whose ops take longer than the step counts as having computed nothing.
     compute = np.where(busy <= duration, busy, 0).min(axis=1) / PS_PER_MS
-    room = np.maximum(duration - infeed - outfeed - host - wait, 0)
     # As in the reference, all waiting for a version 0 SparseCore counts as its computation: its input is not recorded.
     scv0 = wait.max(axis=1) / PS_PER_MS
     longest, mean = infeed.max(axis=1) / PS_PER_MS, outfeed.mean(axis=1) / PS_PER_MS
@@ -184,8 +167,6 @@ def _tpu_block(steps: StepTable) -> TpuBreakdown:
     return TpuBreakdown(
         labels=tuple(steps.label(i) for i in range(len(steps))),
         compute=compute,
-        clamped_compute=np.minimum(busy, room).min(axis=1) / PS_PER_MS,
-        shortest=shortest,
         infeed=longest,
         infeed_core=tuple(cores[i] if v > 0 else -1 for i, v in zip(infeed.argmax(axis=1), longest, strict=True)),
         outfeed=mean,

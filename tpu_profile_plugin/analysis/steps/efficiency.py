@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
 from tpu_profile_plugin.analysis.steps.table import StepTable
 from tpu_profile_plugin.columns.arrays import F64
+from tpu_profile_plugin.units import GIGA, PS_PER_S, TERA
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ class Efficiency:
 def ideal_seconds(flops: F64, accessed: F64, peaks: Peaks) -> F64:
     """Seconds that ops take at peak compute or peak HBM bandwidth, whichever is longer; 0 for unknown peaks."""
     with np.errstate(over="ignore"):  # peaks come from the file and may be anything
-        compute = flops / (peaks.tera_flops * 1e12) if peaks.tera_flops else np.zeros(len(flops))
-        memory = accessed / (peaks.hbm * 1e9) if peaks.hbm else np.zeros(len(flops))
+        compute = flops / (peaks.tera_flops * TERA) if peaks.tera_flops else np.zeros(len(flops))
+        memory = accessed / (peaks.hbm * GIGA) if peaks.hbm else np.zeros(len(flops))
     ideal: F64 = np.maximum(compute, memory)
     return ideal
 
@@ -47,15 +48,15 @@ def efficiency(steps: StepTable, device: OpTable, peaks: Peaks) -> Efficiency:
     if len(steps) and steps.costs.size and steps.costs.any():
         flops, accessed, ideal = steps.costs.sum(axis=0).tolist()
         busy = steps.times[:, steps.dense_cores]
-        return _shares(flops, accessed, ideal, float(busy.sum()) / 1e12, peaks, "steps")
+        return _shares(flops, accessed, ideal, float(busy.sum()) / PS_PER_S, peaks, "steps")
     leaf = np.array([category not in WITH_INNER_OPS for category in device.category], np.bool_)
     flops, accessed = device.flops[leaf], device.bytes[leaf]
     ideal = float(ideal_seconds(flops, accessed, peaks).sum())
-    return _shares(float(flops.sum()), float(accessed.sum()), ideal, device.total_ps / 1e12, peaks, "profile")
+    return _shares(float(flops.sum()), float(accessed.sum()), ideal, device.total_ps / PS_PER_S, peaks, "profile")
 
 
 def _shares(flops: float, accessed: float, ideal: float, seconds: float, peaks: Peaks, over: str) -> Efficiency:
-    peak_flops, peak_bytes = peaks.tera_flops * 1e12, peaks.hbm * 1e9
+    peak_flops, peak_bytes = peaks.tera_flops * TERA, peaks.hbm * GIGA
     if not seconds or not peak_flops or not peak_bytes or not (flops or accessed):
         return Efficiency(None, None, None, None, over)
     roof = min(flops / accessed * peak_bytes, peak_flops) if accessed else peak_flops

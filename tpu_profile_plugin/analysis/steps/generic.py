@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.columns import joined, rows_of
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, host_plane
-from tpu_profile_plugin.analysis.steps.markers import HostEvents, Spans, gpu_markers, gpu_spans, host_events
+from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.steps.markers import NO_SPANS, HostEvents, Spans, gpu_markers, gpu_spans, host_events
 from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, CLASSES, EventClass, StepTable
+from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-    from tpu_profile_plugin.columns import XSpace
-
 
 _RANK = np.full(256, 255, np.uint8)
 """By number of an `EventClass` its index in CLASSES, which is ascending; no other number is one of a span."""
@@ -54,7 +50,7 @@ def gpu_steps(space: XSpace, pre: Preprocessed, *, merge_host: bool = False, sho
         infer the steps of a file saved with groups but without a step line; the reference does neither.
       short_memcpy: also recognise copies spelled MemcpyH2D.
     """
-    spans, markers = [], []
+    spans, markers = [NO_SPANS], [NO_SPANS]
     for plane in space.planes:
         if plane.name.startswith(GPU_PREFIX):
             extras = pre.planes[plane.index]
@@ -63,7 +59,7 @@ def gpu_steps(space: XSpace, pre: Preprocessed, *, merge_host: bool = False, sho
             both = np.intersect1d(marker.group, span.group)
             markers.append(_of_groups(marker, both))
             spans.append(_of_groups(span, both))
-    device, typed, names = _join(markers), _join(spans), {}
+    device, typed, names = joined(markers), joined(spans), {}
     host_markers: Spans | None = None
     instants = True
     cpu_plane = host_plane(space)
@@ -71,24 +67,12 @@ def gpu_steps(space: XSpace, pre: Preprocessed, *, merge_host: bool = False, sho
         host = host_events(space, cpu_plane, pre.planes[cpu_plane.index], with_device=True)
         groups = np.unique(device.group)
         host_markers = _of_groups(host.markers, groups)
-        typed, names, instants = _join([typed, _of_groups(host.spans, groups)]), host.names, False
+        typed, names, instants = joined([typed, _of_groups(host.spans, groups)]), host.names, False
     return assemble(typed, step_times(device, host_markers), names, with_device=True, instants=instants)
 
 
 def _of_groups(spans: Spans, groups: I64) -> Spans:
-    keep = np.isin(spans.group, groups)
-    return Spans(spans.group[keep], spans.begin_ps[keep], spans.end_ps[keep], spans.kind[keep])
-
-
-def _join(parts: list[Spans]) -> Spans:
-    none = np.zeros(0, np.int64)
-    all_parts = [Spans(none, none, none, np.zeros(0, np.uint8)), *parts]
-    return Spans(
-        np.concatenate([part.group for part in all_parts]),
-        np.concatenate([part.begin_ps for part in all_parts]),
-        np.concatenate([part.end_ps for part in all_parts]),
-        np.concatenate([part.kind for part in all_parts]),
-    )
+    return rows_of(spans, np.isin(spans.group, groups))
 
 
 def longest(markers: Spans) -> dict[int, tuple[int, int]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.ma  # numpy.quantile imports it when it is first called, which would slow the first answer down
@@ -24,11 +24,9 @@ from tpu_profile_plugin.analysis.common.planes import (
     recorded_lines,
 )
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U32
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
-
+from tpu_profile_plugin.units import PS_PER_MS
 
 MIN_STEPS, MAX_STEPS = 3, 10_000
 MAX_VARIATION = 0.5
@@ -190,7 +188,7 @@ def _steps(candidate: _Candidate, source: str, span: tuple[int, int]) -> Inferre
         line=candidate.plane.lines.display_name[candidate.line] or candidate.plane.lines.name[candidate.line],
         plane=candidate.plane.name,
         occurrences=len(begin),
-        period_ms=float(distance.mean()) / 1e9 if len(distance) else 0.0,
+        period_ms=float(distance.mean()) / PS_PER_MS if len(distance) else 0.0,
         variation=_variation(distance),
         coverage=min(1.0, float(int(own_end.max()) - int(begin[0])) / total) if total > 0 else 0.0,
     )

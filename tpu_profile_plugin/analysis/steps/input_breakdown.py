@@ -12,8 +12,7 @@ from tpu_profile_plugin.analysis.common.op_names import (
     input_category,
 )
 from tpu_profile_plugin.analysis.ops.host import HostOps
-
-PS_PER_US = 1e6
+from tpu_profile_plugin.units import PS_PER_US
 
 
 @dataclass(frozen=True, slots=True)

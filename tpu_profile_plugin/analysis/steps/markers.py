@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.columns import rows_of
 from tpu_profile_plugin.analysis.common.op_names import (
     MEMCPY_D2D,
     MEMCPY_D2H,
@@ -17,15 +17,11 @@ from tpu_profile_plugin.analysis.common.op_names import (
     parse_op,
 )
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, on_recorded_line
-from tpu_profile_plugin.analysis.common.preprocessed import STEPS_ID
+from tpu_profile_plugin.analysis.common.preprocessed import STEPS_ID, PlaneExtras
 from tpu_profile_plugin.analysis.steps.table import EventClass
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, U8
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras
-    from tpu_profile_plugin.columns import Plane, XSpace
-
 
 _MARKER_PREFIXES = ("train", "test", "TraceContext")
 _SILENT_PREFIXES = ("EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun")
@@ -49,6 +45,10 @@ class Spans:
 
     def __len__(self) -> int:
         return len(self.group)
+
+
+_NONE = np.zeros(0, np.int64)
+NO_SPANS = Spans(_NONE, _NONE, _NONE, np.zeros(0, np.uint8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +130,8 @@ def host_events(space: XSpace, plane: Plane, extras: PlaneExtras, *, with_device
         group[at].astype(np.int64) if group is not None else at, begin, begin + plane.events.duration_ps[at], kind
     )
     return HostEvents(
-        markers=_where(spans, kind == _MARKER),
-        spans=_where(spans, kind < _MARKER),
-        names=_step_names(extras),
+        markers=rows_of(spans, kind == _MARKER), spans=rows_of(spans, kind < _MARKER), names=_step_names(extras)
     )
-
-
-def _where(spans: Spans, keep: Any) -> Spans:
-    return Spans(spans.group[keep], spans.begin_ps[keep], spans.end_ps[keep], spans.kind[keep])
 
 
 def _step_names(extras: PlaneExtras) -> dict[int, str]:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import OPS, device_planes, events_of_lines, is_tensor_core, lines_named
+from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.ops.records import OpRecords, combine_records, no_traffic
 from tpu_profile_plugin.analysis.ops.text import is_transfer, may_have_inner_ops
 from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, OpMetadata, device_spans, op_metadata
 from tpu_profile_plugin.analysis.ops.tpu.records import core_records, table_rows
 from tpu_profile_plugin.analysis.steps.across_hosts import merge_steps
 from tpu_profile_plugin.analysis.steps.table import StepTable
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import F64, I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 _MOST = 2.0**62
 _WORK = 4 + no_traffic(1).size

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.columns.arrays import F64, I64
+from tpu_profile_plugin.units import PS_PER_MS
 
 
 class EventClass(IntEnum):
@@ -170,7 +171,7 @@ class StepTable:
         if not len(self) or not self.dense_cores:
             return [0.0] * len(self)
         longest = self.duration_ps[:, self.dense_cores].max(axis=1)
-        return [float(ps) / 1e9 for ps in longest]
+        return [float(ps) / PS_PER_MS for ps in longest]
 
     def select(self, steps: Any) -> StepTable:
         """The steps selected by a slice, mask or indices, on the same cores."""

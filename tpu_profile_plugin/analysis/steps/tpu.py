@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import (
-    SPARSE_STEPS,
-    STEPS,
-    events_of_lines,
-    lines_named,
-)
+from tpu_profile_plugin.analysis.common.planes import SPARSE_STEPS, STEPS, events_of_lines, lines_named
+from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras
 from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.ops.table import IDLE
@@ -22,12 +18,9 @@ from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
 from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, OpMetadata, described_by, op_events
 from tpu_profile_plugin.analysis.steps.efficiency import ideal_seconds
 from tpu_profile_plugin.analysis.steps.table import PART_OF_CATEGORY, SPARSE_CORE_IDS, StepTable, TpuPart
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +68,7 @@ def _merged(line: Any) -> tuple[DeviceSpans, I64]:
 
 
 def core_steps(
-    space: XSpace,
-    plane: Plane,
-    extras: PlaneExtras,
-    spans: DeviceSpans,
-    op_meta: OpMetadata,
-    peaks: Peaks,
+    space: XSpace, plane: Plane, extras: PlaneExtras, spans: DeviceSpans, op_meta: OpMetadata, peaks: Peaks
 ) -> CoreSteps | None:
     """The steps of one TensorCore; None if it has no step line."""
     step_events, group = step_spans(plane, extras, spans)

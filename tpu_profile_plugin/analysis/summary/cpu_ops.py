@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +15,9 @@ from tpu_profile_plugin.analysis.ops.hlo_records import hlo_op_table, hlo_record
 from tpu_profile_plugin.analysis.ops.records import OpRecords
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.ops import Chip, OpSummary
-from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 CPU = "CPU"
 _OP = "hlo_op"

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW, is_infeed_enqueue, parse_op
-from tpu_profile_plugin.columns import hlo_modules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace, hlo_modules
 
 PYTORCH = "PyTorch"
 NAMES = {JAX: "JAX", TENSORFLOW: "TensorFlow", PYTORCH: "PyTorch"}

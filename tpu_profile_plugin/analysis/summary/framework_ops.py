@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
+from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,
     Peaks,
@@ -16,6 +16,7 @@ from tpu_profile_plugin.analysis.environment.environment import (
     peaks,
 )
 from tpu_profile_plugin.analysis.grouping.event_names import EAGER_EXECUTE
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import (
     KernelTimes,
     combine_kernel_times,
@@ -26,11 +27,7 @@ from tpu_profile_plugin.analysis.ops.gpu.ops import gpu_ops
 from tpu_profile_plugin.analysis.ops.host import HostOps, combine_host_ops, ops_only
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
 from tpu_profile_plugin.analysis.summary.host import HostSummary, RunSummary, may_have_groups, thread_ops
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-    from tpu_profile_plugin.analysis.hlo.ops import HloOps
-    from tpu_profile_plugin.columns import XSpace
+from tpu_profile_plugin.columns import XSpace
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from tpu_profile_plugin.analysis.common.planes import (
     is_tensor_core,
     is_tpu,
 )
+from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
 from tpu_profile_plugin.analysis.environment.core_details import core_details
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,
-    Hardware,
     Peaks,
     combine_environments,
     combine_peaks,
@@ -49,14 +48,7 @@ from tpu_profile_plugin.analysis.ops.tpu.duty_cycle import (
     combine_duty,
     duty_cycle,
 )
-from tpu_profile_plugin.analysis.ops.tpu.ops import (
-    NO_SPANS,
-    CoreWork,
-    Spans,
-    device_spans,
-    op_metadata,
-    op_table,
-)
+from tpu_profile_plugin.analysis.ops.tpu.ops import NO_SPANS, CoreWork, Spans, device_spans, op_metadata, op_table
 from tpu_profile_plugin.analysis.steps.across_hosts import merge_steps
 from tpu_profile_plugin.analysis.steps.breakdown import idle_to_infeed
 from tpu_profile_plugin.analysis.steps.generic import cpu_steps, gpu_steps, host_input_ps
@@ -67,10 +59,7 @@ from tpu_profile_plugin.analysis.summary.framework import frameworks, has_cpu_op
 from tpu_profile_plugin.analysis.summary.implausible_times import ImplausibleTimes, implausible_times
 from tpu_profile_plugin.analysis.summary.precision import NO_COMPUTE, Precision, gpu_precision, tpu_precision
 from tpu_profile_plugin.analysis.summary.recording import NO_WORK, Recording, TpuWork, marked_steps, recording
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +260,10 @@ def _cores(space: XSpace, planes: Sequence[Plane]) -> dict[int, tuple[str, int]]
 
 def reduce_summaries(parts: Sequence[HostSummary], *, drop_edges: bool = True) -> RunSummary:
     """Combines hosts in the given order; `drop_edges` first drops steps of CPU and GPU hosts that may be truncated."""
-    trimmed = drop_incomplete if drop_edges else _all_steps
+
+    def trimmed(steps: StepTable) -> StepTable:
+        return drop_incomplete(steps) if drop_edges else steps
+
     steps = [trimmed(part.steps) for part in parts]
     has_device = [part.has_device for part in parts]
     names = _distinct_names(parts)
@@ -319,10 +311,6 @@ def _step_times(names: Sequence[str], steps: Sequence[StepTable]) -> dict[str, t
     return {name: tuple(table.step_ms()) for name, table in zip(names, steps, strict=True)}
 
 
-def _all_steps(steps: StepTable) -> StepTable:
-    return steps
-
-
 _ROOTS = (TRACE_CONTEXT, *IMPLICIT_ROOTS, *ROOT_LEVELS)
 
 
@@ -350,8 +338,3 @@ def has_root(plane: Plane) -> bool:
     if any(stat_metadata.row(name) is not None for name in stats):
         return True
     return any(name.startswith(_ROOTS) for name in declared.event_metadata.names)
-
-
-def hardware_of(summary: RunSummary) -> Hardware:
-    """The kind of machine the run was taken on."""
-    return summary.environment.hardware

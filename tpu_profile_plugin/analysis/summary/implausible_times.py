@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.units import PS_PER_S
 
-LONGEST_PS = 10**12 * 86400 * 10
+LONGEST_PS = 10 * 86_400 * PS_PER_S
 """Ten days: longer than any recording; 64 bits of picoseconds hold 106 days."""
 
 

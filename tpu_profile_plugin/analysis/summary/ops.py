@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.analysis.common.mapper import Mapper
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_sparse_core, is_step_line, is_tpu
+from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.environment.environment import (
     Environment,
     Hardware,
@@ -26,10 +27,7 @@ from tpu_profile_plugin.analysis.ops.table import combine
 from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, device_spans
 from tpu_profile_plugin.analysis.ops.tpu.records import tpu_records
 from tpu_profile_plugin.analysis.steps.tpu import step_spans
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.columns import Plane, XSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +63,22 @@ class OpSummary:
         return self.environment.hardware
 
 
-def summarize_ops(space: XSpace, pre: Preprocessed | None, ops: HloOps, *, unattributed: bool = False) -> OpSummary:
+def summarize_ops(
+    space: XSpace, pre: Preprocessed | None, ops: HloOps, *, unattributed: bool = False, mapper: Mapper = map
+) -> OpSummary:
     """The ops of one host's devices.
 
     Args:
       space: the profile.
       pre: its groups and steps; may be None if it has none.
       ops: its HLO programs.
-      unattributed: include GPU events without an op (see `ops.gpu.attribution`), which the reference ignores.
+      unattributed: include GPU events without an op (see `ops.gpu.attribution`), which XProf ignores.
+      mapper: works on TPU cores, which are independent.
     """
     planes = device_planes(space)
     records, unattributed_ps, events = OpRecords(), 0, 0
     if planes and is_tpu(planes[0]):
-        records = tpu_records(space, planes, _steps(space, planes, pre))
+        records = tpu_records(space, planes, _steps(space, planes, pre), mapper)
     elif planes:
         table = gpu_ops(space, planes, pre, ops)
         if unattributed:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
+from tpu_profile_plugin.analysis.ops.tpu.ops import OpMetadata
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tpu_profile_plugin.analysis.hlo.ops import HloOps
-    from tpu_profile_plugin.analysis.ops.table import OpTable
-    from tpu_profile_plugin.analysis.ops.tpu.ops import OpMetadata
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 _FLOAT = re.compile(r"\b(bf|f|c)(\d+)\w*\[([0-9,<=]*)\]")
 _OPCODE = re.compile(r"\s[a-z][\w-]*\(")

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import host_plane, is_tensor_core, recorded_lines
+from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, op_events
 from tpu_profile_plugin.analysis.steps.generic import CORE, step_times
 from tpu_profile_plugin.analysis.steps.markers import host_events
 from tpu_profile_plugin.analysis.steps.table import StepTable
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 LITTLE = 0.9
 """Names of events outside the steps are only looked for if the steps cover less than this share."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.ops.rates import Rates, rates
 from tpu_profile_plugin.analysis.ops.text import is_transfer
@@ -62,12 +63,8 @@ def roofline(summary: OpSummary, steps: StepWork, *, transfers: bool) -> Rooflin
     # On GPUs the ops of a step are unknown, so there is no meaningful average.
     has_average = summary.hardware is not Hardware.GPU
     if has_average:
-        steps = _joined(steps.mean, steps)
+        steps = joined([steps.mean, steps])
     return Roofline(_programs(summary, total), Ops(rows, _rates(summary, ops)), _programs(summary, steps), has_average)
-
-
-def _joined(first: StepWork, second: StepWork) -> StepWork:
-    return StepWork(*(np.concatenate([getattr(first, n), getattr(second, n)]) for n in StepWork.__slots__))
 
 
 def _programs(summary: OpSummary, work: StepWork) -> Programs:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import HOST_THREADS
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.analysis.tf_data.settings import BottleneckFacts, bottleneck_facts
+from tpu_profile_plugin.analysis.tf_data.model import Iterator, IteratorTimes, Pipeline, Run, TfData
+from tpu_profile_plugin.analysis.tf_data.settings import bottleneck_facts
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
+from tpu_profile_plugin.units import PS_PER_US
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
-
-SLOW_CALL_PS = 50_000_000
+SLOW_CALL_PS = 50 * PS_PER_US
 """A call that takes longer than this is slow: the program waited; in a faster one the element was ready."""
 
 MAX_PIPELINES = 2_000
@@ -36,91 +35,6 @@ _PRODUCE_CONSUME = {f"{name}Produce": _PRODUCE + 2 * k for k, name in enumerate(
 }
 _DEVICE_SOURCES = ("Iterator::Prefetch::Generator", "Iterator::Root::Prefetch::Generator")
 """Source iterators of pipelines that only copy elements to one of several devices, in old and new TensorFlow."""
-
-
-@dataclass(frozen=True, slots=True)
-class Iterator:
-    """One iterator; `name` is its kind, e.g. "ParallelMapV2", `dataset` its name in the program ("" if unknown)."""
-
-    id: int
-    parent: int
-    name: str
-    long_name: str
-    dataset: str
-
-
-@dataclass(frozen=True, slots=True)
-class IteratorTimes:
-    """Times of an iterator in one run, summed over its calls; `start_ps` is the begin of the first.
-
-    `self_ps` is the duration minus the overlap with the iterators it called; it may be negative if several of them ran
-    in parallel. `blocking`: the iterator is on the critical path.
-    """
-
-    iterator: Iterator
-    start_ps: int
-    duration_ps: int
-    self_ps: int
-    calls: int
-    blocking: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One call of a pipeline by the program.
-
-    Attributes:
-      begin_ps, duration_ps: of the call.
-      iterators: ascending by id; the `left_out` shortest are omitted.
-      bottleneck: index of the bottleneck in `iterators`; None if no iterator on the critical path has self time.
-    """
-
-    begin_ps: int
-    duration_ps: int
-    iterators: tuple[IteratorTimes, ...]
-    left_out: int
-    bottleneck: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """One input pipeline; `runs` are its broken down calls, longest first (rank 0, 1, ...), of `calls` in total.
-
-    `facts` are those of the bottleneck of rank 0; None without one.
-    """
-
-    name: str
-    is_device: bool
-    root: Iterator
-    calls: int
-    slow_calls: int
-    min_ps: int
-    mean_ps: int
-    max_ps: int
-    runs: tuple[Run, ...]
-    facts: BottleneckFacts | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TfData:
-    """The pipelines of a host, host pipelines first, in file order; its size does not grow with the number of events.
-
-    Attributes:
-      host: host name in the profile, "" without one.
-      left_out: number of pipelines beyond MAX_PIPELINES.
-      cut_runs: number of runs with too many paths through the call graph to follow; occurs only in damaged profiles.
-    """
-
-    host: str = ""
-    pipelines: tuple[Pipeline, ...] = ()
-    left_out: int = 0
-    cut_runs: int = 0
-
-    @property
-    def nbytes(self) -> int:
-        """Estimated size for the cache: rows are objects of a few hundred bytes."""
-        rows = sum(len(run.iterators) for pipeline in self.pipelines for run in pipeline.runs)
-        return 1000 + 800 * len(self.pipelines) + 400 * rows
 
 
 @dataclass(frozen=True, eq=False)

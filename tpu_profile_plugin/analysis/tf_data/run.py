@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, Run, runs_of
-from tpu_profile_plugin.analysis.tf_data.settings import NONE, Settings, settings_at
+from tpu_profile_plugin.analysis.common.columns import rows_of
+from tpu_profile_plugin.analysis.tf_data.model import NONE, Run, Settings
+from tpu_profile_plugin.analysis.tf_data.pipelines import DataCalls, runs_of
+from tpu_profile_plugin.analysis.tf_data.settings import settings_at
 from tpu_profile_plugin.analysis.timeline.sections import HOST_PID
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 MAX_BOXES = 20_000
 _LAST = (1 << 63) - 1
@@ -47,17 +46,6 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.iterator)
 
-    def at(self, rows: I64) -> Boxes:
-        """The boxes in the given rows."""
-        return Boxes(
-            self.iterator[rows],
-            self.track[rows],
-            self.begin_ps[rows],
-            self.duration_ps[rows],
-            self.blocking[rows],
-            self.count[rows],
-        )
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunDetail:
@@ -89,23 +77,14 @@ def run_detail(space: XSpace, calls: DataCalls, run: int, resolution: int) -> Ru
     begin = plane.events.begin_ps[event]
     # Clipped so that ends fit 64 bits in damaged files.
     duration = np.clip(plane.events.duration_ps[event], 0, _LAST - np.maximum(begin, 0))
-    calls_as_boxes = Boxes(
-        index,
-        track,
-        begin,
-        duration,
-        blocking,
-        np.ones(len(event), dtype=np.int64),
-    )
-    calls_as_boxes = calls_as_boxes.at(
-        np.lexsort((calls_as_boxes.begin_ps, calls_as_boxes.blocking, calls_as_boxes.track, calls_as_boxes.iterator))
-    )
+    calls_as_boxes = Boxes(index, track, begin, duration, blocking, np.ones(len(event), dtype=np.int64))
+    calls_as_boxes = rows_of(calls_as_boxes, np.lexsort((begin, blocking, track, index)))
     window = int(begin.min()), int((begin + duration).max())
     boxes, unit = _bounded(calls_as_boxes, -(-(window[1] - window[0]) // resolution))
     truncated = len(boxes) > MAX_BOXES
     if truncated:
-        boxes = boxes.at(np.argsort(-boxes.duration_ps, kind="stable")[:MAX_BOXES])
-    boxes = boxes.at(np.lexsort((boxes.begin_ps, boxes.iterator)))
+        boxes = rows_of(boxes, np.argsort(-boxes.duration_ps, kind="stable")[:MAX_BOXES])
+    boxes = rows_of(boxes, np.lexsort((boxes.begin_ps, boxes.iterator)))
     return RunDetail(breakdown.runs[0], settings, tracks, boxes, window, len(calls_as_boxes), unit, truncated, cut)
 
 
@@ -160,6 +139,5 @@ def _merged(boxes: Boxes, unit: int) -> Boxes:
         same &= column[1:] == column[:-1]
     first = np.flatnonzero(np.concatenate([[True], ~same]))
     end = np.maximum.reduceat(boxes.begin_ps + boxes.duration_ps, first)
-    merged = boxes.at(first)
-    count = np.diff(np.append(first, len(boxes)))
-    return Boxes(merged.iterator, merged.track, merged.begin_ps, end - merged.begin_ps, merged.blocking, count)
+    merged = rows_of(boxes, first)
+    return replace(merged, duration_ps=end - merged.begin_ps, count=np.diff(np.append(first, len(boxes))))

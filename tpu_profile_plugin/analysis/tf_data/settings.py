@@ -3,94 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.tf_data.model import (
+    COUNTS,
+    FLAGS,
+    NONE,
+    TALLIES,
+    BottleneckFacts,
+    IteratorTimes,
+    Pipeline,
+    Run,
+    Settings,
+    Stage,
+)
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.columns.tables import Kind
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.tf_data.pipelines import IteratorTimes, Pipeline, Run
-    from tpu_profile_plugin.columns import Plane, XSpace
-
-_COUNTS = ("parallelism", "buffer_size", "buffer_limit", "cycle_length", "batch_size", "cpu_budget")
-_TALLIES = ("passed", "filtered")
-_FLAGS = ("autotune", "deterministic")
 MAX_STAGES = 100
 """Maximum number of stages between a bottleneck and the program that are looked at."""
-_WANTED = frozenset((*_COUNTS, *_TALLIES, *_FLAGS))
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Settings of an iterator at one call; None for those that the call does not record.
-
-    Attributes:
-      parallelism: number of elements, or of inputs, that it works on at once.
-      autotune: whether tf.data chooses the parallelism or the buffer; if False, the program fixed it.
-      buffer_size: capacity of a shuffle buffer, in elements.
-      buffer_limit: capacity of a prefetch buffer at that time, in elements.
-      cycle_length: number of inputs that an interleave reads in turn.
-      batch_size: elements per batch.
-      deterministic: whether the elements keep their order.
-      cpu_budget: number of CPUs that tf.data may use; recorded with the root.
-      passed, filtered: elements that a filter has kept and dropped so far.
-    """
-
-    parallelism: int | None = None
-    autotune: bool | None = None
-    buffer_size: int | None = None
-    buffer_limit: int | None = None
-    cycle_length: int | None = None
-    batch_size: int | None = None
-    deterministic: bool | None = None
-    cpu_budget: int | None = None
-    passed: int | None = None
-    filtered: int | None = None
-
-    def known(self) -> dict[str, int | bool]:
-        """The recorded settings by name."""
-        values = ((name, getattr(self, name)) for name in (*_FLAGS[:1], *_COUNTS, *_FLAGS[1:], *_TALLIES))
-        return {name: value for name, value in values if value is not None}
-
-
-NONE = Settings()
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """An iterator on the way from a bottleneck to the program, in one run.
-
-    Attributes:
-      name, dataset: kind of the iterator, and name of its dataset in the program.
-      settings: as recorded with its first call in the run.
-      inputs: kinds of the iterators that it called, those of the longest duration first.
-      calls, input_calls: number of its calls, and of its calls of inputs.
-    """
-
-    name: str
-    dataset: str = ""
-    settings: Settings = NONE
-    inputs: tuple[str, ...] = ()
-    calls: int = 0
-    input_calls: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class BottleneckFacts:
-    """What the advice for a bottleneck is based on; `consumers` are the stages after it, the root last."""
-
-    own: Stage
-    consumers: tuple[Stage, ...] = ()
-
-    @property
-    def cpu_budget(self) -> int | None:
-        """Number of CPUs that tf.data may use; None if it is not recorded."""
-        stages = (*self.consumers[::-1], self.own)
-        return next((stage.settings.cpu_budget for stage in stages if stage.settings.cpu_budget is not None), None)
+_WANTED = frozenset((*COUNTS, *TALLIES, *FLAGS))
 
 
 def bottleneck_facts(space: XSpace, plane: Plane, pipelines: Sequence[Pipeline]) -> list[BottleneckFacts | None]:
@@ -146,7 +81,7 @@ def settings_at(space: XSpace, plane: Plane, event: int) -> Settings:
     for name, kind, value in read.items(space, plane, plane.events.stats, event):
         if name not in _WANTED or name in found:
             continue
-        parsed = _flag(value) if name in _FLAGS else _count(kind, value, 0 if name in _TALLIES else 1)
+        parsed = _flag(value) if name in FLAGS else _count(kind, value, 0 if name in TALLIES else 1)
         if parsed is not None:
             found[name] = parsed
     return Settings(**found)  # type: ignore[arg-type]

@@ -139,12 +139,7 @@ def _long_names(names: Sequence[str], display_names: Sequence[str], pool: _Pool)
 
 
 def _plane_sheet(
-    plane: Plane,
-    extra: PlaneExtras,
-    ids: dict[str, int],
-    columns: tuple[U32, U32],
-    pool: _Pool,
-    framed: XSpace | None,
+    plane: Plane, extra: PlaneExtras, ids: dict[str, int], columns: tuple[U32, U32], pool: _Pool, framed: XSpace | None
 ) -> ArgSheet:
     """Arguments of a plane's own events; `framed`: the profile, for texts that become stack frames."""
     steps = pool.add(extra.step_names)

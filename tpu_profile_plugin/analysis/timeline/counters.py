@@ -9,17 +9,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.common.planes import is_counter_line
 from tpu_profile_plugin.analysis.timeline.hidden import HIDDEN_ARGS
 from tpu_profile_plugin.analysis.timeline.sections import Section
 from tpu_profile_plugin.columns import Kind, Plane, XSpace
 from tpu_profile_plugin.columns.arrays import F64, I64, U32
+from tpu_profile_plugin.units import PS_PER_NS
 
 _FIRST_TID = 0xC0000000
 """First track id of counters, which have no thread."""
 
 
-_NEAR_PS = 1000
+_NEAR_PS = PS_PER_NS
 """Samples this near follow each other: their times are rounded."""
 
 
@@ -146,15 +148,11 @@ def sample_table(space: XSpace, sections: Sequence[Section], names: Sequence[U32
                 begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
                 pid = np.full(len(begin), section.pid, np.uint32)
                 parts.append(SampleTable(begin, duration, pid, ids[plane.events.metadata[rows]]))
-    columns = zip(*((one.begin_ps, one.duration_ps, one.pid, one.name) for one in parts), strict=True)
-    return SampleTable(*(np.concatenate(column) for column in columns))
+    return joined(parts)
 
 
 def _collect(
-    plane: Plane,
-    events: slice,
-    series: dict[tuple[str, str], list[_Part]],
-    first_of: dict[str, tuple[int, str]],
+    plane: Plane, events: slice, series: dict[tuple[str, str], list[_Part]], first_of: dict[str, tuple[int, str]]
 ) -> None:
     """Adds a line's samples to the series; per name the position and key of the first value that any sample has."""
     stats, metadata = plane.events.stats, plane.event_metadata

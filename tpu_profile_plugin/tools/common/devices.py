@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.devices.model import RunDevice
-from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts
 
 
 def device_names(devices: Sequence[RunDevice], hosts: Sequence[str], *, several: bool) -> list[str]:
@@ -17,7 +17,7 @@ def devices_available(facts: RunFacts) -> str | None:
     """None if the profile may have devices, else the reason why it has none."""
     if facts.tf_executor or communication_available(facts) is None:
         return None
-    return "The profile has neither a TPU nor a GPU, nor programs of XLA's CPU backend or ops of TensorFlow."
+    return NO_DEVICES
 
 
 def communication_available(facts: RunFacts) -> str | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows, kernel_rows
-from tpu_profile_plugin.run.host import HostProfile, per_host
-from tpu_profile_plugin.run.programs import hlo_ops
+from tpu_profile_plugin.analysis.ops.gpu.kernel_table import combine_kernel_rows
+from tpu_profile_plugin.run.kernels import GPU, NO_KERNELS, host_kernels
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.query import Query
@@ -15,7 +14,6 @@ from tpu_profile_plugin.tools.tool import HostChoice, Tool
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.facts import RunFacts
 
-_GPU = "/device:GPU:"
 COLUMNS = (
     Column("rank", "Rank", "number", "", "Rank by total duration."),
     Column("kernel_name", "Kernel Name", "string", "", "Name of the kernel."),
@@ -61,7 +59,7 @@ COLUMNS = (
 
 def build(run: Run, query: Query) -> Table:
     """The kernels by total duration."""
-    rows = combine_kernel_rows(run.map_hosts(host_rows))
+    rows = combine_kernel_rows(run.map_hosts(host_kernels))
     kernels = [row.kernel for row in rows]
     return Table(
         COLUMNS,
@@ -85,17 +83,8 @@ def build(run: Run, query: Query) -> Table:
     )
 
 
-@per_host()
-def host_rows(host: HostProfile) -> list[KernelRow]:
-    """The kernels of one host."""
-    space = host.lazy
-    planes = [plane for plane in space.planes if plane.name.startswith(_GPU)]
-    space.decode(planes)
-    return kernel_rows(space, planes, hlo_ops(host)) if planes else []
-
-
 def _available(facts: RunFacts) -> str | None:
-    return None if facts.has_plane(_GPU) else "The profile has no GPU: kernels are recorded on GPUs only."
+    return None if facts.has_plane(GPU) else NO_KERNELS
 
 
 TOOL = Tool(

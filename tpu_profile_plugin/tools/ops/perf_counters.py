@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.counters import v6e, v7x
 from tpu_profile_plugin.analysis.counters.listing import Listing, has_values, listings
+from tpu_profile_plugin.analysis.counters.names import LISTED
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
@@ -45,7 +45,6 @@ COLUMNS = (
     Column("Set", "Set", "string", "", "Counter sets of the counter."),
     Column("reading", "Reading", "number", "", "Value of any type; our own column."),
 )
-_LISTED = {"v6e": v6e.listed, "v7x": v7x.listed}
 
 
 @per_host()
@@ -92,7 +91,7 @@ def names(params: Mapping[str, ParamValue]) -> Json | None:
     kind = params["device_type"]
     if not kind:
         raise BadRequest("Parameter 'device_type' is missing: names_only needs it.", parameter="device_type")
-    return Json([{"name": register.name, "val": register.address} for register in _LISTED[str(kind)]()])
+    return Json([{"name": register.name, "val": register.address} for register in LISTED[str(kind)]()])
 
 
 TOOL = Tool(

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{ITERATOR, IteratorCalls, NONE, PRODUCE, ROOT};
-use crate::kernels::nesting::{Nesting, nest};
+use super::calls::{ITERATOR, IteratorCalls, PRODUCE, ROOT};
+use crate::kernels::nesting::{NONE, Nesting, nest};
 use crate::kernels::rows::{Rows, Seeded};
 
 /// The events of the host's plane, as columns of one length; `line_start` has one entry per line and one more.
@@ -23,7 +23,7 @@ impl Events<'_> {
     }
 }
 
-/// Some events, ascending, and a number for each.
+/// Ascending events with a number each.
 #[derive(Clone, Copy)]
 pub struct Sparse<'a> {
     pub event: &'a [i64],
@@ -109,7 +109,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What the event around another is, and its place; (0, NONE) where there is none.
+    /// Role and place of the event around another; (0, NONE) if there is none.
     fn around(&self, above: u32) -> (u8, u32) {
         if above == NONE { (0, NONE) } else { (self.events.role_of(above as usize), self.place[above as usize]) }
     }

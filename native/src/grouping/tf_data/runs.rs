@@ -1,12 +1,13 @@
 //! From a call of the program down: what every iterator did in it, and whether the program waited for that.
 
-use super::{IteratorCalls, NONE};
+use super::calls::IteratorCalls;
+use crate::kernels::nesting::NONE;
 
-/// Calls that lie deeper below a root do not count.
+/// Calls deeper below a root do not count.
 pub const MAX_DEPTH: u32 = 100;
-/// Every run may look at so many calls, even when the others have used up what all share.
+/// Minimum visits per run, beyond the shared budget.
 const LEAST_VISITS: usize = 1000;
-/// The least number of iterators at which no further run is followed.
+/// Minimum number of iterators before runs are left out.
 const LEAST_LIMIT: usize = 10_000;
 
 /// The iterators of some runs: those of run r are `start[r]..start[r + 1]`, ascending by id.
@@ -19,7 +20,7 @@ pub struct Runs {
     pub own: Vec<i64>,
     pub calls: Vec<i64>,
     pub blocking: Vec<bool>,
-    /// Per run, how many iterators more it had.
+    /// Per run, the number of iterators left out.
     pub left_out: Vec<i64>,
     /// Runs that were not followed to their end.
     pub cut: Vec<u32>,

@@ -1,6 +1,6 @@
 //! The arguments of events: stats of the event and of its metadata, and derived ones, read when they are needed.
 
-use crate::timeline::json_text::{Sink, quote};
+use crate::json::text::{Sink, quote};
 use crate::timeline::model::names::Names;
 use crate::timeline::model::order::Flow;
 use crate::timeline::model::trace::{HIDDEN, NO_GROUP};
@@ -229,7 +229,7 @@ pub fn stringly(out: &mut Vec<u8>, args: &Args, value: Value) {
             match value {
                 Value::Int(v) => out.int(v),
                 Value::Uint(v) => out.uint(v),
-                Value::Double(v) => out.put(crate::timeline::json_text::general(v).as_bytes()),
+                Value::Double(v) => out.put(crate::json::text::general(v).as_bytes()),
                 _ => {}
             }
             out.put(b"\"");

@@ -1,6 +1,6 @@
 //! Samples of a counter as JSON.
 
-use crate::timeline::json_text::{Sink, quote};
+use crate::json::text::{Sink, quote};
 
 /// Streaming: one event behind a comma that holds all samples. Older form (`legacy`): one line per sample, a comma behind.
 pub fn json(pid: u32, name: &str, series: &str, begin: &[i64], value: &[f64], legacy: bool) -> Vec<u8> {

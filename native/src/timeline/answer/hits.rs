@@ -1,8 +1,8 @@
 //! The binary answer of a search, and hits among arguments.
 
+use crate::json::text::Sink;
 use crate::timeline::answer::arguments::{Args, Value};
 use crate::timeline::answer::payload::{Container, Strings};
-use crate::timeline::json_text::Sink;
 use crate::timeline::model::trace::Trace;
 use crate::timeline::query::search::Hits;
 

@@ -1,9 +1,9 @@
 //! The whole trace in the older form: one line per event, every argument a string, keys ascending.
 
+use crate::json::text::Sink;
 use crate::system::parallel;
 use crate::timeline::answer::arguments::{Args, Value, stringly};
-use crate::timeline::json_text::Sink;
-use crate::timeline::model::order::Kind;
+use crate::timeline::model::ties::Kind;
 use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::{NO_GROUP, Trace};
 use crate::timeline::query::select::{Run, by_track};

@@ -2,7 +2,6 @@
 
 pub mod arguments;
 pub mod counter;
-pub mod flow;
 pub mod hits;
 pub mod legacy;
 pub mod payload;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::timeline::json_text::{Sink, quote};
+use crate::json::text::{Sink, quote};
 use crate::timeline::model::trace::Trace;
 use crate::timeline::query::lod::Boxes;
 

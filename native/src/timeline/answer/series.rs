@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::timeline::answer::flow::category;
 use crate::timeline::model::order::{Order, decode_flow};
 use crate::timeline::model::trace::{NO_GROUP, Trace};
 use crate::timeline::packed::Source;
+use crate::timeline::packed::flow::category;
 use crate::timeline::query::select::Run;
 use crate::wire::tags::trace_data::{
     TraceDataResponse, TraceEventMetadata, TraceEventSeries, TraceEventSeriesMetadata,

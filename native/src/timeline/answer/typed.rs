@@ -1,13 +1,13 @@
 //! The events of a trace viewer as JSON with all their arguments.
 
+use crate::json::text::Sink;
 use crate::system::parallel;
 use crate::timeline::answer::arguments::{self, Args};
-use crate::timeline::answer::flow::{category, flow_text, is_quoted};
-use crate::timeline::json_text::Sink;
 use crate::timeline::model::order::{FLOW_IN, FLOW_OUT, Flow, decode_flow};
 use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::NO_GROUP;
 use crate::timeline::packed::events::{phase_alone, track_text};
+use crate::timeline::packed::flow::{category, flow_text, is_quoted};
 use crate::timeline::query::select::{Run, Selection};
 
 /// What one host contributes to a body.

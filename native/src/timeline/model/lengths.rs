@@ -23,14 +23,14 @@ pub fn narrow(value: i64) -> (u32, u8) {
     }
 }
 
-/// The value of a result of `narrow`, or that of `apart` where it did not fit.
+/// The duration behind a result of `narrow`; from `apart` if it did not fit.
 #[inline(always)]
 pub fn widen(low: u32, high: u8, apart: impl FnOnce() -> i64) -> i64 {
     if high == APART { apart() } else { i64::from(high) << 32 | i64::from(low) }
 }
 
 impl Lengths {
-    /// Room for so many, to be filled with what `narrow` gives.
+    /// Room for `count` results of `narrow`.
     pub fn zeros(count: usize) -> Self {
         Lengths { low: zeros(count), high: zeros(count), long: Sparse::default() }
     }
@@ -39,7 +39,7 @@ impl Lengths {
         (&mut self.low, &mut self.high)
     }
 
-    /// Adds those that do not fit, by index.
+    /// Adds the durations that do not fit, by index.
     pub fn complete(&mut self, value: impl Fn(usize) -> i64) {
         let apart = self.high.iter().enumerate().filter(|(_, high)| **high == APART);
         self.long = Sparse::new(self.high.len(), apart.map(|(i, _)| (i, value(i))));

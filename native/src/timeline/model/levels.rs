@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::timeline::model::order::{Kind, Order};
+use crate::timeline::model::order::Order;
+use crate::timeline::model::ties::Kind;
 use crate::timeline::model::trace::Trace;
 use crate::timeline::model::visibility::{Candidate, Verdict, Visibility};
 
-/// Levels 0..=12 have resolutions 10^12, 10^11 ... 1 ps; the last one takes what is left.
+/// Levels 0..=12 have resolutions 10^12, 10^11 ... 1 ps; the last level takes the rest.
 pub const LEVELS: u8 = 13;
 
 /// Not in any level computed so far.

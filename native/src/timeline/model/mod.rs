@@ -10,7 +10,7 @@ mod rows;
 mod slice;
 pub mod sparse;
 pub mod table;
-mod ties;
+pub mod ties;
 pub mod timeline;
 pub mod trace;
 mod track;

@@ -1,6 +1,6 @@
 //! Texts by number, as they are and as JSON strings.
 
-use crate::timeline::json_text::quote;
+use crate::json::text::quote;
 
 /// Strings kept in one piece.
 #[derive(Default)]

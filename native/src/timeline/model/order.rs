@@ -11,7 +11,7 @@ use crate::system::parallel;
 use crate::timeline::model::lengths::{narrow, widen};
 use crate::timeline::model::slice::Work;
 use crate::timeline::model::sparse::Sparse;
-use crate::timeline::model::ties::{before, kind_of};
+use crate::timeline::model::ties::{Kind, before, kind_of};
 use crate::timeline::model::trace::Trace;
 
 /// Events per slice, about.
@@ -22,18 +22,6 @@ pub const BLOCK: usize = 512;
 
 /// Events whose serial does not fit a byte are never shown.
 pub const MAX_SERIAL: u8 = u8::MAX;
-
-/// What an event is besides an interval.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Kind {
-    Plain,
-    Flow,
-    /// Asynchronous flow event: has no track of its own in a trace viewer.
-    Async,
-    /// One of more than 256 events with the same begin.
-    Dropped,
-}
 
 /// Direction bits of a flow.
 pub const FLOW_IN: u8 = 1;

@@ -3,7 +3,7 @@
 /// Above this many rows a search tree replaces the walk over the rows.
 const WALK: usize = 64;
 
-/// The most rows a track may have; what would need more shares the last one.
+/// Maximum rows of a track; events that would need more share the last row.
 pub const MAX_ROWS: usize = u16::MAX as usize;
 
 /// End of the last interval of every row, with the two queries of the placement.

@@ -1,4 +1,4 @@
-//! What a timeline is built from: event tables, and which of their events belong to which track.
+//! The inputs of a timeline: event tables, and the track of their events.
 
 /// Events as a plane or a derived line has them; all slices of events have the same length.
 pub struct Table<'a> {

@@ -1,11 +1,22 @@
-//! What an event is besides an interval, and the order of events that begin together.
+//! Kinds of events, and the order of events that begin together.
 
 use std::cmp::Reverse;
 
-use crate::timeline::model::order::Kind;
 use crate::timeline::model::trace::Trace;
 
-/// What an event is, by its flow and whether it is asynchronous.
+/// Kind of an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    Plain,
+    Flow,
+    /// Asynchronous flow event: has no track of its own in a trace viewer.
+    Async,
+    /// One of more than 256 events with the same begin.
+    Dropped,
+}
+
+/// Kind of an event, by its flow and whether it is asynchronous.
 pub fn kind_of(trace: &Trace, event: u32) -> Kind {
     if trace.flow.is_empty() {
         return Kind::Plain;

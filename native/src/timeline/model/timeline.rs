@@ -1,4 +1,4 @@
-//! The timeline of one host: its events, and what is computed from them when first needed.
+//! The timeline of one host: its events, and their order and levels, computed when first needed.
 
 use std::sync::OnceLock;
 

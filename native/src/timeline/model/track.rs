@@ -5,7 +5,7 @@ use crate::timeline::model::table::{Segment, Table};
 use crate::timeline::model::trace::{HIDDEN, NO_GROUP, WIDE};
 use crate::timeline::model::{lengths, rows};
 
-/// What all tracks are made of.
+/// The inputs of all tracks.
 pub(super) struct Inputs<'a> {
     pub tables: &'a [Table<'a>],
     /// Source number of each table's first event.

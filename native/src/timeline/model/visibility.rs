@@ -1,4 +1,4 @@
-//! The rule that leaves out short neighbours at a resolution, and its state from event to event.
+//! The rule that hides short neighbours at a resolution, and its state from event to event.
 
 use crate::timeline::model::order::{FLOW_IN, Flow};
 
@@ -25,7 +25,7 @@ pub enum Verdict {
     Hidden,
 }
 
-/// What the rule reads of an event.
+/// The facts of an event that the rule needs.
 #[derive(Clone, Copy)]
 pub struct Candidate<'a> {
     pub track: usize,

@@ -8,10 +8,10 @@
 //!          number          repeat   number         tail
 //! ```
 
-use crate::timeline::answer::flow::{category, flow_text, is_quoted};
-use crate::timeline::json_text::Sink;
+use crate::json::text::Sink;
 use crate::timeline::model::order::{FLOW_IN, FLOW_OUT, Flow, decode_flow};
 use crate::timeline::model::trace::{NO_GROUP, Trace};
+use crate::timeline::packed::flow::{category, flow_text, is_quoted};
 use crate::timeline::packed::gzip::Part;
 use crate::timeline::packed::stream::{Last, Stream};
 use crate::timeline::query::select::Run;

@@ -5,6 +5,7 @@
 
 mod code;
 pub mod events;
+pub mod flow;
 pub mod gzip;
 mod stream;
 
@@ -163,7 +164,7 @@ mod tests {
                 }
                 1 => {
                     stream.micro(value);
-                    crate::timeline::json_text::Sink::micro(&mut expected, value);
+                    crate::json::text::Sink::micro(&mut expected, value);
                 }
                 2 => {
                     stream.literal(&texts[4]);

@@ -16,13 +16,13 @@ pub struct Boxes {
     pub row: Vec<u16>,
     pub begin: Vec<f64>,
     pub duration: Vec<f64>,
-    /// Of several events the name that fills most of their time.
+    /// Name; of merged events the name that fills most of their time.
     pub name: Vec<u32>,
     pub count: Vec<u32>,
     /// Number of the first event within its track.
     pub event: Vec<u32>,
     pub merged: u64,
-    /// Columns really used.
+    /// Columns used.
     pub columns: u32,
 }
 

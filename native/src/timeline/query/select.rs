@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::timeline::model::levels::{self, LEVELS};
-use crate::timeline::model::order::{BLOCK, FLOW_IN, FLOW_OUT, Kind, Order};
+use crate::timeline::model::order::{BLOCK, FLOW_IN, FLOW_OUT, Order};
+use crate::timeline::model::ties::Kind;
 use crate::timeline::model::timeline::Timeline;
 use crate::timeline::model::trace::Trace;
 use crate::timeline::model::visibility::{Candidate, Visibility};

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from builders.xspace_text import build
+from builders import planes
+from builders.computed import budget
+from builders.planes import host
 
-from tpu_profile_plugin.analysis.budget.budget import host_budget
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.budget.run import merge_budgets
-from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.devices.host import devices_of
-from tpu_profile_plugin.analysis.devices.windows import step_windows
-from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.analysis.summary.host import may_have_groups
-from tpu_profile_plugin.columns import load
 
 US = 10**6
-
-
-def budget(text):
-    space = load(np.frombuffer(build(text), np.uint8))
-    pre = preprocess(space, derive=False) if may_have_groups(space) else None
-    programs = hlo_programs(space)
-    devices = devices_of(space, programs)
-    return host_budget(space, devices, step_windows(space, pre, devices) if devices else None, programs)
 
 
 def parts(found, step=0, device=0):
@@ -34,23 +20,24 @@ def parts(found, step=0, device=0):
     return {name: value / US for name, value in zip(CATEGORIES, values, strict=True) if value}
 
 
-def tpu(ops, core=0, modules="", length=100):
+def one_step(ops, core=0, modules="", length=100):
     """A TensorCore with one step and ops `BEGIN LENGTH CATEGORY NAME` in us."""
-    lines = [f'plane {core + 1} "/device:TPU:{core}"', "line 1 Steps", f"0us +{length}us 1 {{_ct=9, _c=1}}"]
-    lines += ['line 2 "XLA Modules"', *modules.splitlines()] if modules else []
-    lines.append('line 3 "XLA Ops"')
     split = [line.split(maxsplit=3) for line in ops.strip().splitlines()]
-    lines += [f"{begin}us +{size}us {name}" for begin, size, _, name in split]
-    categories = {name: category.replace("_", " ") for _, _, category, name in split}
-    lines += [
-        f'metadata {name} {{hlo_category="{category}", program_id=u7, symbol_id=u{i}}}'
-        for i, (name, category) in enumerate(categories.items(), 1)
-    ]
-    return "\n".join(lines) + "\n"
+    return (
+        "\n"
+        + planes.tpu(
+            "\n".join(f"{begin} {size} {name}" for begin, size, _, name in split),
+            core=core,
+            steps=f"0 {length} 1 {{_ct=9, _c=1}}",
+            modules=modules,
+            category={name: category.replace("_", " ") for _, _, category, name in split},
+        )
+        + "\n"
+    )
 
 
 def test_computation_hides_communication_and_communication_hides_copies():
-    found = budget(tpu("""
+    found = budget(one_step("""
         0 20 loop_fusion fusion.1
         20 1 async-start all-gather-start.1
         21 1 copy-start copy-start.1
@@ -64,7 +51,7 @@ def test_computation_hides_communication_and_communication_hides_copies():
 
 
 def test_loops_are_computation_but_hide_nothing():
-    found = budget(tpu("""
+    found = budget(one_step("""
         0 60 while while.1
         10 20 loop_fusion fusion.1
         30 20 all-reduce all-reduce.1
@@ -73,7 +60,7 @@ def test_loops_are_computation_but_hide_nothing():
 
 
 def test_infeed_is_waiting_for_input_and_outfeed_waiting_for_the_host():
-    found = budget(tpu("""
+    found = budget(one_step("""
         0 30 infeed infeed.1
         30 40 loop_fusion fusion.1
         70 5 outfeed outfeed.1
@@ -85,7 +72,7 @@ def test_infeed_is_waiting_for_input_and_outfeed_waiting_for_the_host():
 
 
 def test_a_copy_under_way_does_not_hide_that_the_core_waits_for_the_host():
-    found = budget(tpu("""
+    found = budget(one_step("""
         0 1 copy-start copy-start.1
         1 30 infeed infeed.1
         31 20 outfeed outfeed.1
@@ -96,7 +83,7 @@ def test_a_copy_under_way_does_not_hide_that_the_core_waits_for_the_host():
 
 
 def test_waiting_for_a_late_device_is_not_communication():
-    text = tpu("0 20 loop_fusion fusion.1\n20 60 all-reduce all-reduce.1") + tpu(
+    text = one_step("0 20 loop_fusion fusion.1\n20 60 all-reduce all-reduce.1") + one_step(
         "0 70 loop_fusion fusion.1\n70 10 all-reduce all-reduce.1", core=1
     )
     found = budget(text)
@@ -104,19 +91,9 @@ def test_waiting_for_a_late_device_is_not_communication():
     assert parts(found, device=1) == {"compute": 70, "exposed_communication": 10, "idle_other": 20}
 
 
-HOST = """
-plane 9 "/host:CPU"
-line 1 "main/7"
-{events}
-line 2 "other/8"
-0us +100us "$loader.py:3 worker"
-"""
-
-
-def host(events):
-    """The main thread's events; its marker tells which thread it is."""
-    marker = ["0us +100us train {_r=1, step_num=0}"]
-    return HOST.format(events="\n".join([*marker, *events.strip().splitlines()]))
+def main_thread(events):
+    """A host whose main thread has a marker and these events; another thread loads data."""
+    return host(f"0 100 train {{_r=1, step_num=0}}\n{events}", "0 100 $loader.py:3 worker")
 
 
 BUSY = "0 10 loop_fusion fusion.1\n90 10 loop_fusion fusion.1"
@@ -147,7 +124,7 @@ BUSY = "0 10 loop_fusion fusion.1\n90 10 loop_fusion fusion.1"
     ],
 )  # fmt: skip
 def test_idle_time_by_what_the_main_thread_does(events, expected):
-    found = parts(budget(tpu(BUSY) + host(events)))
+    found = parts(budget(one_step(BUSY) + main_thread(events)))
     assert found == {"compute": 20, **expected}
 
 
@@ -157,18 +134,18 @@ def test_host_code_is_named_by_the_programs_own_frame():
         11us +78us "$train.py:9 load_batch"
         12us +76us "$random.py:120 shuffle"
     """
-    (cause,) = budget(tpu(BUSY) + host(events)).causes
+    (cause,) = budget(one_step(BUSY) + main_thread(events)).causes
     assert (cause.name, cause.inner, cause.time_ps) == ("$train.py:9 load_batch", "$random.py:120 shuffle", (80 * US,))
 
 
 def test_gaps_within_a_run_of_a_program_are_not_the_hosts():
-    text = tpu(BUSY, modules='0us +60us "jit_f(7)" {run_id=5}') + host('10us +80us "$train.py:9 load"')
+    text = one_step(BUSY, modules='0us +60us "jit_f(7)" {run_id=5}') + main_thread('10us +80us "$train.py:9 load"')
     assert parts(budget(text)) == {"compute": 20, "idle_host": 30, "idle_other": 50}
 
 
 def test_work_that_was_launched_and_has_not_begun_waits_for_its_launch():
     modules = '0us +10us "jit_f(7)" {run_id=5}\n90us +10us "jit_f(7)" {run_id=6}'
-    text = tpu(BUSY, modules=modules) + host("40us +2us DoEnqueueProgram {run_id=6}")
+    text = one_step(BUSY, modules=modules) + main_thread("40us +2us DoEnqueueProgram {run_id=6}")
     assert parts(budget(text)) == {"compute": 20, "idle_launch": 50, "idle_other": 30}
 
 
@@ -235,7 +212,7 @@ def test_steps_of_hosts_are_matched_by_name_else_by_time():
     assert [(device.name, device.host) for device in merged.devices] == [("CPU device 0", 0), ("CPU device 0", 1)]
     assert (merged.time_ps[:, :, 0] // US).tolist() == [[54, 54], [55, 55]]
     assert merged.time_ps.sum(axis=2).tolist() == merged.duration_ps.tolist()
-    recordings = merge_budgets([budget(tpu(BUSY)), budget(tpu(BUSY, length=90))])
+    recordings = merge_budgets([budget(one_step(BUSY)), budget(one_step(BUSY, length=90))])
     assert (recordings.duration_ps // US).tolist() == [[100, 90]]
 
 

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 
-import numpy as np
 import pytest
+from builders.computed import budget
 from builders.fuzzing.random_devices import HOST_EVENTS, random_profile, role, text_of
-from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.budget import budget as module
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
-from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.devices.host import devices_of
-from tpu_profile_plugin.analysis.devices.windows import step_windows
-from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.analysis.summary.host import may_have_groups
-from tpu_profile_plugin.columns import load
 
 PROFILES, BLOCKS = 1000, 10
 
@@ -150,11 +143,7 @@ def test_the_parts_of_random_profiles_add_up(block, monkeypatch):
     seen = set()
     for seed in range(block * PROFILES // BLOCKS, (block + 1) * PROFILES // BLOCKS):
         one = random_profile(seed)
-        space = load(np.frombuffer(build(text_of(one)), np.uint8))
-        pre = preprocess(space, derive=False) if may_have_groups(space) else None
-        programs = hlo_programs(space)
-        devices = devices_of(space, programs)
-        found = module.host_budget(space, devices, step_windows(space, pre, devices) if devices else None, programs)
+        found = budget(text_of(one))
         begin, end = found.steps.begin_ps, found.steps.end_ps
         assert found.time_ps.sum(axis=2).tolist() == (end - begin).tolist(), seed
         assert found.between_time_ps.sum(axis=1).tolist() == found.between_ps.tolist(), seed

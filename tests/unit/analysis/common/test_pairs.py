@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import row_codes
-from tpu_profile_plugin.analysis.common.pairs import pair_in_order
+from tpu_profile_plugin.analysis.common.keys import pair_in_order, row_codes
 
 
 def pairs(text):

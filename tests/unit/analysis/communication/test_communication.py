@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from builders.xspace_text import build
+from builders.computed import communication
+from builders.planes import gpu, tpu
 
-from tpu_profile_plugin.analysis.communication.host import host_communication
 from tpu_profile_plugin.analysis.communication.run import merge_communication
-from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.devices.host import devices_of
-from tpu_profile_plugin.analysis.devices.windows import step_windows
-from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.analysis.summary.host import may_have_groups
-from tpu_profile_plugin.columns import load
 
 US = 10**6
-
-
-def host(text):
-    space = load(np.frombuffer(build(text), np.uint8))
-    pre = preprocess(space, derive=False) if may_have_groups(space) else None
-    programs = hlo_programs(space)
-    devices = devices_of(space, programs)
-    return host_communication(space, devices, step_windows(space, pre, devices) if devices else None, programs)
 
 
 START = "%all-gather-start.1 = (f32[4], f32[8]) all-gather-start(f32[4] %x), replica_groups={{0,1}}"
@@ -31,11 +16,9 @@ REDUCE = "%all-reduce.2 = f32[8] all-reduce(f32[8] %y), replica_groups={{0,1}}"
 
 
 def core(number, ops, step=100):
-    lines = [f'plane {number + 1} "/device:TPU:{number}"', "line 1 Steps", f"0us +{step}us 1 {{_ct=9, _c=1}}"]
-    lines.append('line 3 "XLA Ops"')
-    lines += [f'{begin}us +{length}us "{name}"' for name, begin, length in ops]
-    lines += [f'metadata "{name}" {{program_id=u7}}' for name in dict.fromkeys(name for name, _, _ in ops)]
-    return "\n".join(lines) + "\n"
+    """A TensorCore with one step; ops are (HLO text, begin, us)."""
+    text = "\n".join(f'{begin} {length} "{name}"' for name, begin, length in ops)
+    return tpu(text, core=number, steps=f"0 {step} 1 {{_ct=9, _c=1}}") + "\n"
 
 
 TWO_CORES = core(
@@ -47,7 +30,7 @@ TWO_CORES = core(
 
 
 def test_collectives_over_the_cores_of_a_host():
-    found = host(TWO_CORES)
+    found = communication(TWO_CORES)
     gather, reduce = sorted(found.sums, key=lambda one: one.key.name)
     assert (gather.key.name, gather.key.kind, gather.count, gather.instances, gather.ranks) == (
         "all-gather.1", "all-gather", 2, 1, 2,
@@ -70,26 +53,26 @@ def test_collectives_over_the_cores_of_a_host():
 def test_async_overlap_as_xprof_counts_it_where_the_definitions_coincide():
     """The exposed time of asynchronous windows, ops of the line other than start and done hiding it: by hand."""
     ops = [("fusion.1", 0, 20), (START, 20, 1), ("fusion.2", 25, 15), (DONE, 50, 10)]
-    (gather,) = host(core(0, ops)).sums
+    (gather,) = communication(core(0, ops)).sums
     span, covered = 60 - 20, 15
     assert (gather.total_ps, gather.exposed_ps) == (span * US, (span - covered) * US)
     # A synchronous collective in the window counts as communication here, and hides it there.
     both = [*ops[:2], (REDUCE, 25, 15), ops[3]]
-    gather = next(one for one in host(core(0, both)).sums if one.key.kind == "all-gather")
+    gather = next(one for one in communication(core(0, both)).sums if one.key.kind == "all-gather")
     assert gather.exposed_ps == 40 * US
 
 
-def ranks(late, shift=0, runs=4, begin=0):
+def ranks(late, shift=0):
     """One device that comes to each of four reductions `late` us after 10; its clock is `shift` us ahead."""
-    lines = ['plane 1 "/device:GPU:0"', 'line 1 "Stream #1"']
-    for i in range(begin, runs):
+    runs = []
+    for i in range(4):
         at = 100 * i + 7 * i * i + shift
-        lines += [f"{at}us +{10 + late}us gemm", f"{at + 10 + late}us +{50 - late}us ncclDevKernel_AllReduce"]
-    return "\n".join(lines)
+        runs.append(f"{at} {10 + late} gemm\n{at + 10 + late} {50 - late} ncclDevKernel_AllReduce")
+    return gpu("\n".join(runs))
 
 
 def test_hosts_are_matched_on_a_common_clock():
-    parts = [host(ranks(0)), host(ranks(30, shift=5000)), host(ranks(10))]
+    parts = [communication(ranks(0)), communication(ranks(30, shift=5000)), communication(ranks(10))]
     run = merge_communication(parts)
     assert [offset and offset.offset_ps // US for offset in run.offsets] == [None, -5000, 0]
     (one,) = run.sums
@@ -104,12 +87,12 @@ def test_hosts_are_matched_on_a_common_clock():
 
 def test_a_host_that_cannot_be_compared_waits_for_its_own_devices_only():
     silent = 'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n0us +10us gemm\n20us +20us gemm'
-    run = merge_communication([host(ranks(0)), host(silent)])
+    run = merge_communication([communication(ranks(0)), communication(silent)])
     assert run.offsets == (None, None)
     (one,) = run.sums
     assert (one.ranks, one.wait_ps, one.last) == (1, 0, -1)
 
 
 def test_profiles_without_devices():
-    run = merge_communication([host('plane 1 "/host:CPU"\nline 1 python\n0us +5us train')])
+    run = merge_communication([communication('plane 1 "/host:CPU"\nline 1 python\n0us +5us train')])
     assert (run.devices, run.sums, run.work_ps.shape) == ((), (), (0, 0))

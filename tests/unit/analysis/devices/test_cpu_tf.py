@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from builders.xspace_text import build
+from builders.computed import budget, communication, devices
+from builders.computed import runs as runs_of
 
-from tpu_profile_plugin.analysis.budget.budget import host_budget
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
-from tpu_profile_plugin.analysis.communication.host import host_communication
-from tpu_profile_plugin.analysis.derived.preprocess import preprocess
-from tpu_profile_plugin.analysis.devices.host import devices_of
-from tpu_profile_plugin.analysis.devices.model import Work
-from tpu_profile_plugin.analysis.devices.windows import step_windows
-from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.columns import load
 
 US = 10**6
-
-
-def space_of(text):
-    return load(np.frombuffer(build(text), np.uint8))
-
-
-def devices(text):
-    space = space_of(text)
-    return devices_of(space, hlo_programs(space))
-
-
-def budget(space):
-    found = devices_of(space, hlo_programs(space))
-    return host_budget(space, found, step_windows(space, preprocess(space, derive=False), found), hlo_programs(space))
 
 
 def runs(text):
     """(name, work, begin, end) of each run of the only device, times in us."""
     (device,) = devices(text)
     assert (device.name, device.kind, device.ordinal) == ("CPU (TensorFlow)", "cpu", 0)
-    spans = device.runs
-    columns = (spans.op.tolist(), spans.work.tolist(), spans.begin_ps.tolist(), spans.end_ps.tolist())
-    return [(device.ops[op].name, Work(w).name, b // US, e // US) for op, w, b, e in zip(*columns, strict=True)]
+    return runs_of(device.runs, device)
 
 
 GRAPH = """
@@ -136,8 +112,7 @@ def test_an_eager_call_without_events_of_its_own_is_a_run_of_its_op():
 
 
 def test_the_parts_of_a_step_add_up():
-    space = space_of(EAGER)
-    found = budget(space)
+    found = budget(EAGER)
     values = found.time_ps[0, 0].tolist()
     assert {name: ps // US for name, ps in zip(CATEGORIES, values, strict=True) if ps} == {
         "compute": 20, "idle_input": 18, "idle_launch": 10 + 12, "idle_other": 40,
@@ -147,8 +122,7 @@ def test_the_parts_of_a_step_add_up():
 
 def test_tracing_is_compilation():
     text = GRAPH.replace("line 2", "8us +1us tf.constant\n95us +4us tf.function-graph_building\nline 2")
-    space = space_of(text)
-    found = budget(space)
+    found = budget(text)
     assert found.time_ps[0, 0, CATEGORIES.index("idle_compile")] == 4 * US
 
 
@@ -177,8 +151,4 @@ def test_a_profile_without_executor_has_no_such_device():
 
 
 def test_it_does_not_communicate():
-    space = space_of(GRAPH)
-    programs = hlo_programs(space)
-    found = devices_of(space, programs)
-    steps = step_windows(space, preprocess(space, derive=False), found)
-    assert host_communication(space, found, steps, programs).devices == ()
+    assert communication(GRAPH).devices == ()

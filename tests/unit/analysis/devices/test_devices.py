@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from builders.xspace_text import build
+from builders.computed import devices, runs
 
 from tpu_profile_plugin.analysis.common.spans import no_time
-from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.model import Work
-from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.columns import load
 
 US = 10**6
-
-
-def devices(text):
-    space = load(np.frombuffer(build(text), np.uint8))
-    return devices_of(space, hlo_programs(space))
-
-
-def runs(spans, device):
-    """(name, work, begin, end) of each run, times in us."""
-    columns = (spans.op.tolist(), spans.work.tolist(), spans.begin_ps.tolist(), spans.end_ps.tolist())
-    return [(device.ops[op].name, Work(w).name, b // US, e // US) for op, w, b, e in zip(*columns, strict=True)]
 
 
 TPU = """

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from builders.answers import summary
-from builders.xspace_text import build, build_message
+from builders.shown import profile
+from builders.xspace_text import build_message
 
 from tpu_profile_plugin.analysis.environment.core_details import core_details
 from tpu_profile_plugin.analysis.environment.environment import (
@@ -24,11 +25,6 @@ from tpu_profile_plugin.analysis.summary.host import may_have_groups, reduce_sum
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.protos import message
 
-
-def space(text):
-    return load(np.frombuffer(build(text), np.uint8))
-
-
 TASK = 'plane 1 "Task Environment" {profile_start_time=u1700000000000000000, profile_stop_time=u1700000002000000000}\n'
 
 
@@ -44,7 +40,7 @@ TASK = 'plane 1 "Task Environment" {profile_start_time=u1700000000000000000, pro
 )
 def test_recorded_peaks_of_gpus_are_positive_doubles_and_never_those_of_hbm(stat, expected):
     facts = "compute_cap_major=9, core_count=100, clock_rate=1000000, memory_bandwidth=1000000000000"
-    found = peaks(space(f'plane 1 "/device:GPU:0" {{device_vendor="Nvidia", {facts}, {stat}}}'))
+    found = peaks(profile(f'plane 1 "/device:GPU:0" {{device_vendor="Nvidia", {facts}, {stat}}}'))
     assert (found.tera_flops, *found.bandwidths) == expected
 
 
@@ -62,7 +58,7 @@ def test_recorded_peaks_that_are_no_rates_do_not_count(value):
 
 def test_peaks_of_cores_are_doubles_or_integers():
     for text in ("200.0", "200", "u200"):
-        assert peaks(space(f'plane 1 "/device:TPU:0" {{peak_teraflops_per_second={text}}}')).tera_flops == 200
+        assert peaks(profile(f'plane 1 "/device:TPU:0" {{peak_teraflops_per_second={text}}}')).tera_flops == 200
 
 
 def test_a_machine_without_devices():
@@ -87,13 +83,13 @@ def test_devices_name_themselves():
 
 def test_peaks_as_recorded_or_from_the_model():
     tpu = peaks(
-        space('plane 1 "/device:TPU:0" {peak_teraflops_per_second=200.0, peak_hbm_bw_gigabytes_per_second=800.0}')
+        profile('plane 1 "/device:TPU:0" {peak_teraflops_per_second=200.0, peak_hbm_bw_gigabytes_per_second=800.0}')
     )
-    assert (tpu.tera_flops, tpu.bandwidths, tpu.ridge_point) == (200.0, (800.0, 0, 0, 0, 0, 0, 0), 250.0)
+    assert (tpu.tera_flops, tpu.bandwidths) == (200.0, (800.0, 0, 0, 0, 0, 0, 0))
     facts = "clock_rate=1000000, core_count=100, memory_bandwidth=u2000000000000, compute_cap_major=8"
-    gpu = peaks(space(f'plane 1 "/device:GPU:0" {{device_vendor="Nvidia", {facts}}}'))
+    gpu = peaks(profile(f'plane 1 "/device:GPU:0" {{device_vendor="Nvidia", {facts}}}'))
     assert (gpu.tera_flops, gpu.bandwidths) == (pytest.approx(204.8), pytest.approx((2000.0, 25600.0, 25600.0)))
-    assert peaks(space('plane 0 "/host:CPU"')) == Peaks()
+    assert peaks(profile('plane 0 "/host:CPU"')) == Peaks()
 
 
 def test_hosts_together():
@@ -137,7 +133,7 @@ def test_chips_are_known_by_number(first, second, busy_us):
 
 
 def details_in(data):
-    found = space(f'plane 1 "/device:TPU:0" {{core_details=0x{data.hex()}}}')
+    found = profile(f'plane 1 "/device:TPU:0" {{core_details=0x{data.hex()}}}')
     return core_details(found, found.planes[0])
 
 
@@ -192,4 +188,4 @@ def test_utilisation_is_averaged_over_hosts():
     ],
 )
 def test_when_grouping_is_worth_it(text, may):
-    assert may_have_groups(space(text)) == may
+    assert may_have_groups(profile(text)) == may

@@ -1,35 +1,28 @@
-"""Time at barriers, and the default answer of the tool, which has the original's numbers."""
+"""Time at barriers, and the default answer of the tool, which has the numbers of XProf."""
 
 from __future__ import annotations
 
 import pytest
 from builders.answers import answer
+from builders.planes import tpu
 from builders.profiles.planted import evidence, finding, reason
 
 from tpu_profile_plugin.analysis.findings.on_device.barriers import BarrierTime, barriers
 from tpu_profile_plugin.tools import registry
 
 
-def host(percents, name="", cores=1, longs=None):
+def barriers_of(percents, name="", longs=None):
     """Steps of 1000 us with a barrier of so many percent at the begin of each; `longs`: other lengths of the steps."""
-    lines = []
-    for core in range(cores):
-        lines += [f'plane {core + 1} "/device:TPU:{core}" {{device_type_string="TPU v4"}}', "line 1 Steps"]
-        lengths = longs or [1000] * len(percents)
-        begins = [100 + sum(lengths[:i]) + 100 * i for i in range(len(percents))]
-        lines += [
-            f"{at}us +{size}us {i} {{_ct=9, _c={i}}}" for i, (at, size) in enumerate(zip(begins, lengths, strict=True))
-        ]
-        lines.append('line 2 "XLA Ops"')
-        for at, size, percent in zip(begins, lengths, percents, strict=True):
-            barrier = round(size * percent * 10_000)
-            stats = f"{{device_offset_ps=u{at * 10**6}, device_duration_ps=u{barrier}}}"
-            lines.append(f"{at}us +{barrier}ps %barrier-cores.1 {stats}")
-            rest = f"{{device_offset_ps=u{at * 10**6 + barrier}, device_duration_ps=u{size * 10**6 - barrier}}}"
-            lines.append(f"{at * 10**6 + barrier}ps +{size * 10**6 - barrier}ps %fusion.1 {rest}")
-        lines.append('metadata %barrier-cores.1 {program_id=u7, symbol_id=u1, hlo_category="custom-call"}')
-        lines.append('metadata %fusion.1 {program_id=u7, symbol_id=u2, hlo_category="loop fusion"}')
-    return "\n".join([*lines, *([f"host {name}"] if name else [])])
+    lengths = longs or [1000] * len(percents)
+    ops, steps, at = [], [], 100
+    for step, (length, percent) in enumerate(zip(lengths, percents, strict=True)):
+        steps.append(f"{at} {length} {step} {{_ct=9, _c={step}}}")
+        begin, barrier, end = at * 10**6, round(length * percent * 10_000), (at + length) * 10**6
+        for op, first, last in (("%barrier-cores.1", begin, begin + barrier), ("%fusion.1", begin + barrier, end)):
+            stats = f"device_offset_ps=u{first}, device_duration_ps=u{last - first}"
+            ops.append(f"{first}ps +{last - first}ps {op} {{{stats}}}")
+        at += length + 100
+    return f"host {name or 'h'}\n" + tpu("\n".join(ops), steps="\n".join(steps))
 
 
 def suggestion(*hosts):
@@ -40,32 +33,31 @@ def suggestion(*hosts):
 
 @pytest.mark.parametrize(("percent", "fires"), [(9.9, False), (10.1, True), (40, True)])
 def test_the_threshold(percent, fires):
-    found = suggestion(host([percent] * 4))
+    found = suggestion(barriers_of([percent] * 4))
     assert (found is not None) == fires
-    assert (finding("barrier", host([percent] * 4)) is not None) == fires
+    assert (finding("barrier", barriers_of([percent] * 4)) is not None) == fires
     if found:
         assert found[0] == "BarrierCoresRule"
         assert f"{percent:.1f}% of each step" in found[1]
 
 
 def test_the_first_and_the_last_of_three_steps_do_not_count():
-    assert "20.0% of each step" in suggestion(host([50, 20, 50]))[1]
-    assert "35.0% of each step" in suggestion(host([50, 20]))[1]
+    assert "20.0% of each step" in suggestion(barriers_of([50, 20, 50]))[1]
+    assert "35.0% of each step" in suggestion(barriers_of([50, 20]))[1]
 
 
 def test_of_two_steps_a_very_short_one_does_not_count():
-    assert "30.0% of each step" in suggestion(host([30, 90], longs=[100_000, 500]))[1]
-    assert "30.0% of each step" in suggestion(host([90, 30], longs=[500, 100_000]))[1]
-    assert "60.0% of each step" in suggestion(host([30, 90], longs=[100_000, 1100]))[1]
+    assert "30.0% of each step" in suggestion(barriers_of([30, 90], longs=[100_000, 500]))[1]
+    assert "30.0% of each step" in suggestion(barriers_of([90, 30], longs=[500, 100_000]))[1]
+    assert "60.0% of each step" in suggestion(barriers_of([30, 90], longs=[100_000, 1100]))[1]
 
 
 def test_hosts_that_differ_are_named():
-    found = suggestion(
-        *(host([15 + i / 20] * 4, name=f"worker{i}") for i in range(3)), host([40] * 4, name="worker<3>")
-    )
+    alike = [barriers_of([15 + i / 20] * 4, name=f"worker{i}") for i in range(3)]
+    found = suggestion(*alike, barriers_of([40] * 4, name="worker<3>"))
     assert "<li>Host <b>worker&lt;3&gt;</b> average barrier-cores time fraction: <b>40.0%</b></li>" in found[1]
     assert "worker0" not in found[1]
-    one = finding("barrier", *(host([15 + i / 20] * 4, name=f"worker{i}") for i in range(3)), host([40] * 4, name="w3"))
+    one = finding("barrier", *alike, barriers_of([40] * 4, name="w3"))
     assert one["title"] == "TensorCores wait at barriers for 21.3% of the step; w3 differs from the others"
     assert evidence(one)["At barriers on w3, of the step"] == 40.0
 
@@ -87,13 +79,13 @@ def test_outliers_by_the_median_absolute_deviation(percents, outliers):
 
 
 def test_durations_that_stand_for_none():
-    text = host([20] * 4)
+    text = barriers_of([20] * 4)
     assert suggestion(text.replace("device_duration_ps=u200000000}", "device_duration_ps=u1250}")) is None
     assert suggestion(text.replace("device_duration_ps=u200000000}", "other=1}")) is None
 
 
 def test_no_barriers():
     assert suggestion('plane 1 "/host:CPU"\nline 1 main\n0us +5us a') is None
-    assert reason("barrier", host([5] * 4).replace("barrier-cores", "copy")) == (
+    assert reason("barrier", barriers_of([5] * 4).replace("barrier-cores", "copy")) == (
         "The profile has no barriers of TensorCores."
     )

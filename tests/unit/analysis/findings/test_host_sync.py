@@ -103,9 +103,7 @@ def test_tensor_cores():
 
 def test_compilation_in_one_step_does_not_hide_it():
     main, ops = fetching(400, 190)
-    text = cpu(main, ops)
-    first = text.index("line 2 worker")
-    slow = f"{text[:first]}4100us +9000us backend_compile_and_load\n{text[first:]}\n13100us +50us late.1 "
+    slow = cpu(main, ops, once="4100 9000 backend_compile_and_load") + "\n13100us +50us late.1 "
     slow += '{hlo_op="late.1", device_ordinal=0, program_id=7, run_id=99}'
     slow = slow.replace("3000us +999us train", "3000us +10999us train")
     found = finding("host_sync", slow)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders.profiles.planted import cpu, evidence, finding, reason, tpu
-from builders.profiles.tf_loops import tf_loop
+from builders.profiles.planted import cpu, evidence, finding, reason, tf_loop, tpu
 
 
 def waiting(us):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from builders.profiles.planted import cpu, evidence, finding, reason
-from builders.profiles.tf_loops import tf_loop
+from builders.planes import gpu, host, in_each_step, marked, profile
+from builders.profiles.planted import cpu, evidence, finding, reason, tf_loop
 
 
 def launching(us):
@@ -42,22 +42,15 @@ def test_graphs_of_tensorflow():
     assert "steps_per_execution" in found["advice"]
 
 
-def gpu(kernel, count=10):
-    """Kernels of `kernel` us every 40 us, each begins when its launch of 20 us ends."""
-    lines = ['plane 1 "/device:GPU:0"', 'line 1 "Stream #1"']
-    host = ['plane 9 "/host:CPU"', "line 1 main"]
-    length = 40 * count
-    for step in range(4):
-        host.append(f"{length * step}us +{length}us train {{_r=1, step_num={step}}}")
-        for i in range(count):
-            at, key = length * step + 40 * i, count * step + i
-            host.append(f"{at}us +20us cuLaunchKernel {{correlation_id={key}}}")
-            lines.append(f"{at + 20}us +{kernel}us kernel {{correlation_id={key}}}")
-    return "\n".join([*lines, *host])
+def launching_kernels(kernel):
+    """Kernels of `kernel` us every 40 us, ten in a step; each begins when its launch of 20 us ends."""
+    launches = "\n".join(f"{40 * i} 20 cuLaunchKernel {{correlation_id={i + 1}$N}}" for i in range(10))
+    kernels = "\n".join(f"{40 * i + 20} {kernel} kernel {{correlation_id={i + 1}$N}}" for i in range(10))
+    return profile(gpu(in_each_step(kernels, period=400)), host(marked(launches, period=400)))
 
 
 def test_tiny_kernels_of_a_gpu():
-    found = finding("launch_bound", gpu(9))
+    found = finding("launch_bound", launching_kernels(9))
     assert found["title"].endswith("for the host to launch work; most kernels are shorter than 10 us")
     assert found["confidence"] == "high"
     shown = evidence(found)
@@ -66,7 +59,7 @@ def test_tiny_kernels_of_a_gpu():
     assert shown["Median duration of a launch on the host"] == 20.0
     pages = {one["label"]: one["tool"] for one in found["evidence"]}
     assert pages["GPU without anything launched, of the steps"] == "communication"
-    assert not finding("launch_bound", gpu(10))["title"].endswith("10 us")
+    assert not finding("launch_bound", launching_kernels(10))["title"].endswith("10 us")
 
 
 def test_launches_that_wait_for_results_are_not_the_cause():

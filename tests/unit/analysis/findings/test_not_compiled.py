@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from builders.profiles.planted import cpu, evidence, finding, findings, reason
-from builders.profiles.tf_loops import tf_loop
+from builders.profiles.planted import cpu, evidence, finding, findings, reason, tf_loop
 
 STEPS = 3
 

@@ -64,11 +64,9 @@ def test_in_several_steps_a_hundredth_is_enough(duration, fires):
 
 def once(duration):
     """Four steps of which only the last compiles."""
-    text = cpu("0 999 $train.py:10 main\n0 10 PjitFunction(step)", "10 980 dot.1")
-    first, _, rest = text.partition("line 2 worker")
-    return f"{first}3100us +{duration}us backend_compile_and_load\nline 2 worker{rest}".replace(
-        "3010us +980us", f"{3100 + duration}us +{880 - duration}us"
-    )
+    main, compilation = "0 999 $train.py:10 main\n0 10 PjitFunction(step)", f"3100 {duration} backend_compile_and_load"
+    text = cpu(main, "10 980 dot.1", once=compilation)
+    return text.replace("3010us +980us", f"{3100 + duration}us +{880 - duration}us")
 
 
 def test_in_one_step_it_is_the_first_call_and_costs_later_steps_nothing():
@@ -129,10 +127,9 @@ def test_functions_that_are_traced_again():
 
 def test_compilation_in_one_step_does_not_explain_what_others_lose():
     """It saves nothing in later steps, so that the launches of all of them are still the finding."""
-    text = cpu("0 999 $train.py:1 epoch\n10 600 PjitFunction(f)", "700 290 dot.1")
-    late = finding("launch_bound", text)
-    assert late is not None
-    once = text.replace("line 2 worker", "20us +500us backend_compile_and_load\nline 2 worker")
+    main, ops = "0 999 $train.py:1 epoch\n10 600 PjitFunction(f)", "700 290 dot.1"
+    assert finding("launch_bound", cpu(main, ops)) is not None
+    once = cpu(main, ops, once="20 500 backend_compile_and_load")
     assert finding("recompilation", once)["saving_ps_per_step"] == 0
     assert finding("launch_bound", once) is not None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from builders.planes import gpu, host, marked, profile
 from builders.profiles.planted import cpu, evidence, finding, findings, reason
 from builders.programs.hlo import metadata_plane, op, program
 
@@ -19,9 +20,8 @@ PROGRAM = program(
 def uploading(us, *, per_step=None, programs="", frame=""):
     """Uploads at the begin of each step of 1 ms; the device computes afterwards."""
     lengths = per_step or [us] * 5
-    text = cpu(f"{frame}\n0 1 start", "900 99 dot.1", steps=5)
-    lines = [f"{1000 * i}us +{length}us DevicePut" for i, length in enumerate(lengths) if length]
-    return text.replace("line 2 worker", "\n".join([*lines, "line 2 worker"])) + "\n" + programs
+    uploads = "\n".join(f"{1000 * i} {length} DevicePut" for i, length in enumerate(lengths) if length)
+    return cpu(f"{frame}\n0 1 start", "900 99 dot.1", steps=5, once=uploads) + "\n" + programs
 
 
 def test_names_the_argument_and_its_size():
@@ -71,10 +71,10 @@ def test_names_the_function_that_sends():
     ],
 )
 def test_long_often_and_alike(lengths, fires):
-    profile = uploading(0, per_step=lengths)
-    assert (finding("repeated_transfer", profile) is not None) == fires
+    text = uploading(0, per_step=lengths)
+    assert (finding("repeated_transfer", text) is not None) == fires
     if not fires:
-        assert reason("repeated_transfer", profile)
+        assert reason("repeated_transfer", text)
 
 
 def test_uploads_that_computation_hides_cost_nothing():
@@ -86,25 +86,22 @@ def test_two_steps_do_not_show_a_repetition():
     assert "too few steps" in reason("repeated_transfer", cpu("0 400 DevicePut", "900 99 dot.1", steps=2))
 
 
-def gpu(us, sizes):
-    lines = ['plane 1 "/device:GPU:0"', 'line 1 "Stream #1"']
+def uploading_to_gpu(us, sizes):
+    """In each step of 1 ms an upload of `us` and a kernel."""
+    upload = 'MemcpyH2D {{correlation_id=1{step}, memcpy_details="kind_src:pageable size:{size}"}}'
+    stream = []
     for step, size in enumerate(sizes):
-        at, key = 1000 * step, 3 * step
-        lines.append(
-            f'{at + 10}us +{us}us MemcpyH2D {{correlation_id={key}, memcpy_details="kind_src:pageable size:{size}"}}'
-        )
-        lines.append(f"{at + 10 + us}us +{900 - us}us kernel {{correlation_id={key + 1}}}")
-    lines += ['plane 9 "/host:CPU"', "line 1 main"]
-    for step in range(len(sizes)):
-        at, key = 1000 * step, 3 * step
-        lines.append(f"{at}us +999us train {{_r=1, step_num={step}}}")
-        lines += [f"{at + i}us +1us cuLaunch {{correlation_id={key + i}}}" for i in range(2)]
-    return "\n".join(lines)
+        stream.append(f"{1000 * step + 10} {us} {upload.format(step=step, size=size)}")
+        stream.append(f"{1000 * step + 10 + us} {900 - us} kernel {{correlation_id=2{step}}}")
+    launches = "0 1 cuLaunch {correlation_id=1$N}\n1 1 cuLaunch {correlation_id=2$N}"
+    return profile(gpu("\n".join(stream)), host(marked(launches, steps=len(sizes), length=999)))
 
 
 def test_a_gpu_records_the_size():
-    found = finding("repeated_transfer", gpu(300, [8 << 20] * 4))
+    found = finding("repeated_transfer", uploading_to_gpu(300, [8 << 20] * 4))
     assert evidence(found)["Sent per step and device"] == 8.0
     assert found["confidence"] == "high"
     assert found["saving_ps_per_step"] == 300 * 10**6
-    assert reason("repeated_transfer", gpu(300, [8 << 20, 4 << 20, 2 << 20, 1 << 20])).endswith("from step to step.")
+    assert reason("repeated_transfer", uploading_to_gpu(300, [8 << 20, 4 << 20, 2 << 20, 1 << 20])).endswith(
+        "from step to step."
+    )

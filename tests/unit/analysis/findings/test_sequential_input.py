@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders.profiles.planted import evidence, finding, findings, reason
-from builders.profiles.tf_loops import tf_loop
+from builders.profiles.planted import evidence, finding, findings, reason, tf_loop
 
 ROOT = 'Iterator::Root {id=1, name=&"root"}'
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders.planes import host
 from builders.shown import groups, profile
 
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
@@ -17,10 +18,6 @@ def names(text: str) -> dict[int, str]:
 def links(text: str) -> list[tuple[int, int]]:
     above, below = preprocess(profile(text)).group_links
     return list(zip(above.tolist(), below.tolist(), strict=True))
-
-
-def host(*lines: str) -> str:
-    return 'plane 1 "/host:CPU"\n' + "\n".join(f"line {i} t{i}\n{text}" for i, text in enumerate(lines, start=1))
 
 
 NESTED = host(
@@ -220,7 +217,6 @@ def test_a_profile_with_groups_is_taken_as_it_is() -> None:
     21us +9us "1"
     """
     result = preprocess(profile(text))
-    assert result.already_grouped
     assert groups(profile(text), 0) == {"train": [3], "x": [-1]}
     assert groups(profile(text), 1) == {"0": [4], "1": [-1]}
     assert result.planes[0].step_names == ("hey",)

@@ -6,7 +6,7 @@ import pytest
 from builders.programs.hlo import Op, metadata_plane, op, program
 from builders.shown import profile
 
-from tpu_profile_plugin.analysis.hlo.cost import Cost, CostModel
+from tpu_profile_plugin.analysis.hlo.cost.model import Cost, CostModel
 from tpu_profile_plugin.analysis.hlo.instructions import Instructions
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs

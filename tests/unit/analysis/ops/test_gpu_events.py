@@ -24,7 +24,7 @@ A, B = op("a", "parameter", "f32[8,16]"), op("b", "parameter", "f32[16,4]")
 CONTRACT = {"dot_dimension_numbers": {"lhs_contracting_dimensions": [1], "rhs_contracting_dimensions": [0]}}
 
 
-def space(proto, more=""):
+def with_program(proto, more=""):
     text = f'plane 0 "/host:metadata"\nmetadata "m(7)" id=7 {{"Hlo Proto"=0x{proto.hex()}}}\n{more}'
     return load(np.frombuffer(build(text), np.uint8))
 
@@ -55,7 +55,7 @@ def space(proto, more=""):
     ],
 )
 def test_categories(one, expected):
-    found = hlo_programs(space(program([A, B, one]))).program(7)
+    found = hlo_programs(with_program(program([A, B, one]))).program(7)
     assert category(Instructions(found).named("x")) == expected
 
 
@@ -75,7 +75,7 @@ plane 1 "/device:GPU:0" {device_vendor="AMD"}
 
 def test_gpu_ops_are_events_by_their_instruction():
     dot = op("x", "dot", "f32[8,4]", "a", "b", op_name="jit(f)/dot_general", **CONTRACT)
-    found = space(program([A, B, dot]), GPU)
+    found = with_program(program([A, B, dot]), GPU)
     planes, ops = device_planes(found), HloOps(found)
     table, kernels = gpu_ops(found, planes, None, ops), kernel_times(kernel_rows(found, planes, ops))
     assert list(zip(table.module, table.name, table.category, strict=True)) == [
@@ -95,7 +95,7 @@ def test_gpu_ops_are_events_by_their_instruction():
 
 def test_only_instructions_of_programs_have_texts_and_sources():
     text = GPU.replace('170us +1us "k" {hlo_op="x", program_id=8', '170us +1us "k" {hlo_op="x", program_id=7')
-    found = space(program([A, op("x", "copy", "f32[8,16]", "a", source_file="m.py", source_line=3)]), text)
+    found = with_program(program([A, op("x", "copy", "f32[8,16]", "a", source_file="m.py", source_line=3)]), text)
     hlo = HloOps(found)
     records = hlo_records(gpu_ops(found, device_planes(found), None, hlo), hlo)
     assert dict(zip(records.table.name, records.text, strict=True)) == {
@@ -107,7 +107,7 @@ def test_only_instructions_of_programs_have_texts_and_sources():
 def test_costs_that_only_the_event_knows():
     stats = 'hlo_op="x", program_id=7, kernel_details="k", flops=5, bytes_accessed=9'
     text = f'plane 1 "/device:GPU:0"\nline 4 s\n0us +1us k {{{stats}}}'
-    found = space(program([A, op("x", "custom-call", "f32[8]", "a", custom_call_target="mine")]), text)
+    found = with_program(program([A, op("x", "custom-call", "f32[8]", "a", custom_call_target="mine")]), text)
     table = gpu_ops(found, device_planes(found), None, HloOps(found))
     assert (table.flops.tolist(), table.bytes.tolist()) == ([5], [9])
 
@@ -159,7 +159,7 @@ def test_costs_recorded_with_events_count_once_per_event_of_the_run():
     ],
 )
 def test_gradients_in_the_program_mean_training(name, kind, training):
-    assert is_training(space(program([op("x", "add", "f32[]", op_name=name, op_type=kind)]))) == training
+    assert is_training(with_program(program([op("x", "add", "f32[]", op_name=name, op_type=kind)]))) == training
 
 
 @pytest.mark.parametrize(

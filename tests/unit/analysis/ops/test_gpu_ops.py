@@ -33,13 +33,13 @@ MODULES = profile(jit_f=PROGRAM)
 DEVICE = 'plane 3 "/device:GPU:0" {device_vendor="Nvidia", compute_cap_major=9, core_count=1, clock_rate=1000000}'
 
 
-def gpu(*lines: str, modules: str = MODULES) -> str:
+def streams_of(*lines: str, modules: str = MODULES) -> str:
     """A GPU with one stream per text; `OP` in it stands for what each kernel of a program says."""
     streams = (f'line {5 + i} "Stream #{5 + i}"\n{text}' for i, text in enumerate(lines))
     return "\n".join([modules, DEVICE, *streams]).replace("OP", "program_id=1, hlo_op")
 
 
-SEVERAL_RUNS = gpu(
+SEVERAL_RUNS = streams_of(
     """
     5us +2us k {kernel_details="grid:1", OP="add.1"}
     10us +2us k {kernel_details="grid:2", OP="outer::add.1"}
@@ -93,7 +93,7 @@ def test_sums_of_a_tree_are_those_of_its_ops() -> None:
 
 def test_programs_with_large_ids() -> None:
     modules = MODULES.replace('"jit_f(1)" id=1 ', f'"jit_f({2**64 - 300})" id=-300 ')
-    text = gpu(
+    text = streams_of(
         f"""
         5us +2us k {{kernel_details="grid:1", program_id=-300, hlo_op="add.1"}}
         9us +2us k {{kernel_details="grid:1", program_id=u{2**64 - 300}, hlo_op="add.1"}}
@@ -105,13 +105,13 @@ def test_programs_with_large_ids() -> None:
     assert row == (str(2**64 - 300), 3, 5)
     assert rows(ask(kernel_stats.TOOL, text), "op_name", "occurrences") == [("jit(f)/add", 2), ("", 1)]
     host = 'plane 1 "/host:CPU"\nline 1 a\n0us +1us launch {correlation_id=5, program_id=-300, hlo_op="copy.2"}\n'
-    launched = host + gpu('5us +3us graphed {correlation_id=5, kernel_details="grid:1"}', modules=modules)
+    launched = host + streams_of('5us +3us graphed {correlation_id=5, kernel_details="grid:1"}', modules=modules)
     (row,) = rows(ask(hlo_stats.TOOL, launched, unattributed="true"), "hlo_op_name", "program_id", "total_time")
     assert row == ("copy.2", str(2**64 - 300), 3)
 
 
 def test_what_ran_eagerly() -> None:
-    text = gpu(
+    text = streams_of(
         """
         5us +4us a {kernel_details="grid:1", tf_op="a/x:Relu", is_eager=0}
         10us +2us b {kernel_details="grid:1", tf_op="a/y:Relu", is_eager=1}
@@ -124,14 +124,14 @@ def test_what_ran_eagerly() -> None:
 
 def test_kernels_that_no_eager_call_launched_did_not_run_eagerly() -> None:
     kernel = 'kernel_details="grid:1", tf_op="a/x:Relu", is_eager=1'
-    text = gpu(f"5us +4us a {{{kernel}, correlation_id=1}}")
+    text = streams_of(f"5us +4us a {{{kernel}, correlation_id=1}}")
     _, table = ask(framework_op_stats.TOOL, text)
     assert rows(table, "operation", "eager") == [("a/x", "Function")]
 
 
 def test_ops_of_the_host_use_no_matrix_units() -> None:
     host = 'plane 2 "/host:CPU"\nline 1 main\n0us +1us "m/MatMul:MatMul"\n'
-    text = host + gpu('0us +2us ampere_h16816gemm {kernel_details="grid:1", tf_op="m/MatMul:MatMul"}')
+    text = host + streams_of('0us +2us ampere_h16816gemm {kernel_details="grid:1", tf_op="m/MatMul:MatMul"}')
     _, table = ask(framework_op_stats.TOOL, text)
     found = rows(table, "host_or_device", "operation", "gpu_tensorcore_utilization")
     assert found == [("Device", "m/MatMul", 1), ("Host", "m/MatMul", 0)]
@@ -140,7 +140,7 @@ def test_ops_of_the_host_use_no_matrix_units() -> None:
 def test_identical_instructions_are_duplicates() -> None:
     ops = [op(f"add.{i}", "add", OF, "x", "x", deduplicated_name="add.1") for i in (1, 2)]
     modules = profile(jit_f=program([op("x", "parameter", OF), *ops]))
-    text = gpu('0us +2us k {OP="add.1"}\n5us +3us k {OP="add.2"}', modules=modules)
+    text = streams_of('0us +2us k {OP="add.1"}\n5us +3us k {OP="add.2"}', modules=modules)
     (category,) = ask(op_profile.TOOL, text)["byProgramExcludeIdle"]["children"][0]["children"]
     (both,) = category["children"]
     assert (both["name"], [one["name"] for one in both["children"]]) == (
@@ -150,7 +150,7 @@ def test_identical_instructions_are_duplicates() -> None:
 
 
 def test_the_share_of_time_on_matrix_units() -> None:
-    text = gpu(
+    text = streams_of(
         """
         0us +1000ps ampere_h16816gemm {kernel_details="grid:1", tf_op="m/d/MatMul:MatMul"}
         1us +3999ps helper {kernel_details="grid:1", tf_op="m/d/MatMul:MatMul"}
@@ -178,7 +178,7 @@ line 1 main
 2us +1us launch {correlation_id=7, program_id=1, hlo_op="copy.2"}
 4us +1us launch {correlation_id=0, program_id=1, hlo_op="add.1"}
 """
-UNCLAIMED = HOST + gpu(
+UNCLAIMED = HOST + streams_of(
     """
     0us +4us lib {correlation_id=0, OP="x::lost.9", tf_op="a/b:C", kernel_details="grid:1"}
     10us +2us k {correlation_id=1, OP="add.1", kernel_details="grid:1"}
@@ -222,7 +222,7 @@ def test_a_name_that_two_programs_have_says_nothing() -> None:
     20us +2us add_1 {kernel_details="grid:1"}
     30us +1us only_2.kd {kernel_details="grid:1"}
     """
-    table = ask(hlo_stats.TOOL, gpu(events, modules=profile(a=PROGRAM, b=other)), unattributed="true")
+    table = ask(hlo_stats.TOOL, streams_of(events, modules=profile(a=PROGRAM, b=other)), unattributed="true")
     assert rows(table, "hlo_op_name", "program_id", "total_time") == [
         ("copy.2", "1", 8),
         ("only.2", "2", 5),

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from builders import planes
 from builders.answers import summary
 
 from tpu_profile_plugin.analysis.steps.bottleneck import tpu_verdict
@@ -20,28 +21,26 @@ CORES = {
 }
 
 
-def tpu(cores=CORES, steps=2, period=2000, step=1000, shift=0, host="", collectives=False):
+def cores_of(cores=CORES, steps=2, period=2000, step=1000, shift=0, host="", collectives=False):
     """Cores whose ops follow each other from the begin of each step; times in us."""
-    lines = ['plane 99 "/host:CPU"', "line 1 main", "0us +1us foo", *host.splitlines()]
+    found = [planes.host(f"0 1 foo\n{host}")]
     for core, ops in cores.items():
-        lines.append(f'plane {core} "/device:TPU:{core}" {{device_type_string="TPU v4"}}')
-        lines.append("line 1 Steps")
-        lines += [f"{shift + i * period}us +{step}us {i} {{_ct=9, _c={i}}}" for i in range(steps)]
-        lines.append('line 3 "XLA Ops"')
-        for i in range(steps):
-            at = shift + i * period
-            for k, (category, length) in enumerate(ops):
-                instance = f" {{all_reduce_unique_id={i}}}" if collectives and category == "all-reduce" else ""
-                lines.append(f'{at}us +{length}us "op{k}"{instance}')
-                at += length
-        for k, (category, _) in enumerate(ops):
-            facts = f'hlo_category="{category}", program_id=u7, symbol_id=u{k + 1}, flops=1000, bytes_accessed=500'
-            lines.append(f'metadata "op{k}" {{{facts}}} display="op.{k}"')
-    return "\n".join(lines)
+        instances = [" {all_reduce_unique_id=$N}" if collectives and name == "all-reduce" else "" for name, _ in ops]
+        row = planes.in_a_row([(f"op{i}{instances[i]}", length) for i, (_, length) in enumerate(ops)])
+        found.append(
+            planes.tpu(
+                planes.in_each_step(row, steps, period, shift),
+                core=core,
+                steps=planes.device_steps(steps, period, step, shift),
+                category={f"op{i}": category for i, (category, _) in enumerate(ops)},
+                more=", flops=1000, bytes_accessed=500",
+            )
+        )
+    return planes.profile(*found)
 
 
 def test_what_is_taken_over_the_cores():
-    steps = summary(tpu()).steps
+    steps = summary(cores_of()).steps
     assert (steps.number.tolist(), steps.cores) == ([0, 1], (0, 1))
     found = tpu_breakdown(steps)
     shown = {name: round(float(getattr(found, name)[0]), 9) for name in
@@ -54,12 +53,12 @@ def test_what_is_taken_over_the_cores():
 
 
 def test_shares_of_input_are_of_the_step():
-    found = tpu_breakdown(summary(tpu({0: (("infeed", 200), ("loop fusion", 500))}, step=1600)).steps)
+    found = tpu_breakdown(summary(cores_of({0: (("infeed", 200), ("loop fusion", 500))}, step=1600)).steps)
     assert found.infeed_percent_average.tolist() == pytest.approx([12.5, 12.5])
 
 
 def test_without_input_no_core_waits_for_it():
-    found = tpu_breakdown(summary(tpu({0: (("loop fusion", 500),)})).steps)
+    found = tpu_breakdown(summary(cores_of({0: (("loop fusion", 500),)})).steps)
     assert (found.infeed_core, found.infeed.tolist()) == ((-1, -1), [0, 0])
 
 
@@ -68,7 +67,7 @@ def test_waiting_for_a_sparse_core_of_version_0_and_for_the_host():
         ("sparsecorev0 infeed", 200), ("sparsecorev0 outfeed", 50), ("loop fusion", 500),
         ("host recv", 30), ("host send", 20), ("megacore fusion", 40), ("async-done", 10),
     )  # fmt: skip
-    found = tpu_breakdown(summary(tpu({0: ops})).steps)
+    found = tpu_breakdown(summary(cores_of({0: ops})).steps)
     # 850 of 1000 us; of the input 50 us are transformed to output, which leaves 150 of waiting.
     shown = {name: round(float(getattr(found, name)[0]), 9) for name in
              ("compute", "scv0_compute", "scv0_infeed", "host_transfer", "idle", "active", "displayed")}  # fmt: skip
@@ -77,14 +76,14 @@ def test_waiting_for_a_sparse_core_of_version_0_and_for_the_host():
 
 
 def test_steps_of_sparse_cores_alone_have_no_parts():
-    steps = summary(tpu()).steps
+    steps = summary(cores_of()).steps
     alone = dataclasses.replace(steps, cores=(SPARSE_CORE_IDS, SPARSE_CORE_IDS + 1))
     assert tpu_breakdown(alone).labels == ()
 
 
 @pytest.mark.parametrize(("share", "level"), [(6.0, "moderate"), (5.9, "no")])
 def test_collectives_that_outweigh_the_input(share, level):
-    found = tpu_breakdown(summary(tpu(steps=1)).steps)
+    found = tpu_breakdown(summary(cores_of(steps=1)).steps)
     parts = {name: np.zeros(1) for name in ("infeed", "outfeed", "idle", "scv0_compute", "all_reduce_sync")}
     parts |= {"compute": np.array([100.0 - share]), "all_reduce_compute": np.array([share])}
     verdict = tpu_verdict(dataclasses.replace(found, **parts))
@@ -92,14 +91,14 @@ def test_collectives_that_outweigh_the_input(share, level):
 
 
 def test_collectives_count_once_more_in_the_time_that_shares_refer_to():
-    found = tpu_breakdown(summary(tpu(collectives=True)).steps)
+    found = tpu_breakdown(summary(cores_of(collectives=True)).steps)
     assert (found.all_reduce_compute[0], found.all_reduce_sync[0]) == (pytest.approx(0.1), pytest.approx(0.02))
     assert (found.displayed[0], found.total[0]) == (pytest.approx(1.0), pytest.approx(1.12))
     assert tpu_verdict(found).input.percent == pytest.approx(100 * 0.2 / 1.12)
 
 
 def test_ops_longer_than_the_step_leave_no_idle_time():
-    steps = summary(tpu({0: (("loop fusion", 700), ("infeed", 400))}, step=1000)).steps
+    steps = summary(cores_of({0: (("loop fusion", 700), ("infeed", 400))}, step=1000)).steps
     assert steps.times[0, 0].sum() == 1100 * 10**6
     found = tpu_breakdown(steps)
     assert (found.compute[0], found.infeed[0], found.idle[0]) == pytest.approx((0.7, 0.4, 0.0))
@@ -107,18 +106,17 @@ def test_ops_longer_than_the_step_leave_no_idle_time():
 
 
 def test_a_core_that_computes_longer_than_the_step_computes_nothing():
-    found = tpu_breakdown(summary(tpu({0: (("infeed", 100), ("loop fusion", 600), ("while", 700))}, step=1000)).steps)
+    found = tpu_breakdown(
+        summary(cores_of({0: (("infeed", 100), ("loop fusion", 600), ("while", 700))}, step=1000)).steps
+    )
     assert (found.compute[0], found.infeed[0], found.idle[0]) == pytest.approx((0.0, 0.1, 0.9))
-    # What waiting for input leaves of the step is another reading.
-    clamped = found.clamped()
-    assert (clamped.compute[0], clamped.infeed[0], clamped.idle[0]) == pytest.approx((0.9, 0.1, 0.0))
-    exact = tpu_breakdown(summary(tpu({0: (("loop fusion", 600), ("while", 400))}, step=1000)).steps)
+    exact = tpu_breakdown(summary(cores_of({0: (("loop fusion", 600), ("while", 400))}, step=1000)).steps)
     assert exact.compute[0] == pytest.approx(1.0)
 
 
 def test_the_least_computation_of_the_cores_counts_also_where_it_is_cut():
-    found = tpu_breakdown(summary(tpu({0: (("loop fusion", 1200),), 1: (("loop fusion", 300),)}, step=1000)).steps)
-    assert (found.compute[0], found.clamped_compute[0]) == pytest.approx((0.0, 0.3))
+    found = tpu_breakdown(summary(cores_of({0: (("loop fusion", 1200),), 1: (("loop fusion", 300),)}, step=1000)).steps)
+    assert found.compute[0] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -132,7 +130,7 @@ def test_the_least_computation_of_the_cores_counts_also_where_it_is_cut():
 )
 def test_waiting_for_a_sparse_core_without_recorded_input(ops, compute, waiting, pod):
     names = [f"sparsecorev0 {name}" for name in ("infeed", "outfeed", "infeed wait", "infeed transform")]
-    steps = summary(tpu({0: [op for op in zip(names, ops, strict=True) if op[1]]}, step=2000, period=5000)).steps
+    steps = summary(cores_of({0: [op for op in zip(names, ops, strict=True) if op[1]]}, step=2000, period=5000)).steps
     found = tpu_breakdown(steps)
     assert (found.compute[0], found.scv0_compute[0]) == pytest.approx((compute, waiting))
     shown = {str(i): us for i, us in enumerate((pod_ps(steps)[0, 0] / 1e6).tolist(), start=1) if us and i != 9}
@@ -140,19 +138,19 @@ def test_waiting_for_a_sparse_core_without_recorded_input(ops, compute, waiting,
 
 
 def test_ops_of_the_category_idle_are_idle_time():
-    steps = summary(tpu({0: (("loop fusion", 100), ("IDLE", 300))})).steps
+    steps = summary(cores_of({0: (("loop fusion", 100), ("IDLE", 300))})).steps
     found = tpu_breakdown(steps)
     assert (found.compute[0], found.idle[0], found.active[0]) == pytest.approx((0.1, 0.9, 0.1))
     assert dict(zip(steps.categories, (steps.category_ps[0] // 10**6).tolist(), strict=True))["IDLE"] == 900
-    over = summary(tpu({0: (("loop fusion", 900), ("IDLE", 300))})).steps
+    over = summary(cores_of({0: (("loop fusion", 900), ("IDLE", 300))})).steps
     assert over.times[0, 0, TpuPart.IDLE] == 100 * 10**6
 
 
 @pytest.mark.parametrize("name", ["all-gather-async-done", "host-send-done", "host-recv-done"])
 def test_ops_with_the_name_of_a_wait_wait_whatever_their_category(name):
-    text = tpu({0: (("loop fusion", 100), ("infeed", 50), ("while", 20), ("", 10))})
-    for op in ("op.0", "op.1", "op.3"):
-        text = text.replace(f'display="{op}"', f'display="{name}.{op}"')
+    text = cores_of({0: (("loop fusion", 100), ("infeed", 50), ("while", 20), ("", 10))})
+    for op in ("op0", "op1", "op3"):
+        text = text.replace(op, f"{name}.{op}")
     parts = summary(text).steps.times[0, 0] // 10**6
     assert {kind.name: int(parts[kind]) for kind in TpuPart if parts[kind]} == {
         "COMPUTE": 20, "INFEED": 50, "ASYNC_DONE": 110, "IDLE": 820,
@@ -160,7 +158,7 @@ def test_ops_with_the_name_of_a_wait_wait_whatever_their_category(name):
 
 
 def test_a_step_whose_marker_has_no_duration_is_empty():
-    steps = summary(tpu({0: (("loop fusion", 100),)}).replace("0us +1000us 0", "0us +0us 0")).steps
+    steps = summary(cores_of({0: (("loop fusion", 100),)}).replace("0us +1000us 0", "0us +0us 0")).steps
     assert (steps.number.tolist(), steps.duration_ps[:, 0].tolist()) == ([0, 1], [0, 10**9])
     assert (steps.label(0), steps.label(1), steps.times[0].sum()) == ("-1", "1", 0)
     found = tpu_breakdown(steps)
@@ -179,7 +177,7 @@ POD = [
 
 @pytest.mark.parametrize(("category", "number"), POD)
 def test_categories_in_the_pod_viewer(category, number):
-    times = pod_ps(summary(tpu({0: ((category, 100),)})).steps)[0, 0] // 10**6
+    times = pod_ps(summary(cores_of({0: ((category, 100),)})).steps)[0, 0] // 10**6
     expected = np.zeros(len(POD_CATEGORIES), np.int64)
     expected[number - 1], expected[8] = 100, 900
     assert times.tolist() == expected.tolist()
@@ -188,7 +186,7 @@ def test_categories_in_the_pod_viewer(category, number):
 def test_idle_time_becomes_input_when_the_host_waited_and_there_is_no_infeed():
     wait = '0us +1000us train {_r=1, step_num=0}\n5us +100us "IteratorGetNextOp::DoCompute" {_pt=9, _p=0}\n'
     wait += "2000us +1000us train {_r=1, step_num=1}\n2000us +1us work {_pt=9, _p=1}"
-    steps = summary(tpu({0: (("loop fusion", 600),)}, host=wait)).steps
+    steps = summary(cores_of({0: (("loop fusion", 600),)}, host=wait)).steps
     found = tpu_breakdown(steps)
     assert found.infeed.tolist() == pytest.approx([0.1, 0.0])
     assert found.idle.tolist() == pytest.approx([0.3, 0.4])
@@ -197,19 +195,19 @@ def test_idle_time_becomes_input_when_the_host_waited_and_there_is_no_infeed():
     assert steps.times[0, 0, TpuPart.IDLE] == 300 * 10**6
     columns = dict(zip(steps.categories, (steps.category_ps // 10**6).T.tolist(), strict=True))
     assert {name: columns[name] for name in ("IDLE", "infeed")} == {"IDLE": [300, 400], "infeed": [100, 0]}
-    fed = tpu_breakdown(summary(tpu({0: (("loop fusion", 600), ("infeed", 1))}, host=wait)).steps)
+    fed = tpu_breakdown(summary(cores_of({0: (("loop fusion", 600), ("infeed", 1))}, host=wait)).steps)
     assert fed.infeed.tolist() == pytest.approx([0.001, 0.001])
 
 
 def test_steps_without_idle_time_or_without_waiting_stay_as_they_are():
     wait = "0us +1000us train {{_r=1, step_num=0}}\n5us +100us {0} {{_pt=9, _p=0}}"
     for ops, name in (((("loop fusion", 1000),), "IteratorGetNext"), ((("loop fusion", 600),), "work")):
-        steps = summary(tpu({0: ops}, steps=1, host=wait.format(name))).steps
+        steps = summary(cores_of({0: ops}, steps=1, host=wait.format(name))).steps
         assert (steps.number.tolist(), "infeed" in steps.categories) == ([0], False)
 
 
 def test_no_step_line_no_steps_and_sparse_cores_follow_the_tensor_core():
-    text = tpu({0: (("loop fusion", 600),)})
+    text = cores_of({0: (("loop fusion", 600),)})
     assert len(summary(text.replace("line 1 Steps", 'line 1 "XLA Modules"')).steps) == 0
     sparse = """
     plane 5 "/device:TPU:0 SparseCore 0" {device_type_string="TPU v4"}
@@ -246,7 +244,7 @@ def test_sparse_cores_count_while_they_are_busy_within_the_step():
     plane 7 "/device:TPU:0 SparseCore 2"
       line 3 "Sparse Core Ops"
     """
-    found = tpu_breakdown(summary(tpu({0: (("loop fusion", 500),)}) + sparse).steps)
+    found = tpu_breakdown(summary(cores_of({0: (("loop fusion", 500),)}) + sparse).steps)
     # 900 us of both in the first step; in the second, from 2000 us on, 50 of one.
     assert found.sparse_compute.tolist() == pytest.approx([0.9, 0.0])
     assert found.sparse_active.tolist() == pytest.approx([0.9, 0.025])
@@ -255,12 +253,12 @@ def test_sparse_cores_count_while_they_are_busy_within_the_step():
 
 
 def test_costs_of_the_steps_leave_out_ops_with_inner_ops():
-    steps = summary(tpu({0: (("loop fusion", 600), ("while", 100))})).steps
+    steps = summary(cores_of({0: (("loop fusion", 600), ("while", 100))})).steps
     assert steps.costs[:, :2].tolist() == [[1000.0, 500.0]] * 2
 
 
 def test_hosts_are_aligned_by_time_and_renumbered():
-    first, second = summary(tpu(steps=4)), summary(tpu(steps=3, shift=2000))
+    first, second = summary(cores_of(steps=4)), summary(cores_of(steps=3, shift=2000))
     run = reduce_summaries([first, second])
     assert run.steps.number.tolist() == [0, 1, 2]
     assert run.steps.cores == (0, 1, 1000, 1001)
@@ -270,8 +268,8 @@ def test_hosts_are_aligned_by_time_and_renumbered():
 
 
 def test_a_host_without_steps_leaves_none_and_a_coordinator_does_not_count():
-    worker = summary(tpu())
-    idle = summary(tpu(steps=0))
+    worker = summary(cores_of())
+    idle = summary(cores_of(steps=0))
     merged = reduce_summaries([worker, idle]).steps
     assert (len(merged), merged.empty_intersection) == (0, False)
     coordinator = summary('plane 0 "/host:CPU"\nline 1 main\n0us +1us x')
@@ -279,20 +277,20 @@ def test_a_host_without_steps_leaves_none_and_a_coordinator_does_not_count():
 
 
 def test_hosts_that_share_no_step():
-    far = reduce_summaries([summary(tpu(steps=3)), summary(tpu(steps=2, shift=10_000))]).steps
+    far = reduce_summaries([summary(cores_of(steps=3)), summary(cores_of(steps=2, shift=10_000))]).steps
     # Without any overlap the first steps are taken for the same; only a shift beyond the range empties the result.
     assert far.number.tolist() == [0, 1]
 
 
 def test_steps_of_sparse_cores_alone_have_no_duration():
-    steps = summary(tpu()).steps
+    steps = summary(cores_of()).steps
     alone = dataclasses.replace(steps, cores=(SPARSE_CORE_IDS, SPARSE_CORE_IDS + 1))
     assert (steps.step_ms(), alone.step_ms()) == ([1.0, 1.0], [0.0, 0.0])
 
 
 def test_the_longest_marker_of_any_core_is_the_step():
     ops = {0: (("loop fusion", 100),), 1: (("loop fusion", 100),)}
-    text = tpu(ops, steps=1, shift=500)
+    text = cores_of(ops, steps=1, shift=500)
     first, second = text.split("plane 1 ")
     longer = first + "plane 1 " + second.replace("500us +1000us 0", "400us +1200us 0")
     steps = summary(longer).steps
@@ -301,7 +299,7 @@ def test_the_longest_marker_of_any_core_is_the_step():
 
 
 def test_collectives_of_steps_that_another_core_does_not_have_are_left_out():
-    first, second = tpu(steps=3, collectives=True).split("plane 1 ")
+    first, second = cores_of(steps=3, collectives=True).split("plane 1 ")
     second = second.replace("4000us +1000us 2 {_ct=9, _c=2}", "")
     steps = summary(first + "plane 1 " + second).steps
     assert (steps.number.tolist(), steps.collective_key.tolist()) == ([0, 1], [[0, 0], [1, 1]])

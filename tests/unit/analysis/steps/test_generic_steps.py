@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders import planes
 from builders.answers import summary
 
 from tpu_profile_plugin.analysis.steps.breakdown import generic_ps
@@ -21,28 +22,19 @@ KERNELS = (
 )
 
 
-def gpu(rename=None):
+def on_gpu(rename=None):
     """One step of a GPU with two streams, times in us."""
     rename = rename or {}
-    launches = [f"{begin}us +{length}us launch {{correlation_id={i}}}" for i, begin, length in LAUNCHES]
-    kernels = [
-        f"{begin}us +{length}us {rename.get(name, name)} {{correlation_id={i}}}" for i, begin, length, name in KERNELS
-    ]
-    return "\n".join(
-        [
-            'plane 0 "/host:CPU"',
-            "line 1 main",
-            "0us +1500us train {_r=1, step_num=0}",
-            "0us +100us IteratorGetNext",
-            *launches,
-            '1000us +100us "MatMul:MatMul"',
-            "1200us +30us MEMCPYHtoD",
-            'plane 1 "/device:GPU:0" {device_vendor="Nvidia", compute_cap_major=9}',
-            'line 10 "Stream #1"',
-            *kernels,
-            'line 11 "Stream #2"',
-            "550us +200us ncclAllReduce {correlation_id=4}",
-        ]
+    launches = "\n".join(f"{begin} {length} launch {{correlation_id={i}}}" for i, begin, length in LAUNCHES)
+    kernels = "\n".join(
+        f"{begin} {length} {rename.get(name, name)} {{correlation_id={i}}}" for i, begin, length, name in KERNELS
+    )
+    before, after = "0 100 IteratorGetNext", "1000 100 MatMul:MatMul\n1200 30 MEMCPYHtoD"
+    return planes.profile(
+        planes.host(planes.marked(f"{before}\n{launches}\n{after}", steps=1, length=1500)),
+        planes.gpu(
+            kernels, "550 200 ncclAllReduce {correlation_id=4}", facts='device_vendor="Nvidia", compute_cap_major=9'
+        ),
     )
 
 
@@ -51,7 +43,7 @@ def parts(steps):
 
 
 def test_gpu_step_without_the_hosts_events():
-    steps = summary(gpu()).steps
+    steps = summary(on_gpu()).steps
     assert (steps.duration_ps // US).tolist() == [[800]]
     assert (steps.names, steps.label(0), steps.cores) == (("",), "0", (1,))
     assert parts(steps) == {
@@ -83,7 +75,7 @@ def test_steps_of_a_file_saved_with_groups_are_those_of_its_step_line(line, step
 
 
 def test_gpu_step_with_the_hosts_events():
-    steps = summary(gpu()).merged_steps
+    steps = summary(on_gpu()).merged_steps
     assert ((steps.duration_ps // US).tolist(), steps.names) == ([[1500]], ("train 0",))
     assert parts(steps) == {
         "device_compute": [300],
@@ -99,27 +91,25 @@ def test_gpu_step_with_the_hosts_events():
 
 def test_instants_of_the_host_do_not_count_in_steps_of_gpus():
     instants = "1250us +0us IteratorGetNext\n1300us +10us IteratorGetNext"
-    text = gpu().replace("1200us +30us MEMCPYHtoD", f"1200us +30us MEMCPYHtoD\n{instants}")
+    text = on_gpu().replace("1200us +30us MEMCPYHtoD", f"1200us +30us MEMCPYHtoD\n{instants}")
     found = parts(summary(text).merged_steps)
     assert (found["infeed"], found["other"]) == ([190], [530])
 
 
 def test_short_copy_names_count_as_compute_unless_they_are_accepted():
-    short = gpu({"MemcpyHtoD": "MemcpyH2D", "MemcpyDtoD": "MemcpyD2D", "MemcpyDtoH": "MemcpyD2H"})
+    short = on_gpu({"MemcpyHtoD": "MemcpyH2D", "MemcpyDtoD": "MemcpyD2D", "MemcpyDtoH": "MemcpyD2H"})
     assert parts(summary(short).steps) == {"device_compute": [510], "device_collectives": [150], "other": [140]}
     assert parts(summary(short).merged_steps)["device_to_device"] == [50]
     assert (summary(short).steps.compute_16_ps // US, summary(short).steps.compute_32_ps // US) == (100, 410)
 
 
-def cpu(steps, period=100):
-    lines = ['plane 0 "/host:CPU"', "line 1 main"]
-    for i in range(steps):
-        lines += [f"{i * period}us +80us train {{_r=1, step_num={i}}}", f'{i * period + 10}us +50us "MatMul:MatMul"']
-    return "\n".join(lines)
+def on_cpu(steps, period=100):
+    """Steps of 80 us with 50 us of computation."""
+    return planes.host(planes.marked("10 50 MatMul:MatMul", steps=steps, period=period, length=80))
 
 
 def test_cpu_steps_are_named_by_their_marker_and_need_computation():
-    steps = summary(cpu(3)).steps
+    steps = summary(on_cpu(3)).steps
     assert steps.names == ("train 0", "train 1", "train 2")
     assert parts(steps) == {"host_compute": [50] * 3, "other": [30] * 3}
     empty = 'plane 0 "/host:CPU"\nline 1 main\n0us +80us train {_r=1, step_num=0}'
@@ -144,8 +134,8 @@ def test_steps_of_a_cpu_without_instants_stand_beside_those_with_them():
 
 
 def test_more_than_five_steps_lose_the_first_and_the_last():
-    assert len(drop_incomplete(summary(cpu(5)).steps)) == 5
-    assert drop_incomplete(summary(cpu(6)).steps).names == ("train 1", "train 2", "train 3", "train 4")
+    assert len(drop_incomplete(summary(on_cpu(5)).steps)) == 5
+    assert drop_incomplete(summary(on_cpu(6)).steps).names == ("train 1", "train 2", "train 3", "train 4")
 
 
 def test_the_longest_device_marker_is_the_step_unless_a_host_marker_includes_it():
@@ -243,7 +233,7 @@ def test_only_outermost_stages_of_a_pipeline_wait_for_input():
 
 def test_copies_that_are_launched_stay_copies():
     more = "1250us +10us IteratorGetNext {correlation_id=98}\n1300us +5us MEMCPYHtoD {correlation_id=99}\n"
-    found = parts(summary(gpu().replace('plane 1 "/device', f'{more}plane 1 "/device')).merged_steps)
+    found = parts(summary(on_gpu().replace('plane 1 "/device', f'{more}plane 1 "/device')).merged_steps)
     assert (found["kernel_launch"], found["infeed"]) == ([130], [185])
 
 

@@ -3,36 +3,24 @@
 import numpy as np
 import pytest
 from builders.answers import answer, rows
-from builders.xspace_text import build
+from builders.planes import gpu, host, in_each_step, tpu
+from builders.shown import profile
 
 from tpu_profile_plugin.analysis.steps import inferred
 from tpu_profile_plugin.analysis.steps.inferred import device_busy, infer_steps, named_steps
-from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
 
 US = 1_000_000
 
 
-def space(text):
-    return load(np.frombuffer(build(text), np.uint8))
-
-
-def tpu(periods=5, extra=""):
-    modules = "\n".join(f'{100 * i}us +80us "jit_step(3)"' for i in range(periods))
-    ops = "\n".join(f"{100 * i + 10}us +60us op" for i in range(periods))
-    return f"""
-    plane 1 "/device:TPU:0" {{device_type_string="TPU v4"}}
-      line 2 "XLA Modules"
-        {modules}
-        3us +1us "jit_init(1)"
-      line 3 "XLA Ops"
-        {ops}
-    {extra}
-    """
+def repeating(periods=5, extra=""):
+    """A TensorCore that runs a program again and again, and another one once."""
+    runs = in_each_step('0 80 "jit_step(3)"', periods, 100) + '\n3us +1us "jit_init(1)"'
+    return tpu(in_each_step("10 60 op", periods, 100), modules=runs) + "\n" + extra
 
 
 def test_a_program_that_repeats_on_the_device():
-    found = infer_steps(space(tpu()))
+    found = infer_steps(profile(repeating()))
     evidence = found.evidence
     assert (evidence.source, evidence.event, evidence.occurrences) == ("device program", "jit_step(3)", 5)
     assert (evidence.period_ms, evidence.variation, evidence.coverage) == (0.1, 0.0, 1.0)
@@ -41,55 +29,55 @@ def test_a_program_that_repeats_on_the_device():
 
 
 def test_two_runs_are_no_repetition_and_irregular_ones_are_no_steps():
-    assert infer_steps(space(tpu(2))) is None
+    assert infer_steps(profile(repeating(2))) is None
     at = (0, 10, 200, 230, 900)
     irregular = "\n".join(f'{t}us +5us "jit_f(1)"' for t in at)
-    assert infer_steps(space(f'plane 1 "/device:TPU:0"\nline 2 "XLA Modules"\n{irregular}')) is None
-    assert infer_steps(space('plane 0 "/host:CPU"')) is None
+    assert infer_steps(profile(f'plane 1 "/device:TPU:0"\nline 2 "XLA Modules"\n{irregular}')) is None
+    assert infer_steps(profile('plane 0 "/host:CPU"')) is None
 
 
 def test_an_event_of_the_host_must_fill_most_of_the_time():
     events = "\n".join(f"{100 * i}us +90us batch\n{100 * i + 5}us +5us detail" for i in range(4))
-    found = infer_steps(space(f'plane 0 "/host:CPU"\nline 1 python\n{events}'))
+    found = infer_steps(profile(f'plane 0 "/host:CPU"\nline 1 python\n{events}'))
     assert (found.evidence.source, found.evidence.event, found.evidence.line) == ("host event", "batch", "python")
     assert (found.duration_ps // US).tolist() == [90] * 4
     assert found.busy_ps is None
     sparse = "\n".join(f"{100 * i}us +5us tick" for i in range(4))
-    assert infer_steps(space(f'plane 0 "/host:CPU"\nline 1 python\n{sparse}')) is None
+    assert infer_steps(profile(f'plane 0 "/host:CPU"\nline 1 python\n{sparse}')) is None
 
 
 def test_a_kernel_that_repeats_on_a_gpu():
     kernels = "\n".join(f"{50 * i}us +20us gemm\n{50 * i + 25}us +5us add" for i in range(6))
-    found = infer_steps(space(f'plane 1 "/device:GPU:0"\nline 4 stream\n{kernels}'))
+    found = infer_steps(profile(f'plane 1 "/device:GPU:0"\nline 4 stream\n{kernels}'))
     assert (found.evidence.source, found.evidence.event) == ("device kernel", "gemm")
     assert (found.busy_ps // US).tolist() == [25, 25, 25, 25, 25, 20]
 
 
 def test_a_named_event_marks_steps_wherever_it_is():
     host = 'plane 0 "/host:CPU"\nline 1 a\n0us +10us my_step\n50us +12us my_step\nline 2 b\n1us +1us my_step'
-    found = named_steps(space(tpu(extra=host)), "my_step")
+    found = named_steps(profile(repeating(extra=host)), "my_step")
     assert (found.evidence.source, found.evidence.line, found.evidence.occurrences) == ("named event", "a", 2)
     assert (found.duration_ps // US).tolist() == [10, 12]
-    assert named_steps(space(host), "other") is None
-    instants = named_steps(space('plane 0 "/host:CPU"\nline 1 a\n0us +0us s\n7us +0us s\n9us +0us s'), "s")
+    assert named_steps(profile(host), "other") is None
+    instants = named_steps(profile('plane 0 "/host:CPU"\nline 1 a\n0us +0us s\n7us +0us s\n9us +0us s'), "s")
     assert (instants.duration_ps // US).tolist() == [7, 2, 0]
 
 
 def test_busy_time_counts_overlapping_ops_once():
     text = 'plane 1 "/device:GPU:0"\nline 1 a\n0us +10us k\n20us +10us k\nline 2 b\n5us +10us k\n22us +2us k'
     window = np.array([0, 12, 30]) * US, np.array([8, 25, 40]) * US
-    assert (device_busy(space(text), *window) // US).tolist() == [8, 8, 0]
+    assert (device_busy(profile(text), *window) // US).tolist() == [8, 8, 0]
 
 
 def test_the_overview_offers_guesses_apart_from_its_tables():
-    tables = answer(overview_page.TOOL, tpu(), extended="true")
+    tables = answer(overview_page.TOOL, repeating(), extended="true")
     assert len(tables) == 8
     assert tables[1]["rows"] == []
     guess = tables[7]["inferred_steps"]
     assert guess["evidence"]["event"] == "jit_step(3)"
     assert rows(guess["table"], "stepnum", "stepTimeMs", "deviceBusyMs")[0] == ["0", 0.1, 0.06]
     assert guess["statistics"]["count"] == 5
-    assert len(answer(overview_page.TOOL, tpu())) == 7
+    assert len(answer(overview_page.TOOL, repeating())) == 7
     marked = 'plane 0 "/host:CPU"\nline 1 a\n0us +10us train {_r=1, step_num=0}\n1us +5us work'
     assert answer(overview_page.TOOL, marked, extended="true")[7]["inferred_steps"] is None
     named = answer(overview_page.TOOL, marked, extended="true", step_event="work")[7]["inferred_steps"]
@@ -97,12 +85,12 @@ def test_the_overview_offers_guesses_apart_from_its_tables():
     assert rows(named["table"], "stepTimeMs", "deviceBusyMs") == [[0.005, None]]
 
 
-def host(*lines):
-    return space("\n".join(['plane 0 "/host:CPU"', *(f"line {i} t{i}\n{text}" for i, text in enumerate(lines, 1))]))
+def on_host(*threads):
+    return profile(host(*threads))
 
 
-def gpu(*streams):
-    return space("\n".join(['plane 1 "/device:GPU:0"', *(f"line {i} s{i}\n{t}" for i, t in enumerate(streams, 1))]))
+def on_gpu(*streams):
+    return profile(gpu(*streams))
 
 
 def each(name, length, *begins):
@@ -112,17 +100,17 @@ def each(name, length, *begins):
 def test_coverage_is_of_all_that_was_recorded():
     later = 'line 2 "XLA Ops"\n500us +400us op'
     runs = f'line 3 "XLA Modules"\n{each("m", 80, 0, 100, 200, 300, 400)}'
-    found = infer_steps(space(f'plane 1 "/device:TPU:0"\n{later}\n{runs}'))
+    found = infer_steps(profile(f'plane 1 "/device:TPU:0"\n{later}\n{runs}'))
     assert (found.evidence.event, found.evidence.coverage) == ("m", pytest.approx(480 / 900))
     # Wherever the recording begins.
-    late = infer_steps(space(f'plane 1 "/device:TPU:0"\nline 3 "XLA Modules"\n{each("m", 80, 1000, 1100, 1200)}'))
+    late = infer_steps(profile(f'plane 1 "/device:TPU:0"\nline 3 "XLA Modules"\n{each("m", 80, 1000, 1100, 1200)}'))
     assert (late.evidence.coverage, late.evidence.occurrences) == (1.0, 3)
 
 
 def test_three_runs_are_enough_and_too_many_are_none(monkeypatch):
     monkeypatch.setattr(inferred, "MAX_STEPS", 4)
     for count, found in ((2, False), (3, True), (4, True), (5, False)):
-        assert (infer_steps(gpu(each("k", 80, *range(0, 100 * count, 100)))) is not None) is found
+        assert (infer_steps(on_gpu(each("k", 80, *range(0, 100 * count, 100)))) is not None) is found
 
 
 @pytest.mark.parametrize(
@@ -130,55 +118,55 @@ def test_three_runs_are_enough_and_too_many_are_none(monkeypatch):
     [((0, 100, 400), 0.5), ((0, 100, 200), 0.0), ((7, 7, 7), None), ((0, 50), 0.0)],
 )
 def test_variation_is_that_of_the_middle_half(begins, variation):
-    assert named_steps(host(each("s", 5, *begins)), "s").evidence.variation == variation
+    assert named_steps(on_host(each("s", 5, *begins)), "s").evidence.variation == variation
 
 
 def test_instants_at_one_time_cover_nothing():
-    assert named_steps(host(each("s", 0, 7, 7, 7)), "s").evidence.coverage == 0
+    assert named_steps(on_host(each("s", 0, 7, 7, 7)), "s").evidence.coverage == 0
 
 
 @pytest.mark.parametrize(
-    ("profile", "found"),
+    ("space", "found"),
     [
         # The distances may vary by half of the middle one.
-        (gpu(each("k", 50, 0, 100, 400)), True),
-        (gpu(each("k", 50, 0, 98, 400)), False),
+        (on_gpu(each("k", 50, 0, 100, 400)), True),
+        (on_gpu(each("k", 50, 0, 98, 400)), False),
         # Three tenths of the recording must be covered.
-        (gpu(each("k", 10, 0, 10, 20), each("x", 1, 99)), True),
-        (gpu(each("k", 10, 0, 10, 20), each("x", 2, 99)), False),
+        (on_gpu(each("k", 10, 0, 10, 20), each("x", 1, 99)), True),
+        (on_gpu(each("k", 10, 0, 10, 20), each("x", 2, 99)), False),
         # Events of the host must fill three tenths of it, from the first begin on.
-        (host(each("s", 20, 1000, 1090, 1180)), True),
-        (host(each("s", 19, 1000, 1090, 1180)), False),
-        (host(each("s", 22, 0, 100, 200, 300)), False),
+        (on_host(each("s", 20, 1000, 1090, 1180)), True),
+        (on_host(each("s", 19, 1000, 1090, 1180)), False),
+        (on_host(each("s", 22, 0, 100, 200, 300)), False),
     ],
 )
-def test_limits_of_a_guess(profile, found):
-    assert (infer_steps(profile) is not None) is found
+def test_limits_of_a_guess(space, found):
+    assert (infer_steps(space) is not None) is found
 
 
 def test_what_fills_its_steps_is_the_better_guess():
     rare, dense = each("rare", 20, 0, 200, 400, 600, 800), each("dense", 90, 0, 100, 200, 300)
-    assert infer_steps(gpu(rare, dense)).evidence.event == "dense"
+    assert infer_steps(on_gpu(rare, dense)).evidence.event == "dense"
 
 
 def test_what_comes_regularly_is_the_better_guess():
     regular, other = each("regular", 40, 0, 100, 200, 300), each("other", 40, 20, 140, 220, 350)
-    assert infer_steps(gpu(other, regular)).evidence.event == "regular"
+    assert infer_steps(on_gpu(other, regular)).evidence.event == "regular"
 
 
 def test_of_equal_guesses_the_first_line_is_taken():
     same = each("k", 50, 0, 100, 200)
-    assert infer_steps(gpu(same, same)).evidence.line == "s1"
-    assert named_steps(host(same, same), "k").evidence.line == "t1"
+    assert infer_steps(on_gpu(same, same)).evidence.line == "Stream #1"
+    assert named_steps(on_host(same, same), "k").evidence.line == "main"
 
 
 def test_only_the_names_with_most_time_are_tried():
     short = "\n".join(each(f"short{i}", 1, i, 100 + i, 200 + i) for i in range(20))
     long = each("long", 50, 50, 150, 250)
-    assert infer_steps(gpu(f"{short}\n{long}")).evidence.event == "long"
+    assert infer_steps(on_gpu(f"{short}\n{long}")).evidence.event == "long"
 
 
 def test_coverage_is_the_share_of_the_recorded_time_from_the_first_step_to_the_last():
     steps = "".join(f"{at}us +80us s\n" for at in (100, 300, 500))
     text = f'plane 0 "/host:CPU"\nline 1 a\n0us +1us x\n{steps}990us +10us x'
-    assert named_steps(space(text), "s").evidence.coverage == pytest.approx(0.48)
+    assert named_steps(profile(text), "s").evidence.coverage == pytest.approx(0.48)

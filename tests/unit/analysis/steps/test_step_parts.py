@@ -46,15 +46,14 @@ def shown(found: TpuBreakdown, *names: str) -> list[float]:
 LONG = {PART.COMPUTE: 40, PART.INFEED: 10, PART.OUTFEED: 5, PART.HOST_SEND: 3, PART.HOST_RECV: 2, PART.SPARSE_WAIT: 4}
 
 
-def test_computation_is_clamped_to_what_waiting_leaves_of_the_step() -> None:
+def test_waiting_is_displayed_beside_the_computation() -> None:
     found = one_step((50, LONG))
-    names = ("compute", "clamped_compute", "infeed", "outfeed", "host_transfer", "scv0_compute", "idle", "displayed")
-    assert shown(found, *names) == [40, 50 - 10 - 5 - 5 - 4, 10, 5, 5, 4, 0, 40 + 4 + 10 + 5]
-    assert shown(found.clamped(), *names) == [26, 26, 10, 5, 5, 4, 50 - 26 - 4 - 10 - 5, 50]
+    names = ("compute", "infeed", "outfeed", "host_transfer", "scv0_compute", "idle", "displayed")
+    assert shown(found, *names) == [40, 10, 5, 5, 4, 0, 40 + 4 + 10 + 5]
 
 
 def test_no_time_is_left_where_waiting_takes_longer_than_the_step() -> None:
-    assert shown(one_step((20, LONG)), "compute", "clamped_compute") == [0, 0]
+    assert shown(one_step((20, LONG)), "compute") == [0]
     assert shown(one_step((40, LONG)), "compute") == [40]
 
 
@@ -69,8 +68,6 @@ def test_cores_are_combined_part_by_part() -> None:
     found = one_step((100, first), (80, second), collective=(5, 9), least=3)
     expected = {
         "compute": 22,
-        "clamped_compute": 22,
-        "shortest": 80,
         "infeed": 30,
         "outfeed": 6,
         "idle": 80 - 22 - 30 - 6,

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
 
-from tpu_profile_plugin.analysis.hlo.graph import Links
+from tpu_profile_plugin.analysis.hlo.graph.links import Links
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, bits_of, leaf_bytes, leaves, type_name

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
 from tpu_profile_plugin.analysis.findings.periods import share_of_all
 from tpu_profile_plugin.analysis.findings.thresholds import INPUT_SHARE
-from tpu_profile_plugin.analysis.tf_data.pipelines import Pipeline, data_calls, summarize_tf_data
-from tpu_profile_plugin.analysis.tf_data.settings import Stage, bottleneck_facts
+from tpu_profile_plugin.analysis.tf_data.model import Pipeline, Stage
+from tpu_profile_plugin.analysis.tf_data.pipelines import data_calls, summarize_tf_data
+from tpu_profile_plugin.analysis.tf_data.settings import bottleneck_facts
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.findings.host_view import HostView

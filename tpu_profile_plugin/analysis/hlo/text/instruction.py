@@ -15,10 +15,7 @@ _LONGEST = 1_000_000
 
 
 def instruction_text(
-    one: Instruction,
-    program: Instructions,
-    computations: Callable[[int], str],
-    limit: int = _LONGEST,
+    one: Instruction, program: Instructions, computations: Callable[[int], str], limit: int = _LONGEST
 ) -> str:
     """`%name = shape opcode(operands), attributes`, as XLA prints it.
 

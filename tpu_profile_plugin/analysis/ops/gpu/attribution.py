@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,12 +18,9 @@ from tpu_profile_plugin.analysis.common.planes import host_plane, on_recorded_li
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.hlo_records import OpKey, hlo_op_table
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
-from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 UNATTRIBUTED, MEMORY_COPY = "unattributed", "memcpy"
 _NOT_A_NAME = re.compile(r"\W+")

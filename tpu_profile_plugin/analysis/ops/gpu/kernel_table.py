@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,11 +19,10 @@ from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu.tensor_cores import is_eligible, uses_tensor_core
 from tpu_profile_plugin.analysis.ops.hlo_records import OpKey
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.units import PS_PER_NS
 
 MAX_KERNELS = 1000
 
@@ -199,7 +198,7 @@ def _plane_rows(space: XSpace, plane: Plane, ops: HloOps) -> list[KernelRow]:
     codes += [column[at].astype(np.int64) for column, _ in columns.values()]
     where, first = row_codes(*codes)
     keys = np.stack([code[first] for code in codes], axis=1)
-    sums = _times(plane.events.duration_ps[at] // 1000, where, len(keys))
+    sums = _times(plane.events.duration_ps[at] // PS_PER_NS, where, len(keys))
     rows = []
     for key, runs, total, minimum, maximum in zip(keys.tolist(), *(column.tolist() for column in sums), strict=True):
         hlo, framework, equation = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,19 +11,17 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.planes import recorded_lines
-from tpu_profile_plugin.analysis.common.preprocessed import ABSENT
+from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, PlaneExtras, Preprocessed
 from tpu_profile_plugin.analysis.hlo.category import category
-from tpu_profile_plugin.analysis.hlo.cost import Cost
+from tpu_profile_plugin.analysis.hlo.cost.model import Cost
 from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu.executions import executions
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
-    from tpu_profile_plugin.columns import Plane, XSpace
+from tpu_profile_plugin.units import PS_PER_NS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ def _plane_ops(space: XSpace, plane: Plane, extras: PlaneExtras | None, hlo: Hlo
     recorded = recorded_lines(plane)[line]
     ops, op_of_event = _ops(space, plane, hlo)
     op_of_event[~recorded] = -1
-    offset = events.begin_ps - plane.lines.timestamp_ns[line] * 1000
+    offset = events.begin_ps - plane.lines.timestamp_ns[line] * PS_PER_NS
     total = 0
     if recorded.any():
         total = int((offset + events.duration_ps)[recorded].max()) - int(offset[recorded].min())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +20,7 @@ from tpu_profile_plugin.analysis.ops.tpu.ops import (
     Spans,
     enclosing_span,
 )
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
-
+from tpu_profile_plugin.columns import Plane, XSpace
 
 _OFF_DUTY = dict.fromkeys((*WAITS_FOR_HOST, ASYNC_DONE, "megacore fusion"), Duty.OFF)
 TENSOR_CORE_DUTY = {**_OFF_DUTY, CUSTOM_CALL: Duty.CUSTOM_CALL}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +14,9 @@ from tpu_profile_plugin.analysis.common.planes import OP_LINES, OPS, SPARSE_OPS,
 from tpu_profile_plugin.analysis.common.spans import union
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
-
 
 CUSTOM_CALL = "custom-call"
 ASYNC_DONE = "async-done"
@@ -67,7 +64,6 @@ class OpMetadata:
     row: I64
     shared: I64
     program: np.ndarray[Any, np.dtype[np.uint64]]
-    symbol: np.ndarray[Any, np.dtype[np.uint64]]
     name: list[str]
     category: np.ndarray[Any, np.dtype[np.int32]]
     categories: list[str]
@@ -126,7 +122,6 @@ def op_metadata(space: XSpace, plane: Plane) -> OpMetadata:
         row=described_by(plane, shared, op_events(plane))[0] if (shared >= 0).any() else np.arange(len(counted)),
         shared=shared,
         program=program.view(np.uint64),
-        symbol=symbol.view(np.uint64),
         name=[display or name for display, name in zip(meta.display_names, meta.names, strict=True)],
         category=category,
         categories=categories,

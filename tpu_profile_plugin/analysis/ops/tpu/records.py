@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin import protos
+from tpu_profile_plugin.analysis.common.mapper import Mapper
 from tpu_profile_plugin.analysis.common.planes import OP_LINES, events_of_lines, is_sparse_core, lines_named
 from tpu_profile_plugin.analysis.ops.records import (
     READ,
@@ -28,31 +30,34 @@ from tpu_profile_plugin.analysis.ops.tpu.ops import (
     op_table,
 )
 from tpu_profile_plugin.analysis.ops.tpu.sparse_cores import sparse_ops
-from tpu_profile_plugin.columns import Kind
+from tpu_profile_plugin.columns import Kind, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.columns.hlo import hlo_modules
-from tpu_profile_plugin.columns.parallel import map_planes
+from tpu_profile_plugin.columns.tables import Stats
 from tpu_profile_plugin.protos import lenient
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tpu_profile_plugin.columns import Plane, XSpace
-    from tpu_profile_plugin.columns.tables import Stats
 
 TENSOR_CORE = "TensorCore"
 _LINE = re.compile(r"\s*([+-]?[0-9]+)\s*", re.ASCII)
 
 
-def tpu_records(space: XSpace, planes: Sequence[Plane], step_spans: dict[int, DeviceSpans] | None = None) -> OpRecords:
-    """Records of all TPU planes of a host but SparseCores; `step_spans` by plane index extend the observed time."""
+def tpu_records(
+    space: XSpace, planes: Sequence[Plane], step_spans: dict[int, DeviceSpans] | None = None, mapper: Mapper = map
+) -> OpRecords:
+    """Records of all TPU planes of a host except SparseCores.
+
+    Args:
+      space: the profile.
+      planes: its device planes.
+      step_spans: per plane index, steps that extend the observed time.
+      mapper: works on the cores, which are independent.
+    """
 
     def records_of(plane: Plane) -> OpRecords:
         return core_records(space, plane, op_metadata(space, plane), (step_spans or {}).get(plane.index))
 
     cores = [plane for plane in planes if not is_sparse_core(plane)]
-    parts = map_planes(records_of, cores)
+    parts = mapper(records_of, cores)
     programs = {module.program_id: module.name for module in hlo_modules(space)}
     return combine_records([OpRecords(programs=programs, inner=sparse_ops(space, planes)), *parts])
 

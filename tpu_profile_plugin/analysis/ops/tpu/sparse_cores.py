@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +17,9 @@ from tpu_profile_plugin.analysis.common.planes import (
 from tpu_profile_plugin.analysis.ops.records import OpRecords, OpText, combine_records, no_traffic
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.ops.tpu.ops import OpMetadata, device_spans, op_metadata
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
 
 SPARSE_CORE = "SparseCore"
 _CORE, _START = "offload_core_id", "tc_offload_start_id"

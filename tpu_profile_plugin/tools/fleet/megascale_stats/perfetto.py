@@ -15,9 +15,9 @@ from tpu_profile_plugin.analysis.megascale.arguments import arguments, plane_arg
 from tpu_profile_plugin.analysis.megascale.network import Counter
 from tpu_profile_plugin.analysis.megascale.trace import Arguments, Names, Trace, Track, shown_name
 from tpu_profile_plugin.columns.arrays import I64, U64
-from tpu_profile_plugin.columns.messages import Packed, Rows
 from tpu_profile_plugin.columns.tables import Kind
 from tpu_profile_plugin.protos import enum_number, tag
+from tpu_profile_plugin.tools.fleet.megascale_stats.messages import Packed, Rows
 
 _packet, _event, _descriptor, _annotation = (
     partial(tag, f"perfetto.protos.{name}")

@@ -7,10 +7,10 @@ from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.source import source_of
 from tpu_profile_plugin.analysis.memory.buffers import HloPosition
-from tpu_profile_plugin.analysis.memory.capacity import DeviceMemory, device_memory
 from tpu_profile_plugin.analysis.memory.layout import VECTOR_SPACE, Block, MemoryLayout, PeakBuffer, by_size
 from tpu_profile_plugin.errors import in_file
-from tpu_profile_plugin.run.host import HostProfile, derived
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.memory import host_device_memory
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, no_modules, requested_program
 from tpu_profile_plugin.tools.memory.memory_viewer.block_drawing import drawing
@@ -44,14 +44,9 @@ def build(run: Run, query: Query) -> Payload:
     return Json(_compact({**names, **own, **_series(layout), **peak.fields(), **_sums(layout), "bufferBlocks": blocks}))
 
 
-@derived()
-def _device_memory(host: HostProfile) -> DeviceMemory:
-    return device_memory(host.lazy)
-
-
 def _extended(host: HostProfile, layout: MemoryLayout) -> dict[str, Any]:
     """The memory of a device of the host, and the memory spaces of the program. Zeros are left out, as elsewhere."""
-    memory = _device_memory(host)
+    memory = host_device_memory(host)
     facts = {
         "hardware": memory.hardware.value,
         "model": memory.model,

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.timeline.args import TraceArgs, trace_args
 from tpu_profile_plugin.analysis.timeline.host import THREADS, HostTrace, host_trace, older_trace
 from tpu_profile_plugin.analysis.timeline.window import FEW_EVENTS, Text
-from tpu_profile_plugin.columns.shift import shifted
 from tpu_profile_plugin.run.host import HostProfile, derived
+from tpu_profile_plugin.run.preprocessing import preprocess
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.time.trace_viewer import canvas, json_forms
 
@@ -29,7 +28,7 @@ def timeline_of(host: HostProfile, shift_ps: int = 0) -> HostTrace:
     """The host's timeline, with its clock moved by `shift_ps`; the numbers of events are the same."""
     if not shift_ps:
         return host_trace(host.space, preprocessed(host))
-    moved = shifted(host.space, shift_ps)
+    moved = host.space.shifted(shift_ps)
     return host_trace(moved, preprocess(moved))
 
 

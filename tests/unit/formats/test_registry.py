@@ -1,0 +1,67 @@
+"""Which format a file is read as: its content decides, not its name or its compression."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from builders.records import appended
+from builders.xspace_text import build
+
+from tpu_profile_plugin import columns, suffixes
+from tpu_profile_plugin.columns.arrays import byte_array
+from tpu_profile_plugin.formats import FORMATS, Format, format_of, registry, unpack
+from tpu_profile_plugin.logdir.names import host_and_kind
+
+SPACE = build('plane 1 "/host:CPU"\n  line 7 "python"\n    0us +10us step')
+TRACE = {"displayTimeUnit": "ns", "traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "step"}]}
+KINETO = {"schemaVersion": 1, "distributedInfo": {"rank": 0}, "traceEvents": TRACE["traceEvents"]}
+TEXT = json.dumps(TRACE).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (SPACE, "XSpace"),
+        (b"", "XSpace"),
+        (b"neither of them", "XSpace"),
+        (appended([SPACE]), "record file"),
+        (TEXT, "trace-event JSON"),
+        (json.dumps(TRACE["traceEvents"]).encode(), "trace-event JSON"),
+        (b"\n{\x12\x79" + b"n" * 121, "XSpace"),
+    ],
+)
+def test_the_content_tells_the_format(content: bytes, name: str) -> None:
+    assert format_of(byte_array(content)).name == name
+
+
+@pytest.mark.parametrize("content", [SPACE, appended([SPACE]), TEXT], ids=["XSpace", "records", "JSON"])
+def test_any_format_may_be_compressed(content: bytes) -> None:
+    plain, compressed = unpack(content).space, unpack(gzip.compress(content)).space
+    assert compressed.tobytes() == plain.tobytes()
+    (plane,) = columns.load(compressed).planes
+    assert plane.event_metadata.names == ["step"]
+
+
+def test_an_xspace_is_not_copied() -> None:
+    data = np.frombuffer(SPACE, np.uint8)
+    space = unpack(data).space
+    assert np.shares_memory(space, data)
+    assert not space.flags.writeable
+
+
+def test_a_further_format_is_told_from_its_kin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's traces are trace-event JSON with a schema version in their first bytes."""
+    kineto = Format("Kineto", (), lambda content: b'"schemaVersion"' in content[:4096].tobytes(), FORMATS[-1].read)
+    monkeypatch.setattr(registry, "FORMATS", (kineto, *FORMATS))
+    assert format_of(byte_array(json.dumps(KINETO).encode())) is kineto
+    assert format_of(byte_array(TEXT)).name == "trace-event JSON"
+    assert unpack(gzip.compress(json.dumps(KINETO).encode())).space.tobytes() == json.dumps(KINETO).encode()
+
+
+def test_a_logdir_lists_the_suffixes_of_all_formats() -> None:
+    listed = {value for name, value in vars(suffixes).items() if name.isupper()}
+    assert listed == {suffix for format_ in FORMATS for suffix in format_.suffixes}
+    assert all(host_and_kind(f"host{suffix}") for suffix in listed)

@@ -1,0 +1,9 @@
+"""How an analysis works on independent parts: its caller decides whether on several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+Mapper: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""`map`, or a function like it."""

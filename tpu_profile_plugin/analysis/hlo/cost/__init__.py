@@ -1,0 +1,1 @@
+"""What one execution of an HLO instruction costs, as XLA estimates it for GPUs and CPUs."""

@@ -1,0 +1,1 @@
+"""HLO programs as graphs: links between instructions, what a drawing shows and where."""

@@ -1,0 +1,315 @@
+"""Places the nodes of a drawing in layers, operands above their users, each open computation as a box of its own.
+
+A layered layout without auxiliary nodes on long edges: time grows with nodes and edges, not with their lengths.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tpu_profile_plugin.analysis.hlo.graph.drawing import ROOT, Drawing
+
+GAP_X = 18
+GAP_Y = 36
+PAD = 12
+HEAD = 34
+"""Height of a box's title."""
+ROOT_SIZE = (60, 28)
+_SWEEPS = 8
+_NARROWEST = 8
+"""Nodes in a layer that are not too many for any drawing."""
+_MOST_CORNERS = 300_000
+"""Of all lines together; where there would be more, lines look at every second layer only, or at every third, ..."""
+
+Point = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    """Upper left corner and size, in pixels."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where everything is: `nodes` by row (ROOT: its tag), `boxes` by position, and the corners of each edge's line."""
+
+    width: int
+    height: int
+    nodes: Mapping[int, Rect]
+    boxes: Mapping[int, Rect]
+    lines: Sequence[Sequence[Point]]
+
+
+_Key = tuple[str, int]
+"""A member of a level: ("n", row) or ("b", position of the box)."""
+
+
+@dataclass
+class _Level:
+    """The members of one box, or of the outermost level: sizes, layers, and places relative to its corner."""
+
+    members: list[_Key] = field(default_factory=list)
+    edges: dict[tuple[_Key, _Key], int] = field(default_factory=lambda: defaultdict(int))
+    layers: list[list[_Key]] = field(default_factory=list)
+    layer_of: dict[_Key, int] = field(default_factory=dict)
+    center: dict[_Key, float] = field(default_factory=dict)
+    top: list[int] = field(default_factory=list)
+    bottom: list[int] = field(default_factory=list)
+    gaps: list[list[float]] = field(default_factory=list)
+    fed: set[_Key] = field(default_factory=set)
+
+    def place_of(self, kind: str, one: int, height: int) -> int:
+        """Upper edge of a member: at the top of its layer, without anything above it at the bottom."""
+        layer = self.layer_of[kind, one]
+        return self.top[layer] if (kind, one) in self.fed else self.bottom[layer] - height
+
+
+def place(drawing: Drawing, size_of: Callable[[int], tuple[int, int]]) -> Placement:
+    """Places a drawing; `size_of` answers width and height of the node of a row."""
+    parents = [box.parent for box in drawing.boxes]
+    box_of: dict[int, int | None] = {node.row: node.box for node in drawing.nodes}
+    if any(edge.target == ROOT for edge in drawing.edges):
+        box_of[ROOT] = None
+    levels: dict[int | None, _Level] = {None: _Level(), **{i: _Level() for i in range(len(parents))}}
+    for position in _used(box_of.values(), parents):
+        levels[parents[position]].members.append(("b", position))
+    for row, box in box_of.items():
+        levels[box].members.append(("n", row))
+    for edge in drawing.edges:
+        meeting = _meeting(edge.source, edge.target, box_of, parents)
+        if meeting[1] != meeting[2]:
+            levels[meeting[0]].edges[meeting[1], meeting[2]] += 1
+    sizes: dict[_Key, tuple[int, int]] = {("n", row): size_of(row) if row != ROOT else ROOT_SIZE for row in box_of}
+    order = {node.row: i for i, node in enumerate(drawing.nodes)}
+    first = _first_rows(drawing, parents, order)
+    for box in [*range(len(parents))[::-1], None]:  # what is inside of a box comes after it
+        level = levels[box]
+        if level.members:
+            level.members.sort(key=lambda key: order.get(key[1], len(order)) if key[0] == "n" else first[key[1]])
+            width, height = _arrange(level, sizes)
+            sizes["b", -1 if box is None else box] = (width, height + (0 if box is None else HEAD))
+    return _absolute(drawing, levels, sizes, box_of, parents)
+
+
+def _used(boxes: Iterable[int | None], parents: Sequence[int | None]) -> list[int]:
+    """Positions of the boxes with something in them, at any depth."""
+    used: set[int] = set()
+    for box in boxes:
+        while box is not None and box not in used:
+            used.add(box)
+            box = parents[box]
+    return sorted(used)
+
+
+def _first_rows(drawing: Drawing, parents: Sequence[int | None], order: Mapping[int, int]) -> list[int]:
+    """Per box the place in the order of the first node in it."""
+    first = [len(order)] * len(parents)
+    for node in drawing.nodes:
+        box = node.box
+        while box is not None and first[box] > order[node.row]:
+            first[box] = order[node.row]
+            box = parents[box]
+    return first
+
+
+def _chain(row: int, box_of: Mapping[int, int | None], parents: Sequence[int | None]) -> list[int | None]:
+    """The boxes around a node, outermost (None) first."""
+    chain, box = [], box_of[row]
+    while box is not None:
+        chain.append(box)
+        box = parents[box]
+    return [None, *reversed(chain)]
+
+
+def _meeting(
+    source: int, target: int, box_of: Mapping[int, int | None], parents: Sequence[int | None]
+) -> tuple[int | None, _Key, _Key]:
+    """The innermost box around both ends of an edge, and the members of it that have them."""
+    one, other = _chain(source, box_of, parents), _chain(target, box_of, parents)
+    depth = 0
+    while depth + 1 < min(len(one), len(other)) and one[depth + 1] == other[depth + 1]:
+        depth += 1
+    ends = [
+        ("n", row) if depth + 1 == len(chain) else ("b", chain[depth + 1])
+        for row, chain in ((source, one), (target, other))
+    ]
+    return one[depth], ends[0], ends[1]  # type: ignore[return-value]
+
+
+def _arrange(level: _Level, sizes: Mapping[_Key, tuple[int, int]]) -> tuple[int, int]:
+    """Fills in layers and places of a level; answers its size, padding included."""
+    _layer(level)
+    ends = _neighbours(level)
+    for layer in level.layers:
+        _spread(level, layer, sizes, dict.fromkeys(layer, 0.0))
+    for sweep in range(_SWEEPS):
+        down = sweep % 2 == 0
+        for layer in level.layers if down else level.layers[::-1]:
+            wanted = {key: _wanted(level, key, ends[key], down and sweep < _SWEEPS - 2) for key in layer}
+            if sweep < _SWEEPS - 2:
+                layer.sort(key=lambda key: wanted[key])
+            _spread(level, layer, sizes, wanted)
+    left = min(level.center[key] - sizes[key][0] / 2 for key in level.members)
+    for key in level.members:
+        level.center[key] -= left - PAD
+    y = PAD
+    for layer in level.layers:
+        level.top.append(y)
+        y += max(sizes[key][1] for key in layer)
+        level.bottom.append(y)
+        y += GAP_Y
+        edges = [(level.center[key] - sizes[key][0] / 2, level.center[key] + sizes[key][0] / 2) for key in layer]
+        level.gaps.append([x for edge in edges for x in edge])
+    right = max(level.center[key] + sizes[key][0] / 2 for key in level.members)
+    return math.ceil(right) + PAD, y - GAP_Y + PAD
+
+
+def _layer(level: _Level) -> None:
+    """Gives every member a layer below those of its operands, and no layer many more members than there are layers."""
+    place = {key: i for i, key in enumerate(level.members)}
+    above, below = defaultdict(list), defaultdict(list)
+    for source, target in level.edges:
+        if place[source] < place[target]:
+            above[target].append(source)
+            below[source].append(target)
+    widest = max(_NARROWEST, math.ceil(1.5 * math.sqrt(len(level.members))))
+    count: dict[int, int] = defaultdict(int)
+    layer_of = level.layer_of
+    for key in level.members:
+        layer = max((layer_of[one] + 1 for one in above[key]), default=0)
+        while count[layer] >= widest:
+            layer += 1
+        layer_of[key] = layer
+        count[layer] += 1
+    for key in reversed(level.members):  # what has more users than operands moves down to them
+        if below[key] and len(below[key]) >= len(above[key]):
+            least, layer = layer_of[key], min(layer_of[one] for one in below[key]) - 1
+            while layer > least and count[layer] >= widest:
+                layer -= 1
+            count[least] -= 1
+            layer_of[key] = max(layer, least)
+            count[layer_of[key]] += 1
+    level.fed.update(above)
+    used = {layer: i for i, layer in enumerate(sorted(set(layer_of.values())))}
+    level.layers = [[] for _ in used]
+    for key in level.members:
+        layer_of[key] = used[layer_of[key]]
+        level.layers[layer_of[key]].append(key)
+
+
+def _neighbours(level: _Level) -> Mapping[_Key, tuple[list[tuple[_Key, float]], list[tuple[_Key, float]]]]:
+    """Per member those above and below it, each with its pull: less the further away."""
+    found: dict[_Key, tuple[list[tuple[_Key, float]], list[tuple[_Key, float]]]] = {
+        key: ([], []) for key in level.members
+    }
+    for (source, target), times in level.edges.items():
+        span = level.layer_of[target] - level.layer_of[source]
+        pull = (1 + 0.25 * min(times - 1, 4)) / max(1, abs(span)) ** 1.5
+        found[target][0 if span > 0 else 1].append((source, pull))
+        found[source][1 if span > 0 else 0].append((target, pull))
+    return found
+
+
+def _wanted(
+    level: _Level, key: _Key, ends: tuple[list[tuple[_Key, float]], list[tuple[_Key, float]]], down: bool
+) -> float:
+    """Where a member would like to be: amid its neighbours, those on the other side count little."""
+    total = weight = 0.0
+    for side, (near, share) in enumerate(zip(ends, (1.0, 0.1) if down else (0.6, 1.0), strict=True)):
+        del side
+        for other, pull in near:
+            total += level.center[other] * pull * share
+            weight += pull * share
+    return total / weight if weight else level.center[key]
+
+
+def _spread(
+    level: _Level, layer: Sequence[_Key], sizes: Mapping[_Key, tuple[int, int]], wanted: Mapping[_Key, float]
+) -> None:
+    """Places a layer's members in their order, without overlap, as near as can be to where they would like to be.
+
+    Neighbours that push each other share the mean of what they want (pooled adjacent violators).
+    """
+    offsets, at = [], 0.0
+    for i, key in enumerate(layer):
+        if i:
+            at += (sizes[layer[i - 1]][0] + sizes[key][0]) / 2 + GAP_X
+        offsets.append(at)
+    pools: list[tuple[float, int]] = []
+    for key, offset in zip(layer, offsets, strict=True):
+        mean, count = wanted[key] - offset, 1
+        while pools and pools[-1][0] > mean:
+            before, members = pools.pop()
+            mean, count = (before * members + mean * count) / (members + count), members + count
+        pools.append((mean, count))
+    places = iter(zip(layer, offsets, strict=True))
+    for mean, count in pools:
+        for _ in range(count):
+            key, offset = next(places)
+            level.center[key] = mean + offset
+
+
+def _absolute(
+    drawing: Drawing,
+    levels: Mapping[int | None, _Level],
+    sizes: Mapping[_Key, tuple[int, int]],
+    box_of: Mapping[int, int | None],
+    parents: Sequence[int | None],
+) -> Placement:
+    corner: dict[int | None, Point] = {None: (0, 0)}
+    nodes: dict[int, Rect] = {}
+    boxes: dict[int, Rect] = {}
+    for box in [None, *range(len(parents))]:
+        if box not in corner:
+            continue
+        (left, top), level = corner[box], levels[box]
+        for kind, one in level.members:
+            width, height = sizes[kind, one]
+            x = round(left + level.center[kind, one] - width / 2)
+            y = top + level.place_of(kind, one, height)
+            (nodes if kind == "n" else boxes)[one] = Rect(x, y, width, height)
+            if kind == "b":
+                corner[one] = (x, y + HEAD)
+    meetings = [_meeting(edge.source, edge.target, box_of, parents) for edge in drawing.edges]
+    spans = sum(abs(levels[box].layer_of[one] - levels[box].layer_of[other]) for box, one, other in meetings)
+    stride = 1 + spans // _MOST_CORNERS
+    lines = []
+    for edge, (box, source, target) in zip(drawing.edges, meetings, strict=True):
+        between = _route(levels[box], source, target, corner[box], stride) if source != target else []
+        begin, end = nodes[edge.source], nodes[edge.target]
+        lines.append([(begin.x + begin.width // 2, begin.y + begin.height), *between, (end.x + end.width // 2, end.y)])
+    width, height = sizes.get(("b", -1), (2 * PAD, 2 * PAD))
+    return Placement(width, height, nodes, boxes, lines)
+
+
+def _route(level: _Level, source: _Key, target: _Key, corner: Point, stride: int) -> list[Point]:
+    """Where an edge passes through the layers between its ends: beside their members, near the straight line."""
+    points: list[Point] = []
+    x, end, last = level.center[source], level.center[target], level.layer_of[target]
+    for layer in range(level.layer_of[source] + 1, last, stride):
+        beside = _beside(level.gaps[layer], x + (end - x) * stride / (last - layer + stride))
+        if points and beside == x:
+            points.pop()
+        else:
+            points.append((round(corner[0] + beside), corner[1] + level.top[layer] - 4))
+        x = beside
+        points.append((round(corner[0] + x), corner[1] + level.top[layer + 1] - GAP_Y + 4))
+    return points
+
+
+def _beside(walls: Sequence[float], x: float) -> float:
+    """The place nearest to x that is not between a left and a right wall."""
+    at = bisect.bisect_left(walls, x)
+    if at % 2 == 0:
+        return x
+    left, right = walls[at - 1] - GAP_X / 2, walls[at] + GAP_X / 2
+    return left if x - left <= right - x else right

@@ -1,0 +1,1 @@
+"""Talking to profiler servers: addresses, connections, calls, responses, and why they fail."""

@@ -1,0 +1,27 @@
+"""The formats, and the one of a file: found by its content, inside gzip too."""
+
+from __future__ import annotations
+
+from tpu_profile_plugin.columns.arrays import U8, Bytes, byte_array
+from tpu_profile_plugin.formats import gzip_file, record_file, trace_events, xspace
+from tpu_profile_plugin.formats.format import Format, Unpacked
+
+FORMATS = (record_file.FORMAT, trace_events.FORMAT, xspace.FORMAT)
+"""The first whose `sniff` accepts a content reads it. An XSpace has no magic bytes: it comes last and accepts all."""
+
+
+def format_of(content: U8) -> Format:
+    """The format of a file's decompressed content."""
+    return next(format_ for format_ in FORMATS if format_.sniff(content))
+
+
+def unpack(data: Bytes) -> Unpacked:
+    """The bytes of an XSpace, read-only, converted from whatever format `data` has; an XSpace is not copied.
+
+    Raises:
+      CorruptProfile: the file cannot be read. An XSpace is checked only when it is decoded.
+    """
+    content = byte_array(data)
+    if gzip_file.is_gzip(content):
+        content = gzip_file.decompressed(content)
+    return format_of(content).read(content)

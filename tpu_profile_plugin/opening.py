@@ -1,0 +1,286 @@
+"""Opens logdirs for scripts and commands: their runs, with the tables of every tool.
+
+No server is needed. Runs of many hosts are read by worker processes; decoded profiles stay in memory, results per host
+of such runs and copies of remote files in the user's private cache directory, which TensorBoard uses as well.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tpu_profile_plugin.cache.files import user_directory
+from tpu_profile_plugin.cache.profiles import ProfileCache
+from tpu_profile_plugin.columns import XSpace
+from tpu_profile_plugin.errors import BadRequest, NoData, NotFound, ProfileError
+from tpu_profile_plugin.logdir import ContentCache, HostFile, Logdir, Problem, RunFiles
+from tpu_profile_plugin.logdir.files import LocalFiles
+from tpu_profile_plugin.logdir.remote import is_remote
+from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.host_facts import host_facts
+from tpu_profile_plugin.run.kept import Summaries
+from tpu_profile_plugin.run.run import Run, Source
+from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tools import registry
+from tpu_profile_plugin.tools.payload import Payload, encode, tables_in, with_left_out
+from tpu_profile_plugin.workers.executor import Executor
+
+_COLUMNS_BYTES = 1 << 30
+_COPIES_BYTES = 4 << 30
+_SUMMARIES_BYTES = 1 << 30
+_MOST_NAMED = 10
+_BACKEND = "backend"
+NO_RUN = "No profile: a run is a directory plugins/profile/<session> with <host>.xplane.pb files."
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRun(Run):
+    """One recording, with the answers of every tool.
+
+    Attributes:
+      files: its files as they were when the run was opened.
+      source: where they are read from.
+    """
+
+    files: RunFiles = field(kw_only=True, repr=False)
+    source: Source = field(kw_only=True, repr=False)
+
+    @property
+    def size(self) -> int:
+        """Total size of its profiles, in bytes."""
+        return self.files.bytes
+
+    @property
+    def mtime_ms(self) -> int:
+        """When its profiles were last written, ms since 1970; 0 when unknown."""
+        return self.files.mtime_ms
+
+    @property
+    def problems(self) -> list[str]:
+        """Problems of the run's files found without decoding them."""
+        return [problem.message for problem in self.files.problems]
+
+    def on(self, host: str | None) -> OpenRun:
+        """The run of one host alone; of all hosts for None. Raises NotFound, NoData for a run without hosts."""
+        if not self.files.hosts:
+            raise NoData(" ".join(self.problems) or "This run contains no profile.")
+        if host is None or host == "ALL_HOSTS":
+            return self
+        chosen = [file for file in self.files.hosts if file.host == host]
+        if not chosen:
+            message = f"There is no host {host!r}; the hosts are {', '.join(self.hosts)}."
+            raise NotFound(message, code="host_not_found")
+        return replace(self, profiles=self.source.profiles(chosen))
+
+    def inspect_files(self) -> tuple[list[RunFacts], dict[str, ProfileError]]:
+        """The facts of each readable file, and the errors of the others by file name."""
+        facts: list[RunFacts] = []
+        errors: dict[str, ProfileError] = {}
+        for host in self.profiles:
+            try:
+                facts.append(host_facts(host))
+            except ProfileError as error:
+                errors[host.file] = error
+        return facts, errors
+
+    def columns(self, host: str | None = None) -> XSpace:
+        """The decoded profile of one host as NumPy columns; `host` is optional if there is only one."""
+        return self.on(host).profiles[0].space
+
+    def tools(self) -> dict[str, str | None]:
+        """Every tool by id: None if it is available for this run, else the reason why not."""
+        return {tool.id: tool.available(self.facts) for tool in registry.TOOLS if tool.offered}
+
+    def table(self, tool: str, name: str | int = 0, host: str | None = None, **params: str | float | bool) -> Table:
+        """A table of a tool's answer by its name, such as "ops", or its position; `host` None: all, or the only one.
+
+        Raises NotFound for an unknown tool or host, BadRequest for an invalid parameter, CorruptProfile, and NoData if
+        there is no such table.
+        """
+        tables = self.tables(tool, host, **params)
+        if isinstance(name, str) and name in tables:
+            return tables[name]
+        if isinstance(name, int) and -len(tables) <= name < len(tables):
+            return list(tables.values())[name]
+        raise NoData(f"The answer of {tool!r} has no table {name!r}; it has: {', '.join(tables) or 'none'}.")
+
+    def tables(self, tool: str, host: str | None = None, **params: str | float | bool) -> dict[str, Table]:
+        """All tables of a tool's answer by name, in order; empty for an answer without tables."""
+        return tables_in(self.payload(tool, host, params))
+
+    def answer(self, tool: str, host: str | None = None, **params: str | float | bool) -> Any:
+        """A tool's answer as the server gives it: parsed JSON, or bytes if it is not JSON."""
+        body, kind = self.encoded(tool, host, **params)
+        return json.loads(body) if kind.startswith("application/json") else body
+
+    def encoded(self, tool: str, host: str | None = None, **params: str | float | bool) -> tuple[bytes, str]:
+        """A tool's answer as the bytes that a server would send, uncompressed, and their content type."""
+        raw = encode(self.payload(tool, host, params))
+        return gzip.decompress(raw.body) if raw.encoding == "gzip" else raw.body, raw.content_type
+
+    def payload(
+        self,
+        tag: str,
+        host: str | None = None,
+        params: Mapping[str, str | float | bool] | None = None,
+        *,
+        base: OpenRun | None = None,
+    ) -> Payload:
+        """A tool's answer before it is encoded; `left_out` has the hosts that it lacks."""
+        tool = registry.find(tag)
+        known = {param.name for param in tool.params}
+        for name in params or ():
+            if name not in known:
+                options = ", ".join(sorted(known)) or "none"
+                raise BadRequest(f"{tag!r} has no parameter {name!r}; it has: {options}.", parameter=name)
+        # As on the pages: op tools show the CPU's ops where there is no device.
+        chosen = {**({_BACKEND: "auto"} if _BACKEND in known else {}), **(params or {})}
+        run = self.on(host)
+        if tool.hosts.value == "one" and len(run.profiles) > 1:
+            raise BadRequest(
+                f"{tag!r} shows one host at a time: select one of {', '.join(self.hosts)}.", parameter="host"
+            )
+        query = tool.query({name: str(value) for name, value in chosen.items()}, base and base.on(None))
+        payload = tool.build(run, query)
+        return with_left_out(payload, run.left_out) if run.left_out else payload
+
+    def __repr__(self) -> str:
+        return f"<OpenRun {self.name!r}, hosts: {', '.join(self.hosts)}>"
+
+
+class _SingleFile:
+    """A file as a logdir of one run."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.address: str | None = None
+        self._files = LocalFiles()
+
+    def runs(self) -> list[RunFiles]:
+        """The run of the file; raises NotFound."""
+        file = Path(self.path)
+        try:
+            status = file.stat()
+        except OSError:
+            raise NotFound(f"There is no file {file.name}.") from None
+        host = file.name.removesuffix(".pb").removesuffix(".riegeli").removesuffix(".xplane") or "host"
+        entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, "xplane", file.name)
+        return [RunFiles(file.parent.name or file.name, file.parent.name, "", (entry,))]
+
+    def newest(self) -> RunFiles | None:
+        """The run of the file."""
+        return self.runs()[0]
+
+    def run(self, name: str) -> RunFiles:
+        """The run of the file, if it is called `name`."""
+        (run,) = self.runs()
+        if run.name == name:
+            return run
+        raise NotFound(f"{self.path} is a single file, so there is no run {name!r} to choose.", code="run_not_found")
+
+    def names(self) -> Sequence[str]:
+        """The name of its run."""
+        return [run.name for run in self.runs()]
+
+    def problems(self) -> Sequence[Problem]:
+        """None: what is wrong with the file is raised."""
+        return ()
+
+    def read(self, file: HostFile) -> Any:
+        """The bytes of the file."""
+        return self._files.read(file.path, file.size, file.mtime_ns, file.tag)
+
+
+class OpenLogdir:
+    """All runs of a logdir, which is scanned again at each call."""
+
+    def __init__(self, path: str, executor: str = "") -> None:
+        self._file = _SingleFile(path) if _names_file(path) else None
+        copies = ContentCache(user_directory("content"), _COPIES_BYTES) if is_remote(path) else None
+        self._logdir = self._file or Logdir(path, cache=copies)
+        self._copies = copies.location if copies is not None else None
+        self._chosen = executor
+        if self._file is not None:
+            self._file.runs()  # raises NotFound
+
+    @property
+    def path(self) -> str:
+        """The path or URL of the logdir."""
+        return self._logdir.path
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Problems of the logdir as a whole."""
+        return [] if isinstance(self._logdir, _SingleFile) else list(self._logdir.scan().problems)
+
+    @functools.cached_property
+    def _executor(self) -> Executor:
+        return Executor(self._chosen)
+
+    @functools.cached_property
+    def _source(self) -> Source:
+        return Source(
+            read=self._logdir.read,
+            cache=ProfileCache(_COLUMNS_BYTES),
+            executor=lambda hosts: self._executor.choose(hosts),
+            kept=Summaries(user_directory("summaries"), _SUMMARIES_BYTES),
+            address=self._logdir.address,
+            copies=self._copies,
+        )
+
+    def _open(self, files: RunFiles) -> OpenRun:
+        source = self._source
+        return OpenRun(files.name, source.profiles(files.hosts), source.executor, files=files, source=source)
+
+    def runs(self) -> list[OpenRun]:
+        """All runs, by name in descending order."""
+        return [self._open(files) for files in self._logdir.runs()]
+
+    def run(self, name: str | None = None) -> OpenRun:
+        """One run, by default the newest; raises NotFound, which says why there is none or which there are."""
+        if name is None:
+            newest = self._logdir.newest()
+            if newest is None:
+                raise NotFound(self.why_no_run(), code="run_not_found")
+            return self._open(newest)
+        try:
+            return self._open(self._logdir.run(name))
+        except NotFound:
+            if self._file is not None:
+                raise
+            names = self._logdir.names()
+            if not names:
+                raise NotFound(self.why_no_run(), code="run_not_found") from None
+            like = difflib.get_close_matches(name, names, _MOST_NAMED) or names[:_MOST_NAMED]
+            more = f" and {len(names) - len(like)} more" if len(names) > len(like) else ""
+            message = f"There is no run {name[:200]!r} in {self.path}; there are {', '.join(like)}{more}."
+            raise NotFound(message, code="run_not_found", run=name[:200]) from None
+
+    def why_no_run(self) -> str:
+        """Why the logdir has no run: its problems, else what a run is."""
+        problems = [problem.message for problem in self.problems]
+        return f"{self.path}: {' '.join(problems) or NO_RUN}"
+
+    def close(self) -> None:
+        """Ends worker processes now; otherwise they end when idle, or with this process."""
+        if "_executor" in self.__dict__:
+            self._executor.close()
+
+    def __iter__(self) -> Iterator[OpenRun]:
+        return iter(self.runs())
+
+    def __len__(self) -> int:
+        return len(self._logdir.names())
+
+    def __repr__(self) -> str:
+        return f"<OpenLogdir {self.path!r}>"
+
+
+def _names_file(path: str) -> bool:
+    return path.endswith((".pb", ".riegeli")) or ("://" not in path and Path(path).is_file())

@@ -1,0 +1,17 @@
+"""Groups and derived lines of one host, computed on several threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tpu_profile_plugin.analysis.derived import preprocess as analysis
+from tpu_profile_plugin.system.threads import map_threads
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+    from tpu_profile_plugin.columns import XSpace
+
+
+def preprocess(space: XSpace, *, derive: bool = True) -> Preprocessed:
+    """Groups one host's events; see `analysis.derived.preprocess`."""
+    return analysis.preprocess(space, derive=derive, mapper=map_threads)

@@ -1,0 +1,219 @@
+"""Answers computed before they are requested: those that `/generate_cache` names, and the newest session's."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tpu_profile_plugin.errors import NotAvailable, NotFound, ProfileError
+from tpu_profile_plugin.server.http.query import Query
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.logdir import RunFiles
+
+_LOG = logging.getLogger("tpu_profile_plugin")
+_LOWEST_PRIORITY = 19
+
+DEFAULT_TOOLS = ("overview_page", "trace_viewer@")
+"""Tools of a job that names none, as in XProf."""
+
+OPENING: tuple[dict[str, str], ...] = (
+    {"tag": "overview_page", "extended": "true"},
+    {"tag": "op_profile"},
+    {"tag": "trace_viewer@", "format": "columns"},
+)
+"""Queries that open a session, in order: the tools opened first most often, whose data most others share."""
+
+MAX_WAITING = 8
+MAX_KEPT = 50
+
+
+@dataclass
+class Step:
+    """One answer: the parameters that select it, and its state: waiting, running, done or failed."""
+
+    parameters: dict[str, str]
+    state: str = "waiting"
+    seconds: float = 0.0
+    error: str | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """The step as JSON; `host` is null for all hosts."""
+        return {
+            "tool": self.parameters["tag"],
+            "host": self.parameters.get("host"),
+            "state": self.state,
+            "seconds": round(self.seconds, 3),
+            "error": self.error,
+        }
+
+
+@dataclass
+class Job:
+    """The answers of one request; `state` is waiting, running or done."""
+
+    run: str
+    steps: list[Step]
+    skipped: tuple[str, ...] = ()
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    state: str = "waiting"
+
+    def describe(self) -> dict[str, Any]:
+        """The job as JSON; `done` counts failed steps as well."""
+        return {
+            "job": self.id,
+            "run": self.run,
+            "state": self.state,
+            "done": sum(step.state in ("done", "failed") for step in self.steps),
+            "total": len(self.steps),
+            "steps": [step.describe() for step in self.steps],
+            "skipped": list(self.skipped),
+        }
+
+
+class JobQueue:
+    """Computes steps one at a time, on one thread of the lowest priority, which ends when nothing is left.
+
+    Requested jobs go first, in order. The steps of `when_idle` follow, each only after no request has been active for
+    `rest_s` seconds; their first failure drops the others.
+    """
+
+    def __init__(self, ask: Callable[[Query], object], rest_s: float = 0.3) -> None:
+        """`ask` computes one answer and leaves it in the caches."""
+        self._ask, self._rest_s = ask, rest_s
+        self._changed = threading.Condition()
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._requested: list[Job] = []
+        self._idle_steps: Iterator[Step] | None = None
+        self._active_requests = 0
+        self._idle_since = time.monotonic()
+        self._working = False
+
+    def start(self, job: Job) -> Job:
+        """Queues a job; raises NotAvailable if too many wait."""
+        with self._changed:
+            if sum(other.state == "waiting" for other in self._requested) >= MAX_WAITING:
+                raise NotAvailable(f"{MAX_WAITING} requests wait already; try again when one is done.")
+            self._requested.append(job)
+            self._jobs[job.id] = job
+            done = [known.id for known in self._jobs.values() if known.state == "done"]
+            for old in done[: max(0, len(self._jobs) - MAX_KEPT)]:
+                del self._jobs[old]
+            self._wake()
+        return job
+
+    def find(self, job_id: str) -> Job:
+        """A job by its id; raises NotFound."""
+        with self._changed:
+            job = self._jobs.get(job_id)
+        if job is None:
+            raise NotFound("No such job in this server, which may have been restarted.", code="job_not_found")
+        return job
+
+    def when_idle(self, steps: Iterator[Step]) -> None:
+        """Queues steps to take while the server is idle, unless earlier ones are left."""
+        with self._changed:
+            if self._idle_steps is None:
+                self._idle_steps = steps
+                self._wake()
+
+    @contextlib.contextmanager
+    def request(self) -> Iterator[None]:
+        """A context for handling a request, during which no step of `when_idle` starts."""
+        with self._changed:
+            self._active_requests += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._active_requests -= 1
+                self._idle_since = time.monotonic()
+                self._changed.notify()
+
+    def _wake(self) -> None:
+        self._changed.notify()
+        if not self._working:
+            self._working = True
+            threading.Thread(target=self._work, name="profile-ahead", daemon=True).start()
+
+    def _work(self) -> None:
+        lower_priority()
+        while self._wait_for_work():
+            if self._requested:
+                job = self._requested[0]
+                job.state = "running"
+                for step in job.steps:
+                    self._compute(step)
+                with self._changed:
+                    job.state = "done"
+                    del self._requested[0]
+            elif self._idle_steps is not None:
+                idle_step = next(self._idle_steps, None)
+                if idle_step is None or not self._compute(idle_step):
+                    self._idle_steps = None
+
+    def _wait_for_work(self) -> bool:
+        """Waits until a step may be computed; False when nothing is left."""
+        with self._changed:
+            while not self._requested:
+                if self._idle_steps is None:
+                    self._working = False
+                    return False
+                rest_s = self._idle_since + self._rest_s - time.monotonic()
+                if not self._active_requests and rest_s <= 0:
+                    return True
+                self._changed.wait(None if self._active_requests else rest_s)
+            return True
+
+    def _compute(self, step: Step) -> bool:
+        """Computes one answer; returns whether that succeeded."""
+        began = time.monotonic()
+        step.state = "running"
+        try:
+            self._ask(Query(step.parameters))
+            step.state = "done"
+        except ProfileError as error:
+            step.state, step.error = "failed", error.message
+        except Exception:
+            _LOG.exception("computing %r in advance failed", step.parameters)
+            step.state, step.error = "failed", "The server failed on this answer; see its log for the reason."
+        step.seconds = time.monotonic() - began
+        return step.state == "done"
+
+
+class NewestSession:
+    """Makes the steps that open the newest session, once for each content."""
+
+    def __init__(self, limit_bytes: int, newest: Callable[[], RunFiles | None]) -> None:
+        """Sessions whose first file is larger than `limit_bytes` are skipped."""
+        self._limit, self._newest = limit_bytes, newest
+        self._opened: Hashable = None
+
+    def steps(self) -> Iterator[Step]:
+        """The steps, about the first host; the logdir is scanned when the first step is taken."""
+        try:
+            run = self._newest()
+        except Exception:
+            _LOG.info("the newest session was not opened in advance", exc_info=True)
+            return
+        if run is None or not run.hosts or run.hosts[0].size > self._limit:
+            return
+        identity = (run.name, tuple(file.identity for file in run.hosts))
+        if identity != self._opened:
+            self._opened = identity
+            yield from (Step({"run": run.name, "host": run.hosts[0].host, **query}) for query in OPENING)
+
+
+def lower_priority() -> None:
+    """Sets the lowest priority for this thread and those that it starts; only Linux supports that per thread."""
+    with contextlib.suppress(AttributeError, OSError):
+        if os.uname().sysname == "Linux":
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)

@@ -1,0 +1,155 @@
+"""An HTTP answer: body, validators, compression and safety headers."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import socket
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from werkzeug.datastructures import Accept
+from werkzeug.http import parse_accept_header
+from werkzeug.wrappers import Request
+
+from tpu_profile_plugin.cache.bodies import Body
+from tpu_profile_plugin.errors import ProfileError
+
+StartResponse = Callable[..., Any]
+
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
+
+REVALIDATE = "no-cache"
+IMMUTABLE = "public, max-age=31536000, immutable"
+NEVER = "no-store"
+
+# Types are not guessed, pages of other origins embed nothing, and other sites learn no address of a run.
+_ALWAYS = (
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Referrer-Policy", "same-origin"),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a route answers with.
+
+    Attributes:
+      body: what to send.
+      status: HTTP status.
+      etag: identity of the content without quotes; None: made from the body; "": none is sent, nor with `NEVER`.
+      cache: the Cache-Control header.
+      headers: further headers.
+    """
+
+    body: Body
+    status: int = 200
+    etag: str | None = None
+    cache: str = REVALIDATE
+    headers: tuple[tuple[str, str], ...] = field(default=())
+
+
+def json_answer(value: Any, status: int = 200, cache: str = REVALIDATE) -> Answer:
+    """A JSON answer."""
+    text = json.dumps(value, separators=(", ", ": "), ensure_ascii=False)
+    return Answer(Body(text.encode("utf-8", "replace"), JSON), status, cache=cache)
+
+
+def text_answer(
+    text: str, status: int = 200, cache: str = REVALIDATE, headers: tuple[tuple[str, str], ...] = ()
+) -> Answer:
+    """A plain text answer."""
+    return Answer(Body(text.encode("utf-8", "replace"), TEXT), status, cache=cache, headers=headers)
+
+
+def error_answer(error: ProfileError) -> Answer:
+    """The JSON form of an error, which nobody may cache."""
+    facts = {"error": {"code": error.code, "message": error.message, "details": error.details}}
+    body = Body(json.dumps(facts, ensure_ascii=True, default=str).encode(), JSON)
+    headers: tuple[tuple[str, str], ...] = ()
+    allow = error.details.get("allow")
+    if error.status == HTTPStatus.METHOD_NOT_ALLOWED and isinstance(allow, str):
+        headers = (("Allow", allow),)
+    if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers = (("Retry-After", "2"),)
+    return Answer(body, error.status, cache=NEVER, headers=headers)
+
+
+def content_policy(framing: str) -> str:
+    """The Content-Security-Policy of our pages: everything from this server, nothing inline, no eval."""
+    policy = (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+        "font-src 'self'; base-uri 'self'; form-action 'none'"
+    )
+    return policy if framing == "any" else policy + "; frame-ancestors 'self'"
+
+
+def send(answer: Answer, request: Request, start_response: StartResponse, policy: str) -> Iterable[bytes]:
+    """Writes an answer: 304 when the client has it, gzip when accepted and worth it, no body for HEAD.
+
+    Without werkzeug's Response, which takes a fifth of the time of an answer from memory.
+    """
+    _send_at_once(request)
+    body = answer.body
+    headers = [("Content-Type", body.content_type), *_ALWAYS]
+    headers += [("Cache-Control", answer.cache), ("Vary", "Accept-Encoding"), *body.headers, *answer.headers]
+    if body.content_type.startswith("text/html"):
+        headers.append(("Content-Security-Policy", policy))
+    status = wanted = HTTPStatus(answer.status)
+    etag = answer.etag if answer.cache != NEVER else ""
+    etag = digest(body.plain) if etag is None else etag
+    if etag and status == HTTPStatus.OK:
+        headers.append(("ETag", f'W/"{etag}"'))  # weak: the compressed and the plain form share it
+        status = _condition(request, etag)
+    data = b""
+    # A 304 keeps its Content-Type: TensorBoard logs a warning about every response without one.
+    if status == wanted:
+        packed = body.packed() if _takes_gzip(request.headers.get("Accept-Encoding", "")) else None
+        data = body.plain if packed is None else packed
+        headers += [("Content-Encoding", "gzip")] if packed is not None else []
+        headers.append(("Content-Length", str(len(data))))
+    _check(headers)
+    start_response(f"{status.value} {status.phrase}", headers)
+    return [data] if data and request.method != "HEAD" else []
+
+
+def _condition(request: Request, etag: str) -> HTTPStatus:
+    """OK, or the status that tells a client that it has the answer, or that it is not the one that it named."""
+    if request.method in ("GET", "HEAD"):
+        if request.if_match and not request.if_match.contains(etag):
+            return HTTPStatus.PRECONDITION_FAILED
+        if not request.if_match and request.if_none_match.contains_weak(etag):
+            return HTTPStatus.NOT_MODIFIED
+    return HTTPStatus.OK
+
+
+@functools.lru_cache(64)
+def _takes_gzip(accepted: str) -> bool:
+    """Whether a header Accept-Encoding allows gzip."""
+    return parse_accept_header(accepted, Accept).quality("gzip") > 0
+
+
+def _check(headers: Iterable[tuple[str, str]]) -> None:
+    """Raises ValueError for a line break, which would begin another header."""
+    if any("\n" in value or "\r" in value for _, value in headers):
+        raise ValueError("a header has a line break")
+
+
+def _send_at_once(request: Request) -> None:
+    """Lets the end of a body go without waiting until its beginning has arrived, where the server shows its socket."""
+    connection = request.environ.get("werkzeug.socket")
+    if isinstance(connection, socket.socket):
+        with contextlib.suppress(OSError):  # it may be gone, or not be TCP
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def digest(data: bytes) -> str:
+    """A short identity of some bytes."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

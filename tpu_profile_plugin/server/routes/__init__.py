@@ -1,0 +1,1 @@
+"""The routes: each parses its parameters, calls, and returns an answer."""

@@ -1,0 +1,7 @@
+"""Endings of profile file names. They decide which files a logdir lists; `formats` reads a file by its content."""
+
+XPLANE = ".xplane.pb"
+RIEGELI = ".xplane.riegeli"
+"""Record files, in which profilers save a long capture part by part; each record is an XSpace."""
+
+TRACE_JSON = ".trace.json.gz"
