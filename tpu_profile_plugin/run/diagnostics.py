@@ -28,15 +28,13 @@ NO_DEVICE_TRACE = (
 class Diagnostics:
     """Messages for users by severity, without duplicates."""
 
-    info: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
     def columns(self) -> tuple[list[str], list[str]]:
         """Severities and messages in display order."""
-        counts = {"INFO": len(self.info), "WARNING": len(self.warnings), "ERROR": len(self.errors)}
-        severities = [severity for severity, count in counts.items() for _ in range(count)]
-        return severities, [*self.info, *self.warnings, *self.errors]
+        severities = ["WARNING"] * len(self.warnings) + ["ERROR"] * len(self.errors)
+        return severities, [*self.warnings, *self.errors]
 
 
 def time_warnings(planes: Iterable[ImplausibleTimes]) -> Iterator[str]:
