@@ -14,7 +14,7 @@ import numpy as np
 from tpu_profile_plugin.tables import frames
 from tpu_profile_plugin.tables.column import Array, Column, python_values
 
-__all__ = ["ROWS", "Column", "Table", "csv_of", "property_text", "table_in"]
+__all__ = ["ROWS", "Column", "Table", "attributes", "csv_of", "property_text", "table_in"]
 
 ROWS = 4096
 """Rows to convert to Python values at a time, which take more memory than arrays."""
@@ -52,15 +52,6 @@ class Table:
             raise ValueError(f"columns of different lengths: {sorted(lengths)}")
         arrays = (column.array(values) for column, values in zip(self.columns, given, strict=True))
         object.__setattr__(self, "data", tuple(arrays))
-
-    @classmethod
-    def from_rows(
-        cls, columns: Sequence[Column], rows: Iterable[Sequence[Any]], properties: Mapping[str, str] | None = None
-    ) -> Table:
-        """A table from rows of cells."""
-        listed = list(rows)
-        data = [[row[i] for row in listed] for i in range(len(columns))]
-        return cls(tuple(columns), data, properties or {})
 
     def with_properties(self, more: Mapping[str, str]) -> Table:
         """The same columns and values with more properties."""
@@ -128,6 +119,12 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table {self.name!r}, {len(self)} rows: {', '.join(self.ids)}>"
+
+
+def attributes(rows: Iterable[object], *names: str) -> dict[str, list[Any]]:
+    """Columns that are named like the attributes that they show, by id."""
+    listed = list(rows)
+    return {name: [getattr(row, name) for row in listed] for name in names}
 
 
 def property_text(value: float) -> str:

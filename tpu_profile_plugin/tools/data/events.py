@@ -8,7 +8,7 @@ from tpu_profile_plugin.analysis.timeline.listing import KEYS, Event, Group, Wan
 from tpu_profile_plugin.errors import BadRequest, OutOfRange
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table, attributes
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -100,13 +100,10 @@ def _place(event: Event, order: str) -> tuple[int, int]:
 def _event_table(shown: Sequence[tuple[str, Event]], total: int) -> Table:
     data = {
         "host": [host for host, _ in shown],
-        "plane": [event.plane for _, event in shown],
-        "line": [event.line for _, event in shown],
-        "name": [event.name for _, event in shown],
+        **attributes((event for _, event in shown), "plane", "line", "name", "stats"),
         "begin": [event.begin_ps for _, event in shown],
         "duration": [event.duration_ps for _, event in shown],
         "self": [event.self_ps for _, event in shown],
-        "stats": [event.stats for _, event in shown],
     }
     return Table(EVENT_COLUMNS, data, {"total": str(total)})
 

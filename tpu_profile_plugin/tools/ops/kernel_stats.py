@@ -45,13 +45,7 @@ COLUMNS = (
     Column("op_name", "Op Name", "string", "", "Framework op that launched the kernel."),
     Column("occurrences", "Occurrences", "number", "", "Number of runs."),
     Column("total_duration_us", "Total Duration (μs)", "number", "us", "Time of all runs."),
-    Column(
-        "avg_duration_us",
-        "Avg Duration (μs)",
-        "number",
-        "us",
-        "Total duration divided by runs, in whole ns.",
-    ),
+    Column("avg_duration_us", "Avg Duration (μs)", "number", "us", "Total duration divided by runs, in whole ns."),
     Column("min_duration_us", "Min Duration (μs)", "number", "us", "Duration of the shortest run."),
     Column("max_duration_us", "Max Duration (μs)", "number", "us", "Duration of the longest run."),
 )

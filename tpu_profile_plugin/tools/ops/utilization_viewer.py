@@ -20,7 +20,7 @@ from tpu_profile_plugin.analysis.counters.samples import (
 from tpu_profile_plugin.analysis.counters.utilization import Work, utilization
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table, attributes
 from tpu_profile_plugin.tools.common.counters import HOST_NAME, counters_recorded, tpu_planes
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -79,15 +79,9 @@ def build(run: Run, query: Query) -> Table:
     rows = [(host.name, sampled) for host, samples in of_hosts for sampled in samples]
     data = {
         "host": [0] * len(rows),
-        "device": [sampled.device for _, sampled in rows],
-        "sample": [sampled.sample for _, sampled in rows],
-        "node": [sampled.work.node for _, sampled in rows],
-        "name": [sampled.work.name for _, sampled in rows],
-        "achieved": [sampled.work.achieved for _, sampled in rows],
-        "peak": [sampled.work.peak for _, sampled in rows],
-        "unit": [sampled.work.unit for _, sampled in rows],
+        **attributes((sampled for _, sampled in rows), "device", "sample", "kernel"),
+        **attributes((sampled.work for _, sampled in rows), "node", "name", "achieved", "peak", "unit"),
         HOST_NAME.id: [host for host, _ in rows],
-        "kernel": [sampled.kernel for _, sampled in rows],
     }
     return Table(COLUMNS, data)
 

@@ -10,7 +10,7 @@ from tpu_profile_plugin.analysis.tf_data.model import Run as PipelineRun
 from tpu_profile_plugin.analysis.tf_data.pipelines import SLOW_CALL_PS
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table, attributes
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import run as tf_data_run
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import Advice
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.hosts import HostData, hosts_data, slowest_first
@@ -71,13 +71,7 @@ BOTTLENECK_COLUMNS = (
     _HOST,
     _PIPELINE,
     _us("max_latency", "Max Latency (us)", "Longest call of the pipeline."),
-    Column(
-        "bottleneck",
-        "Bottleneck",
-        "string",
-        "",
-        "Iterator on the critical path with the longest self duration.",
-    ),
+    Column("bottleneck", "Bottleneck", "string", "", "Iterator on the critical path with the longest self duration."),
     Column("suggestion", "Suggestion", "string", "", "Suggestions, as HTML."),
     Column("id", "Bottleneck id", "string", "", "Id of the bottleneck."),
     Column("iterator", "Iterator", "string", "", "Kind of the bottleneck."),
@@ -129,9 +123,7 @@ def _graph_table(hosts: list[HostData]) -> Table:
         "type": [node_type(run, index) for *_, run, index in rows],
         "iterator": [one.iterator.name for one in times],
         "long_name": [one.iterator.long_name for one in times],
-        "start_ps": [one.start_ps for one in times],
-        "duration_ps": [one.duration_ps for one in times],
-        "self_ps": [one.self_ps for one in times],
+        **attributes(times, "start_ps", "duration_ps", "self_ps"),
         "num_calls": [one.calls for one in times],
     }
     pipelines = [pipeline for host in hosts for pipeline in host.data.pipelines]
@@ -177,9 +169,7 @@ def _summary_table(hosts: list[HostData]) -> Table:
         "long_name": [one.root.long_name for one in pipelines],
         "name": [one.root.dataset for one in pipelines],
         "request_host": [host.name for host, _ in rows],
-        "min_ps": [one.min_ps for one in pipelines],
-        "mean_ps": [one.mean_ps for one in pipelines],
-        "max_ps": [one.max_ps for one in pipelines],
+        **attributes(pipelines, "min_ps", "mean_ps", "max_ps"),
     }
     left_out = sum(host.data.left_out for host in hosts)
     return Table(SUMMARY_COLUMNS, data, {"pipelines_left_out": str(left_out)} if left_out else {})
@@ -201,9 +191,8 @@ def _bottleneck_table(hosts: list[HostData]) -> Table:
         "max_latency": [_whole_us(pipeline.max_ps) for _, pipeline in pipelines],
         "bottleneck": [_bottleneck_html(one.name, one.long_name, _whole_us(one.self_ps)) for one in bottlenecks],
         "suggestion": [one.advice.html() for one in bottlenecks],
-        "id": [one.id for one in bottlenecks],
+        **attributes(bottlenecks, "id", "long_name", "self_ps"),
         "iterator": [one.name for one in bottlenecks],
-        "long_name": [one.long_name for one in bottlenecks],
         "latency_us": [_whole_us(one.self_ps) for one in bottlenecks],
         "advice": [one.advice.kind for one in bottlenecks],
         "advice_text": [one.advice.text() for one in bottlenecks],
@@ -211,7 +200,6 @@ def _bottleneck_table(hosts: list[HostData]) -> Table:
         "parallelism": [one.parallelism for one in settings],
         "autotune": ["" if one.autotune is None else str(one.autotune).lower() for one in settings],
         "settings": [settings_text(one.settings, one.cpu_budget) for one in bottlenecks],
-        "self_ps": [one.self_ps for one in bottlenecks],
     }
     return Table(BOTTLENECK_COLUMNS, data, properties)
 
@@ -269,13 +257,7 @@ TOOL = Tool(
     hosts=HostChoice.ONE_OR_ALL,
     available=_available,
     params=(
-        Param(
-            "part",
-            "string",
-            "",
-            "run: one run of a pipeline in detail instead of the tables.",
-            choices=("run",),
-        ),
+        Param("part", "string", "", "run: one run of a pipeline in detail instead of the tables.", choices=("run",)),
         Param("pipeline", "string", "Host:0", "Of part=run: name of the pipeline."),
         Param("rank", "int", 0, "Of part=run: 0 for the longest call, 1 for the second longest, and so on.", minimum=0),
         Param("resolution", "int", 2000, "Of part=run: units of the time axis.", minimum=1, maximum=100_000),

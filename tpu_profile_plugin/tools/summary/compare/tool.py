@@ -33,7 +33,7 @@ from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.budget import LABELS
 from tpu_profile_plugin.run.comparison import RunSide, compare_runs
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tables.table import Table, attributes
 from tpu_profile_plugin.tools.common.devices import devices_available
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
@@ -101,14 +101,11 @@ def _contributions(changes: Sequence[Contribution]) -> Table:
         CONTRIBUTIONS,
         {
             "what": [what(one) for one in changes],
-            "kind": [one.kind for one in changes],
+            **attributes(changes, "kind", "low_ps", "high_ps", "certain"),
             "delta_ps_per_step": [one.delta_ps for one in changes],
             "base_ps_per_step": [round(one.base_ps) for one in changes],
             "run_ps_per_step": [round(one.run_ps) for one in changes],
             "where": [one.category for one in changes],
-            "low_ps": [one.low_ps for one in changes],
-            "high_ps": [one.high_ps for one in changes],
-            "certain": [one.certain for one in changes],
             "ops": [_names(one.matches) for one in changes],
         },
     )

@@ -24,7 +24,7 @@ from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.run.communication import communication, run_communication
 from tpu_profile_plugin.run.programs import hlo_ops
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tables.table import Table, attributes
 from tpu_profile_plugin.tools.common.devices import communication_available, device_names
 from tpu_profile_plugin.tools.payload import Json, Records
 from tpu_profile_plugin.tools.query import Query
@@ -92,13 +92,10 @@ def _ops(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str], pro
             "op": [one.key.name for one in sums],
             "kind": [one.key.kind for one in sums],
             "ranks": [n or None for n in ranks],
-            "count": [one.count for one in sums],
-            "total_ps": [one.total_ps for one in sums],
-            "exposed_ps": [one.exposed_ps for one in sums],
+            **attributes(
+                sums, "count", "total_ps", "exposed_ps", "stall_ps", "wait_ps", "most_wait_ps", "begin_ps", "end_ps"
+            ),
             "hidden_percent": [_hidden(one.exposed_ps, one.total_ps) for one in sums],
-            "stall_ps": [one.stall_ps for one in sums],
-            "wait_ps": [one.wait_ps for one in sums],
-            "most_wait_ps": [one.most_wait_ps for one in sums],
             "last": [names[one.last] if one.last >= 0 else "" for one in sums],
             "bytes": sizes,
             "algorithm_gbps": rates,
@@ -108,8 +105,6 @@ def _ops(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str], pro
             ],
             "program": [programs.get(one.key.program) or str(one.key.program or "") for one in sums],
             "host": [hosts[comm.devices[one.device].host] for one in sums],
-            "begin_ps": [one.begin_ps for one in sums],
-            "end_ps": [one.end_ps for one in sums],
         },
     )
 
@@ -168,10 +163,7 @@ def _clocks(
         {
             "clock": [name for name, _, _ in known],
             "reference": [reference for _, reference, _ in known],
-            "offset_ps": [one.offset_ps for _, _, one in known],
-            "spread_ps": [one.spread_ps for _, _, one in known],
-            "pairs": [one.pairs for _, _, one in known],
-            "violations": [one.violations for _, _, one in known],
+            **attributes((one for _, _, one in known), "offset_ps", "spread_ps", "pairs", "violations"),
         },
     )
 
@@ -184,15 +176,9 @@ def _launches(comm: RunCommunication, parts: Sequence[HostCommunication], names:
         LAUNCHES,
         {
             "device": [name for name, _ in known],
-            "launches": [one.launches for one in launches],
-            "per_step": [one.per_step for one in launches],
+            **attributes(launches, "launches", "per_step", "delay_ps", "late_delay_ps", "call_ps"),
+            **attributes(launches, "most_queued", "mean_queued", "tiny"),
             "launch_bound_percent": [100 * one.starved_ps / one.step_ps if one.step_ps else None for one in launches],
-            "delay_ps": [one.delay_ps for one in launches],
-            "late_delay_ps": [one.late_delay_ps for one in launches],
-            "call_ps": [one.call_ps for one in launches],
-            "most_queued": [one.most_queued for one in launches],
-            "mean_queued": [one.mean_queued for one in launches],
-            "tiny": [one.tiny for one in launches],
             "tiny_percent": [100 * one.tiny / one.launches for one in launches],
         },
     )
