@@ -7,7 +7,7 @@ with several hosts XProf answers one; ours has all.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 from tpu_profile_plugin.analysis.counters.samples import (
     DEVICE_ID,
@@ -39,23 +39,22 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
-    """Work of one unit in one sample; `sample` and `kernel` are id and name of the sample's line."""
-
-    device: int
-    sample: int
-    kernel: str
-    work: Work
-
-
 @per_host()
-def host_samples(host: HostProfile) -> tuple[Sampled, ...]:
-    """The samples of one host."""
-    return tuple(_samples(host))
+def host_columns(host: HostProfile) -> dict[str, list[Any]]:
+    """The columns of one host, by id."""
+    rows = list(_rows(host))
+    return {
+        "host": [0] * len(rows),
+        "device": [device for device, *_ in rows],
+        "sample": [sample for _, sample, *_ in rows],
+        **attributes((work for *_, work in rows), "node", "name", "achieved", "peak", "unit"),
+        HOST_NAME.id: [host.name] * len(rows),
+        "kernel": [kernel for _, _, kernel, _ in rows],
+    }
 
 
-def _samples(host: HostProfile) -> Iterator[Sampled]:
+def _rows(host: HostProfile) -> Iterator[tuple[int, int, str, Work]]:
+    """Id of the device, id and name of the sample's line, and the work of a unit."""
     space = host.lazy
     for plane in filter(declares_values, tpu_planes(host)):
         chip, device = chip_of(space, plane), plane_integer(space, plane, DEVICE_ID)
@@ -64,7 +63,7 @@ def _samples(host: HostProfile) -> Iterator[Sampled]:
         for sample in samples(plane, counted(space, plane), add=False):
             line, kernel = _unsigned(int(plane.lines.id[sample.line])), plane.lines.name[sample.line]
             for work in utilization(chip, sample):
-                yield Sampled(_unsigned(device), line, kernel, work)
+                yield _unsigned(device), line, kernel, work
 
 
 def _unsigned(number: int) -> int:
@@ -75,15 +74,8 @@ def _unsigned(number: int) -> int:
 
 def build(run: Run, query: Query) -> Table:
     """A row per sample, core and unit."""
-    of_hosts = zip(run.readable, run.map_hosts(host_samples), strict=True)
-    rows = [(host.name, sampled) for host, samples in of_hosts for sampled in samples]
-    data = {
-        "host": [0] * len(rows),
-        **attributes((sampled for _, sampled in rows), "device", "sample", "kernel"),
-        **attributes((sampled.work for _, sampled in rows), "node", "name", "achieved", "peak", "unit"),
-        HOST_NAME.id: [host for host, _ in rows],
-    }
-    return Table(COLUMNS, data)
+    of_hosts = run.map_hosts(host_columns)
+    return Table(COLUMNS, {column.id: [cell for part in of_hosts for cell in part[column.id]] for column in COLUMNS})
 
 
 TOOL = Tool(
