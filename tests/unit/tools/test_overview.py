@@ -82,7 +82,7 @@ def test_cpu_steps_without_instants_are_a_further_reading() -> None:
     found = more(text)
     assert rows(found["steps"], *names) == [["train 0", 0.002]]
     assert (found["spans"]["begin_ps"], found["spans"]["end_ps"]) == ([0], [9 * 10**6])
-    # A profile of instants alone keeps the steps that the reference sees.
+    # A profile of instants alone keeps the steps that XProf sees.
     assert rows(more(f"{host}{first}2us +0us b")["steps"], "stepnum") == [["train 0"]]
 
 
@@ -246,7 +246,7 @@ def test_each_step_is_shown_on_its_slowest_host() -> None:
     found = tables[7]
     shown = ("stepTimeMs", "hostComputeTimeMs", "otherTimeMs", "host")
     assert rows(found["steps"], *shown) == [[2.0, 1.6, 0.4, "b"], [3.0, 2.6, 0.4, "a"]]
-    # The reference's statistics are over the same steps, its rows are those of the first host.
+    # XProf's statistics are over the same steps; its rows are the first host's.
     assert tables[1]["p"]["steptime_ms_average"] == "2.5"
     assert rows(tables[1], "stepTimeMs") == [[1.0], [3.0]]
     assert found["hosts"]["step_ms"] == {"a": 2.0, "b": 1.5}

@@ -1,4 +1,4 @@
-"""The answer of the findings: the original's form; with `all_rules` findings, silent rules and parts of the step."""
+"""The answer of the findings: XProf's form; with `all_rules` findings, silent rules and parts of the step."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_it_answers_requests_but_is_no_page_of_its_own():
     assert not TOOL.offered
 
 
-def test_by_default_the_form_of_the_original():
+def test_by_default_the_form_of_xprof():
     found = ask(TOOL, BUSY)
     assert list(found) == ["suggestions"]
     assert all(set(one) == {"ruleName", "suggestionText"} for one in found["suggestions"])

@@ -79,7 +79,7 @@ def judge(run: RunView, gathered: Sequence[Launching | None]) -> Finding | Silen
     where = timeline(host, *worst.window)
     evidence = [
         Evidence(f"Idle because of launches, of the {run.base}", 100 * share, "%", "time_budget"),
-        Evidence("Idle because of launches per step", lost / PS_PER_MS, "ms", "time_budget"),
+        Evidence(f"Idle because of launches per {run.base}", lost / PS_PER_MS, "ms", "time_budget"),
         *_kernels(worst.summary, host),
         Evidence("Length of the step that loses most", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms",
                  TIMELINE, where),

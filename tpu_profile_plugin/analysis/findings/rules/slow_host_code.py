@@ -81,9 +81,10 @@ def _title(run: RunView, worst: SlowCode, share: float, base: str) -> str:
 
 
 def _share(run: RunView, base: str, share: float) -> Evidence:
-    """The share, with the page that shows the same number if one does."""
+    """The share, named after the part of the time budget only if that has the same number."""
     same = base == run.base and abs(run.share(run.part_ps(IDLE_HOST)) - share) < _SAME
-    what = "Idle because of host code" if run.budget.devices else "Main thread outside of TensorFlow"
+    waits = "Idle because of host code" if same else "Devices wait for code on the host"
+    what = waits if run.budget.devices else "Main thread outside of TensorFlow"
     return Evidence(f"{what}, of the {base}", 100 * share, "%", "time_budget" if same else "")
 
 

@@ -1,4 +1,4 @@
-"""Runs, hosts, modules and implemented tools of the sample logdir compared with the reference's answers."""
+"""Runs, hosts, modules and implemented tools of the sample logdir compared with XProf's answers."""
 
 import gzip
 import json
@@ -21,10 +21,11 @@ def sample(tmp_path_factory):
 
 
 def answers(route):
+    """Parameters and body of XProf's answers."""
     index = json.loads((SHARED / "traces/golden/index.json").read_text())
-    for entry in index:
-        if entry["route"] == route:
-            yield entry["params"], gzip.decompress((SHARED / "traces/golden" / entry["file"]).read_bytes())
+    found = [entry for entry in index if entry["route"] == route]
+    assert found
+    return [(one["params"], gzip.decompress((SHARED / "traces/golden" / one["file"]).read_bytes())) for one in found]
 
 
 def test_runs(sample):
@@ -42,7 +43,7 @@ def test_module_list(sample):
         assert sample.get("module_list", **query).data == body, query
 
 
-# The reference implements these tools but no longer lists them; our documentation lists them in the menu.
+# XProf implements these tools but no longer lists them; our documentation lists them in the menu.
 LISTED_BY_US = {"pod_viewer", "inference_profile"}
 
 

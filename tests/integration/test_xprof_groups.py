@@ -1,4 +1,4 @@
-"""Groups and derived lines of the sample profiles compared, event by event, with the reference."""
+"""Groups and derived lines of the sample profiles compared, event by event, with XProf's."""
 
 from __future__ import annotations
 

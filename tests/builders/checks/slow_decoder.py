@@ -1,4 +1,4 @@
-"""The slow reference decoder: XSpace bytes to plain Python values by google.protobuf.
+"""A slow decoder: XSpace bytes to plain Python values by google.protobuf.
 
 `decode(data)` gives dicts and lists that `plain(space)` gives for columns too, so that a test can compare them.
 It shares no code with the native decoder.

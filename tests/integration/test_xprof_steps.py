@@ -1,4 +1,4 @@
-"""Steps and ops of real profiles, and of profiles made of them, against worked numbers of the reference."""
+"""Steps and ops of real profiles, and of profiles made of them, against numbers worked out as XProf does."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_two_hosts_with_different_start_times() -> None:
     totals = dict(zip(steps.categories, steps.category_ps[0].tolist(), strict=True))
     assert (sum(totals.values()), sum(totals.values()) - totals["IDLE"]) == (63354519354500, 62729769050000)
     assert (run.environment.device_cores, len(run.environment.hostnames), run.environment.tasks) == (8, 2, 2)
-    # The reference counts its derived lines, which are on the host's clock, into the total as well; we do not.
+    # XProf counts its derived lines, which are on the host's clock, into the total as well; we do not.
     assert run.device.op_ps == 630235807412500
 
 

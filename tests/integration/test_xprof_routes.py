@@ -43,7 +43,7 @@ def test_routes_that_are_answered(board, route):
 
 
 @pytest.mark.parametrize("route", FRONTEND)
-def test_files_of_the_original_frontend_are_not_there(board, route):
+def test_files_of_xprofs_frontend_are_not_there(board, route):
     assert board.get(route.removeprefix("/")).status_code == 404
 
 
