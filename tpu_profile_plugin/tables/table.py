@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +12,7 @@ import numpy as np
 from tpu_profile_plugin.tables import frames
 from tpu_profile_plugin.tables.column import Array, Column, python_values
 
-__all__ = ["ROWS", "Column", "Table", "attributes", "csv_of", "property_text", "table_in"]
+__all__ = ["ROWS", "Column", "Table", "attributes", "property_text"]
 
 ROWS = 4096
 """Rows to convert to Python values at a time, which take more memory than arrays."""
@@ -130,20 +128,3 @@ def attributes(rows: Iterable[object], *names: str) -> dict[str, list[Any]]:
 def property_text(value: float) -> str:
     """A number as text for a custom property: six significant digits, e.g. "1525.5" or "2.51658e+06"."""
     return f"{value:g}"
-
-
-def table_in(value: Any) -> Mapping[str, Any] | None:
-    """A DataTable, or the first one among the entries of an object; None for other values."""
-    if not isinstance(value, dict):
-        return None
-    return next((one for one in (value, *value.values()) if isinstance(one, dict) and "cols" in one), None)
-
-
-def csv_of(table: Mapping[str, Any]) -> str:
-    """CSV of one DataTable: a header of labels (else ids), every field quoted, newline ends, null is empty."""
-    out = io.StringIO()
-    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow([column.get("label") or column.get("id", "") for column in table["cols"]])
-    for row in table.get("rows", ()):
-        writer.writerow(["" if cell is None or cell.get("v") is None else cell["v"] for cell in row["c"]])
-    return out.getvalue()
