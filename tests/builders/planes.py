@@ -62,22 +62,22 @@ def host(*threads: str, name: str = "", plane: int = 9) -> str:
     """The plane of a host, a line per text of events; `name` is the host's."""
     lines = [f"host {name}"] if name else []
     lines.append(f'plane {plane} "/host:CPU"')
-    for number, thread in enumerate(threads, 1):
-        lines += [f"line {number} {'main' if number == 1 else 'worker'}", *events(thread)]
+    for index, text in enumerate(threads):
+        lines += [f"line {index + 1} {'worker' if index else 'main'}", *events(text)]
     return "\n".join(lines)
 
 
 def xla_on_cpu(ops: str, *, device: int = 0, program: int = 7, steps: int = 1, period: int = 1000) -> str:
     """Events of a thread that runs short ops in each step for a device of XLA's CPU backend.
 
-    Every op is a run of its program unless its stats have another `run_id`.
+    Every op is a run of its own of the program; stats that an op has instead stay.
     """
-    ran = in_each_step(ops, steps, period).splitlines()
-    facts = f"device_ordinal={device}, program_id={program}"
-    runs = (f"{facts}, run_id={run}" if "run_id=" not in event else facts for run, event in enumerate(ran, 1))
-    return "\n".join(
-        _with_stats(event, f'hlo_op="{_name(event)}", {run}') for event, run in zip(ran, runs, strict=True)
-    )
+    lines = []
+    for run, event in enumerate(in_each_step(ops, steps, period).splitlines(), 1):
+        facts = {"hlo_op": f'"{_name(event)}"', "device_ordinal": device, "program_id": program, "run_id": run}
+        stats = ", ".join(f"{key}={value}" for key, value in facts.items() if f"{key}=" not in event)
+        lines.append(_with_stats(event, stats))
+    return "\n".join(lines)
 
 
 def gpu(*streams: str, number: int = 0, facts: str = "") -> str:
@@ -135,6 +135,8 @@ def profile(*planes: str) -> str:
 def _event(line: str, shift_us: int) -> str:
     begin, length, rest = line.split(maxsplit=2)
     if not begin.lstrip("-").isdigit():
+        if shift_us:
+            raise ValueError(f"not a short event, which alone is moved to its step: {line}")
         return line
     name, stats = _split(rest)
     return f"{shift_us + int(begin)}us +{length}us {_quoted(name)}{stats}"

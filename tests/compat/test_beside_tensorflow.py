@@ -59,7 +59,7 @@ print("versions", tf.__version__, google.protobuf.__version__)
 
 @pytest.fixture
 def missing(tmp_path: Path) -> Path:
-    """Links to those of our dependencies that TensorFlow lacks, all of them pure Python."""
+    """Links to our dependencies that TensorFlow lacks, all of them pure Python."""
     folder = tmp_path / "missing"
     folder.mkdir()
     for name in ("fsspec", "platformdirs"):

@@ -1,4 +1,4 @@
-"""Capturing over HTTP: jobs, the original's request, and rejected requests."""
+"""Capturing over HTTP: jobs, XProf's request, and rejected requests."""
 
 from __future__ import annotations
 

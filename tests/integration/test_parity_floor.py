@@ -1,11 +1,10 @@
-"""Parity with the reference answers must not decrease: tests/parity_floor.json holds the percentage per tool.
+"""Parity with XProf's answers must not decrease: tests/parity_floor.json holds the percentage per tool.
 
 The sample profiles and the comparer lie beside the checkout (../shared); without them these tests are skipped.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
@@ -42,10 +41,6 @@ def requests() -> list[dict[str, Any]]:
     return entries
 
 
-def reference(entry: dict[str, Any]) -> Any:
-    return json.loads(gzip.decompress((GOLDEN / entry["file"]).read_bytes()))
-
-
 @pytest.mark.parametrize("tool", sorted(FLOOR))
 def test_parity_does_not_fall(tool: str, server: Server) -> None:
     command = [sys.executable, str(SHARED / "parity" / "parity.py"), str(GOLDEN), server.origin, "--tool", tool]
@@ -57,17 +52,3 @@ def test_parity_does_not_fall(tool: str, server: Server) -> None:
 def test_every_built_tool_with_reference_answers_has_a_floor(requests: list[dict[str, Any]]) -> None:
     answered = {entry["params"]["tag"] for entry in requests if entry["route"] == "data"}
     assert BUILT & answered <= set(FLOOR)
-
-
-def test_built_tools_are_offered_where_the_reference_offers_them(
-    server: Server, requests: list[dict[str, Any]]
-) -> None:
-    for entry in (entry for entry in requests if entry["route"] == "run_tools"):
-        wanted = [tool for tool in reference(entry) if tool in BUILT]
-        ours = server.json("run_tools", **entry["params"])
-        assert [tool for tool in ours if tool in wanted] == wanted, entry["params"]
-
-
-def test_built_tools_list_the_hosts_that_the_reference_lists(server: Server, requests: list[dict[str, Any]]) -> None:
-    for entry in (entry for entry in requests if entry["route"] == "hosts" and entry["params"]["tag"] in BUILT):
-        assert server.json("hosts", **entry["params"]) == reference(entry), entry["params"]

@@ -1,4 +1,4 @@
-"""The events shown in a window of a long trace: the reference's counts for a profile repeated 20 times.
+"""The events shown in a window of a long trace: XProf's counts for a profile repeated 20 times.
 
 The profile and the tool that repeats it lie beside the checkout (../shared); without them these tests are skipped.
 """

@@ -154,7 +154,7 @@ def test_only_the_kinds_own_block_of_the_page_changes(bench):
 
 
 def test_an_interrupted_run_continues(bench, kind, monkeypatch):
-    """Rows that are there are not measured again, those of other servers' failures included."""
+    """Rows that are there are not measured again, failures of other servers included."""
     asked = {}
 
     def measured(tool, _, servers, __):

@@ -1,4 +1,4 @@
-"""A slow reference implementation of the trace viewer's event selection, event by event as the rules are stated."""
+"""A slow second implementation of the trace viewer's event selection, event by event as the rules are stated."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Asker:
         self._board = Board(root / "logs", Path("off"))
 
     def ask(self, case: Case, only: str | None = None) -> Report:
-        """Stores the file of a case in the run and sends all requests (or those of one tool)."""
+        """Stores the file of a case in the run and sends all requests, or those about one tool."""
         for old in self._session.iterdir():
             old.unlink()
         for number, data in enumerate((case.data, *case.others)):

@@ -39,7 +39,7 @@ def packed(field: int, values: Iterable[int]) -> bytes:
 
 @dataclass(frozen=True)
 class Case:
-    """One file of the corpus; `others` are those of further hosts, `requests` some in addition: route and query."""
+    """One file of the corpus; `others` are files of further hosts, `requests` some in addition: route and query."""
 
     name: str
     data: bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders import xspace_text
+from builders import planes, xspace_text
 from builders.messages import XSpace
 
 TEXT = """
@@ -56,3 +56,44 @@ def test_every_statement_reaches_the_message() -> None:
 def test_syntax_errors_name_the_line(text: str) -> None:
     with pytest.raises(ValueError, match=r"^line [123]: "):
         xspace_text.build(text)
+
+
+def test_planes_of_devices_and_hosts_are_put_together() -> None:
+    ops = planes.in_each_step("0 60 fusion.1\n60 20 %copy.2 = f32[8] copy()", 2, 100)
+    text = planes.profile(
+        planes.tpu(ops, steps=planes.device_steps(2, 100, 90)),
+        planes.gpu("5us +3us k"),
+        planes.host(
+            planes.marked("10 5 $a.py:1 f {n=1}", steps=2, period=100),
+            planes.xla_on_cpu("0 9 dot.1\n9 1 add.2 {run_id=7}"),
+            name="a",
+        ),
+    )
+    assert text.splitlines() == [
+        'plane 0 "/device:TPU:0" {device_type_string="TPU v4"}',
+        "line 1 Steps",
+        "0us +90us 0 {_ct=9, _c=0}",
+        "100us +90us 1 {_ct=9, _c=1}",
+        'line 3 "XLA Ops"',
+        "0us +60us fusion.1",
+        '60us +20us "%copy.2 = f32[8] copy()"',
+        "100us +60us fusion.1",
+        '160us +20us "%copy.2 = f32[8] copy()"',
+        'metadata fusion.1 {program_id=u7, symbol_id=u1, hlo_category="loop fusion"}',
+        'metadata "%copy.2 = f32[8] copy()" {program_id=u7, symbol_id=u2, hlo_category="copy"} display=copy.2',
+        'plane 1 "/device:GPU:0"',
+        'line 1 "Stream #1"',
+        "5us +3us k",
+        "host a",
+        'plane 9 "/host:CPU"',
+        "line 1 main",
+        "0us +100us train {_r=1, step_num=0}",
+        '10us +5us "$a.py:1 f" {n=1}',
+        "100us +100us train {_r=1, step_num=1}",
+        '110us +5us "$a.py:1 f" {n=1}',
+        "line 2 worker",
+        '0us +9us dot.1 {hlo_op="dot.1", device_ordinal=0, program_id=7, run_id=1}',
+        '9us +1us add.2 {run_id=7, hlo_op="add.2", device_ordinal=0, program_id=7}',
+    ]
+    with pytest.raises(ValueError, match="not a short event"):
+        planes.in_each_step("5us +3us k")

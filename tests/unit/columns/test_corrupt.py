@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from builders import xspace_text
-from builders.checks import reference
+from builders.checks import slow_decoder
 
 from tpu_profile_plugin import columns
 from tpu_profile_plugin.errors import CorruptProfile
@@ -45,20 +45,20 @@ def attempt(data: bytes, threads: int = 1) -> columns.XSpace | None:
     return space
 
 
-def check_like_reference(data: bytes) -> bool:
-    """Columns and reference decoder agree on values and on rejection."""
+def check_like_slow_decoder(data: bytes) -> bool:
+    """Columns and the slow decoder agree on values and on rejection."""
     space = attempt(data)
     try:
-        expected = reference.with_missing(reference.decode(data))
-    except reference.WireError:
+        expected = slow_decoder.with_missing(slow_decoder.decode(data))
+    except slow_decoder.WireError:
         return False
     assert space is not None
-    assert reference.plain(space) == expected
+    assert slow_decoder.plain(space) == expected
     return True
 
 
 def test_every_prefix_of_a_small_profile() -> None:
-    results = [check_like_reference(SMALL[:length]) for length in range(len(SMALL) + 1)]
+    results = [check_like_slow_decoder(SMALL[:length]) for length in range(len(SMALL) + 1)]
     assert results[0]
     assert results[-1]
     assert sum(results) < 10
@@ -67,7 +67,7 @@ def test_every_prefix_of_a_small_profile() -> None:
 def test_every_byte_mutated() -> None:
     for at in range(len(SMALL)):
         for value in (0, 0x7F, 0x80, 0xFF, SMALL[at] ^ 1, SMALL[at] ^ 4):
-            check_like_reference(SMALL[:at] + bytes([value]) + SMALL[at + 1 :])
+            check_like_slow_decoder(SMALL[:at] + bytes([value]) + SMALL[at + 1 :])
 
 
 def mutate(data: bytes, chance: random.Random) -> bytes:
@@ -92,7 +92,7 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
 
 def test_random_changes_of_a_small_profile() -> None:
     chance = random.Random(7)
-    sound = sum(check_like_reference(mutate(SMALL, chance)) for _ in range(3000))
+    sound = sum(check_like_slow_decoder(mutate(SMALL, chance)) for _ in range(3000))
     assert sound > 30
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders import xspace_text
-from builders.checks import reference
+from builders.checks import slow_decoder
 from builders.fuzzing.random_spaces import shuffled, spaces
 from builders.messages import XSpace
 from hypothesis import HealthCheck, given, settings
@@ -24,27 +24,27 @@ _SETTINGS = settings(
 
 
 def expected(data: bytes) -> dict[str, Any]:
-    return reference.with_missing(reference.decode(data))
+    return slow_decoder.with_missing(slow_decoder.decode(data))
 
 
 @_SETTINGS
 @given(spaces(), st.integers(0, 4))
 def test_random_spaces_written_by_protobuf(space: Any, threads: int) -> None:
     data = space.SerializeToString()
-    assert reference.plain(columns.load(data, threads=threads)) == expected(data)
+    assert slow_decoder.plain(columns.load(data, threads=threads)) == expected(data)
 
 
 @settings(_SETTINGS, max_examples=60)
 @given(st.data())
 def test_fields_in_any_order_with_unknown_fields(draw: st.DataObject) -> None:
     data = draw.draw(shuffled(draw.draw(spaces()).SerializeToString()))
-    assert reference.plain(columns.load(data)) == expected(data)
+    assert slow_decoder.plain(columns.load(data)) == expected(data)
 
 
 def test_real_profiles(real_profiles: list[Path]) -> None:
     for path in real_profiles:
         data = path.read_bytes()
-        assert reference.plain(columns.load(data, threads=2)) == expected(data), path.name
+        assert slow_decoder.plain(columns.load(data, threads=2)) == expected(data), path.name
 
 
 def test_one_line_of_many_chunks_does_not_depend_on_threads() -> None:

@@ -1,4 +1,4 @@
-"""Shares of framework ops are those of their own side, the host's or the device's."""
+"""Shares of framework ops are of their side's time, the host's or the device's."""
 
 from __future__ import annotations
 

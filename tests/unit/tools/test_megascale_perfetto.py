@@ -1,4 +1,4 @@
-"""Traces of Perfetto, against those of XProf 2.24.2 that are stored in tests/golden/xprof_megascale."""
+"""Traces of Perfetto, against XProf 2.24.2's, which are stored in tests/golden/xprof_megascale."""
 
 from __future__ import annotations
 

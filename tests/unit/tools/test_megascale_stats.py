@@ -85,7 +85,7 @@ def test_availability() -> None:
 
 
 def test_flows_go_from_send_to_copy_to_done() -> None:
-    """Those of XProf's trace, and also those to the recv-done, which XProf leaves without a source."""
+    """The arrows of XProf's trace, and the ones to the recv-done, which XProf leaves without a source."""
     found = answer(TOOL, HOST, timeline="true")
     host, kinds = found["hosts"][0], found["kinds"]
     parts = host["parts"]

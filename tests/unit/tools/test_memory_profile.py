@@ -281,7 +281,7 @@ def test_odd_values_do_no_harm() -> None:
 
 
 def test_figures_count_only_as_int64_and_the_fragmentation_only_as_a_double() -> None:
-    """As in the reference; profilers write no other types."""
+    """As in XProf; profilers write no other types."""
     unsigned = {"bytes_allocated": "u7", "requested_bytes": "u7", "addr": "u7", "bytes_available": "7d"}
     shown = memory(thread(event(1, "Allocation", 1, 10, 20, fragmentation=1, data_type="u1", **unsigned)))
     stats, facts = (shown["sampledTimelineSnapshots"][0][key] for key in ("aggregationStats", "activityMetadata"))

@@ -280,7 +280,7 @@ def test_copies_to_host_memory_are_paired_into_rows() -> None:
 
 
 def test_equal_spans_are_walked_as_the_reference_walks_them() -> None:
-    # Three copies end at once; which of them is paired first decides the rows. The reference's unstable sort leaves
+    # Three copies end at once; which of them is paired first decides the rows. XProf's unstable sort leaves
     # twenty equal events as 10, 19, 18, ..., 11, 0, 9, ..., 1.
     names = [f"copy-done.{number}" for number in range(20)]
     starts = "\n".join(f'{number}us +1us "%s{number} S(5)"' for number in range(20))

@@ -37,7 +37,7 @@ def reached(sender: str, receiver: str) -> bool:
         ("p {_pt=3, _p=u77}", "c {_ct=3, _c=77}", True),
         ("p {_pt=u3, _p=77}", "c {_ct=3, _c=77}", False),
         ("p {_pt=u3, _p=77}", "c {_ct=u4, _c=77}", True),
-        # Contexts are those of one process.
+        # Contexts are of one process.
         ("p {_pt=3, _p=77, _pid=5}", "c {_ct=3, _c=77}", False),
         ("p {_pt=3, _p=77, _pid=5}", "c {_ct=3, _c=77, _pid=5}", True),
         ("p {_pt=3, _p=77}", "c {_ct=3, _c=77, _pid=5}", False),

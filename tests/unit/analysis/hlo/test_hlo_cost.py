@@ -319,7 +319,7 @@ def test_scatters_read_and_write_as_much_as_the_updates():
 def test_linear_algebra():
     ops = [op("m", "parameter", "f32[2,8,8]"), op("v", "parameter", "f32[2,8,4]"), op("c", "parameter", "c64[10,100]")]
     assert cost("x", [*ops, x("cholesky", "f32[2,8,8]", "m")]) == (8 * 128 // 3, 256, 256, 512)
-    # What is read of the operands is the reference's: the second stands for both.
+    # What is read of the operands is as in XProf: the second stands for both.
     assert cost("x", [*ops, x("triangular-solve", "f32[2,8,4]", "m", "v")]) == (2 * 8 * 64, 512, 256, 256 + 256 + 256)
     assert cost("x", [*ops, x("fft", "c64[10,100]", "c", fft_length=[100])])[0] == 8 * 6 * 1000
 

@@ -99,7 +99,7 @@ def test_input_stages_are_ops_by_their_id():
 
 
 def test_ids_of_input_stages_and_of_event_metadata_are_the_same_numbers():
-    """As in the reference. Metadata is numbered from 1: foo, bar:Bar, grain read, grain map, grain late, ..."""
+    """As in XProf. Metadata is numbered from 1: foo, bar:Bar, grain read, grain map, grain late, ..."""
     host = ops("""
     plane 0 "/host:CPU"
       line 1 a

@@ -1,4 +1,4 @@
-"""Process ids of planes: those of devices follow from the id of the plane."""
+"""Process ids of planes; a device's follows from the id of its plane."""
 
 import pytest
 from builders.shown import profile
