@@ -14,24 +14,22 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tpu_profile_plugin.version import __version__
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.opening import OpenLogdir
 
 __all__ = ["__version__", "capture", "open"]
 
 
-def open(path: str | os.PathLike[str], executor: str = "") -> OpenLogdir:
-    """A logdir with its runs; a `.xplane.pb` file is a logdir of one run. Raises NotFound if the file does not exist.
+def open(path: str | os.PathLike[str], executor: str = "") -> Any:
+    """An `OpenLogdir` with its runs; a `.xplane.pb` file is a logdir of one run.
+
+    Raises NotFound if the file does not exist.
 
     `executor` selects where runs of many hosts are read, like the flag --profile_executor.
     """
     # By name, because every package imports this module and must not depend on `opening` through it.
-    opened: OpenLogdir = importlib.import_module("tpu_profile_plugin.opening").OpenLogdir(os.fspath(path), executor)
-    return opened
+    return importlib.import_module("tpu_profile_plugin.opening").OpenLogdir(os.fspath(path), executor)
 
 
 def __getattr__(name: str) -> Any:

@@ -213,9 +213,9 @@ def event_contexts(
     tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
     tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
 ]:
-    """What events produce, and what they consume: events ascending, types and ids.
+    """The contexts that events produce, and the contexts that they consume: events ascending, types and ids.
 
-    Roles of a stat's key: 0 type and 1 id of what is produced, 2 and 3 of what is consumed; 255: none.
+    Roles of a stat's key: 0 type and 1 id of a produced context, 2 and 3 of a consumed one; 255: none.
     """
 
 def threadpool_regions(
@@ -247,12 +247,12 @@ def mix(columns: list[NDArray[np.int64]]) -> NDArray[np.uint64]:
 def overlapping(
     ref_begin: NDArray[np.int64], ref_duration: NDArray[np.int64], begin: NDArray[np.int64], duration: NDArray[np.int64]
 ) -> NDArray[np.uint32]:
-    """For each event the first reference event that overlaps it (closed, forward only), 2**32-1 for none."""
+    """For each event the first of the other events that overlaps it (closed, forward only), 2**32-1 for none."""
 
 def enclosing(
     ref_begin: NDArray[np.int64], ref_duration: NDArray[np.int64], begin: NDArray[np.int64], duration: NDArray[np.int64]
 ) -> NDArray[np.uint32]:
-    """For each event the reference event that includes it (closed, forward only), 2**32-1 for none."""
+    """For each event the one of the other events that includes it (closed, forward only), 2**32-1 for none."""
 
 def expand_lines(
     begin: NDArray[np.int64],
@@ -278,7 +278,7 @@ def expand_lines(
     """
 
 def walk_order(begin: NDArray[np.int64], duration: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ascending rows `wanted` by begin, shortest first; equal events as the reference's walk over all has them.
+    """The ascending rows `wanted` by begin, shortest first; equal events in the order of XProf's walk over all.
 
     In planes of more than 131072 events equal ones stay in file order.
     """
@@ -358,13 +358,13 @@ class Forest:
     ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
         """Goes on from `group`: ungrouped nodes of each core (a range) open groups, numbered from `first` on each.
 
-        The answer is that of `group`; of the roots that share a number the last core's.
+        The answer has the form of `group`; of roots that share a number, the last core's is returned.
         """
 
     def nearest(self, nodes: NDArray[np.uint32], marked: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """For each node the nearest marked node among itself and its ancestors, breadth first; 2**32-1 for none."""
 
-# ---- timeline.rs, arguments.rs, timeline_answers.rs
+# ---- timeline/
 
 class _TableLike(Protocol):
     @property
@@ -578,7 +578,7 @@ def priority_times(
     """Per one of `groups` (strictly ascending) `slots` values each: how long a priority was the highest.
 
     In all, and in the group's window; the last array tells whether it ever was, if only for an instant. Spans are in
-    any order; those of other groups do not count, nor instants unless `instants`.
+    any order; spans of other groups do not count, nor instants unless `instants`.
     """
 
 # ---- times.rs

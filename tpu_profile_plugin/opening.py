@@ -162,7 +162,7 @@ class _SingleFile:
         self.address: str | None = None
         self._files = LocalFiles()
 
-    def runs(self) -> list[RunFiles]:
+    def newest_first(self) -> list[RunFiles]:
         """The run of the file; raises NotFound."""
         file = Path(self.path)
         try:
@@ -175,18 +175,18 @@ class _SingleFile:
 
     def newest(self) -> RunFiles | None:
         """The run of the file."""
-        return self.runs()[0]
+        return self.newest_first()[0]
 
     def run(self, name: str) -> RunFiles:
         """The run of the file, if it is called `name`."""
-        (run,) = self.runs()
+        (run,) = self.newest_first()
         if run.name == name:
             return run
         raise NotFound(f"{self.path} is a single file, so there is no run {name!r} to choose.", code="run_not_found")
 
     def names(self) -> Sequence[str]:
         """The name of its run."""
-        return [run.name for run in self.runs()]
+        return [run.name for run in self.newest_first()]
 
     def problems(self) -> Sequence[Problem]:
         """None: what is wrong with the file is raised."""
@@ -207,7 +207,7 @@ class OpenLogdir:
         self._copies = copies.location if copies is not None else None
         self._chosen = executor
         if self._file is not None:
-            self._file.runs()  # raises NotFound
+            self._file.newest_first()  # raises NotFound
 
     @property
     def path(self) -> str:
@@ -239,8 +239,8 @@ class OpenLogdir:
         return OpenRun(files.name, source.profiles(files.hosts), source.executor, files=files, source=source)
 
     def runs(self) -> list[OpenRun]:
-        """All runs, by name in descending order."""
-        return [self._open(files) for files in self._logdir.runs()]
+        """All runs, the latest session first."""
+        return [self._open(files) for files in self._logdir.newest_first()]
 
     def run(self, name: str | None = None) -> OpenRun:
         """One run, by default the newest; raises NotFound, which says why there is none or which there are."""

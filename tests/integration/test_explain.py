@@ -10,8 +10,9 @@ import pytest
 from builders.logdirs import SMALL, write
 
 import tpu_profile_plugin
+from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.cli import main
-from tpu_profile_plugin.commands.findings_text import as_markdown, as_text, duration, headline
+from tpu_profile_plugin.commands.findings_text import as_markdown, as_text, duration
 
 TPU = """
 plane 1 "/device:TPU:0"
@@ -61,18 +62,20 @@ def test_text_of_the_newest_run(place, capsys):
         == f"   Saves up to 25 us per step (25.0%); {first['confidence']} confidence. Saving: {first['formula']}."
     )
     assert lines[5].startswith(f"   - {first['evidence'][0]['label']}: ")
-    assert not any("Looked for" in line for line in lines)
+    assert not any("checks clean" in line for line in lines)
 
 
 def test_what_was_not_found_is_added_on_request(place, capsys):
     assert main(["explain", str(place), "--all"]) == 0
-    rest = capsys.readouterr().out.partition("Looked for and not found:\n")[2]
-    told = [line.removeprefix("   - ") for line in rest.splitlines()]
+    text = capsys.readouterr().out
     silent = ask(place)["silent"]
-    assert told == [
-        f"{one['looks_for']}: {'' if one['looked'] else 'not known. '}{one['reason']}"
-        for one in sorted(silent, key=lambda one: not one["looked"])
-    ]
+    wanted = []
+    for state, heading in (("passed", "clean"), ("unknown", "not possible with this recording")):
+        rules = [one for one in silent if one["state"] == state]
+        assert len(rules) > 1
+        wanted += ["", f"{len(rules)} checks {heading}:"]
+        wanted += [f"   - {one['looks_for']}: {one['reason']}" for one in rules]
+    assert text.splitlines()[-len(wanted) :] == wanted
 
 
 def test_json_is_the_answer_of_the_tool(place, capsys):
@@ -86,7 +89,7 @@ def test_markdown_shows_names_of_the_profile_as_text(place, capsys):
     escaped = ask(place)["findings"][0]["title"].replace("_", "\\_")
     assert [lines[0], lines[2]] == ["## Profile z/2026\\_11\\_20\\_10\\_00\\_00", f"**{escaped}**"]
     assert f"### 1. {escaped}" in lines
-    assert "### Looked for and not found" in lines
+    assert any(line.endswith(" checks clean") for line in lines if line.startswith("### "))
 
 
 def test_a_run_without_findings_is_no_error(place, capsys):
@@ -121,16 +124,41 @@ def answer(**more):
         {"category": "compute", "name": "Compute", "share": 0.62},
         {"category": "idle_other", "name": "Idle: unexplained", "share": 0.38},
     ]
-    return {"findings": [], "silent": [], "step_ps": 10**9, "base": "step", "parts": parts, "healthy": False, **more}
+    headline = {"title": "Healthy", "tone": "good", "finding": None}
+    facts = {"step_ps": 10**9, "base": "step", "parts": parts, "healthy": False}
+    return {"headline": headline, "findings": [], "silent": [], **facts, **more}
 
 
-def test_headlines_without_a_finding():
-    assert (
-        headline(answer())
-        == "38.0% of the step is lost without a known cause (Idle: unexplained); 62.0% of the step is computation"
-    )
-    assert headline(answer(healthy=True)) == "Healthy: 62.0% of the step is computation"
-    assert headline(answer(parts=[])) == "No device in the profile: its time cannot be accounted for"
+def failed(**more):
+    reason = "The rule failed: E."
+    return {"id": "x", "looks_for": "A cause", "reason": reason, "looked": False, "state": "failed", **more}
+
+
+@pytest.mark.parametrize("write", [as_text, as_markdown])
+def test_rules_that_failed_are_always_listed(write):
+    silent = [failed(), failed(state="passed", looked=True, looks_for="Another cause")]
+    text = write("r", 1, answer(silent=silent), silent=False)
+    assert "1 check failed" in text
+    assert "- A cause: The rule failed: E." in text
+    assert "Another cause" not in text
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_is_explained_without_a_logdir(rule, capsys):
+    assert main(["explain", "--rule", rule.id]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"{rule.id}: {rule.looks_for}\n\n")
+    assert " ".join(text.split()).endswith(" ".join(rule.documentation))
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_an_unknown_rule_lists_the_rules(capsys):
+    assert main(["explain", "--rule", "nope"]) == 2
+    error = capsys.readouterr().err
+    assert "'nope'" in error
+    assert all(rule.id in error for rule in RULES)
+    assert main(["explain"]) == 2
+    assert "needs a logdir or --rule ID" in capsys.readouterr().err
 
 
 def finding(**more):
@@ -147,8 +175,8 @@ def test_findings_of_some_hosts_and_about_no_time():
     assert "Saves up to 200 us per step (20.0%) on a; low confidence. Saving: f." in text
     assert "- Size: 1,536 MiB  [memory_viewer host=a]" in text
     text = as_text("r", 1, answer(findings=[finding(share=0.0, saving_ps_per_step=0)]), silent=False)
-    assert "Costs no time of the step; low confidence." in text
-    assert text.startswith("r: 38.0% of the step is lost")
+    assert "No direct cost; low confidence." in text
+    assert text.startswith("r: Healthy\n")
 
 
 def test_markdown_of_hostile_names():

@@ -142,10 +142,11 @@ def test_every_tool_has_one_section_in_the_guide() -> None:
 
 def test_the_guide_lists_the_rules_of_the_findings() -> None:
     """`UPDATE_GOLDEN=1` writes the table anew."""
-    rows = "".join(f"| `{rule.id}` | {rule.looks_for} |\n" for rule in RULES)
+    rows = "".join(f"| `{rule.id}` | {' | '.join(rule.documentation)} |\n" for rule in RULES)
     before, begin, rest = GUIDE.read_text().partition("<!-- rules -->\n")
     _, end, after = rest.partition("<!-- /rules -->\n")
-    wanted = f"{before}{begin}| Rule | Looks for |\n| --- | --- |\n{rows}{end}{after}"
+    head = "| Rule | Looks for | When it fires | What to do |\n| --- | --- | --- | --- |\n"
+    wanted = f"{before}{begin}{head}{rows}{end}{after}"
     if os.environ.get("UPDATE_GOLDEN"):
         GUIDE.write_text(wanted)
     assert begin

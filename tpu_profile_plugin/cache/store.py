@@ -53,11 +53,6 @@ class MemoryStore:
         while self._total > self._limit:
             self._total -= self._bodies.popitem(last=False)[1].size
 
-    def size(self) -> int:
-        """Bytes held."""
-        with self._lock:
-            return sum(body.size for body in self._bodies.values())
-
 
 class DiskStore:
     """One file per answer; a damaged file is a miss."""

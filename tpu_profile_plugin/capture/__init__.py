@@ -76,18 +76,14 @@ def prepare(
 ) -> Job:
     """A capture that is not started yet, without restrictions on addresses: for use by the command line and scripts."""
     from tpu_profile_plugin.capture.job import Job
-    from tpu_profile_plugin.capture.options import OPTION_NAMES, options_from
+    from tpu_profile_plugin.capture.options import options_from, split_options
     from tpu_profile_plugin.capture.wire.addresses import parse_addresses
     from tpu_profile_plugin.capture.wire.allow import AllowList
 
-    given = {name: value for name, value in options.items() if name in OPTION_NAMES}
-    given["advanced"] = {name: value for name, value in options.items() if name not in OPTION_NAMES} | dict(
-        options.get("advanced") or {}
-    )
     return Job(
         logdir,
         parse_addresses(addresses),
-        options_from(given),
+        options_from(split_options(options)),
         AllowList.everything(),
         inspect=inspect,
         worker_list=worker_list,

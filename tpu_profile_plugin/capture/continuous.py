@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.capture.options import CaptureOptions, options_from
+from tpu_profile_plugin.capture.options import CaptureOptions, options_from, split_options
 from tpu_profile_plugin.capture.wire.addresses import Address, parse_addresses
 from tpu_profile_plugin.capture.wire.allow import AllowList
 from tpu_profile_plugin.capture.wire.client import ProfilerClient, profile_request
@@ -51,12 +51,7 @@ def start(addresses: str | Iterable[str], **options: Any) -> list[dict[str, Any]
     Options are as of `capture`; by default devices are recorded and hosts are not. Returns one result per program with
     `address`, `ok` and `error`. Raises BadRequest.
     """
-    from tpu_profile_plugin.capture.options import OPTION_NAMES
-
-    known = {name: value for name, value in options.items() if name in OPTION_NAMES}
-    rest = {name: value for name, value in options.items() if name not in OPTION_NAMES}
-    known["advanced"] = rest | dict(options.get("advanced") or {})
-    return start_on(parse_addresses(addresses), continuous_options(known), AllowList.everything())
+    return start_on(parse_addresses(addresses), continuous_options(split_options(options)), AllowList.everything())
 
 
 def stop(addresses: str | Iterable[str]) -> list[dict[str, Any]]:

@@ -279,7 +279,7 @@ class Job:
             )
         worker.by_worker = True
         worker.bytes = stored[worker.host]
-        worker.file = f"plugins/profile/{self.session.name}/{worker.host}.xplane.pb"
+        worker.file = self.session.path_of(worker.host)
         self._count_stored(worker)
         self._done(worker)
 
@@ -333,7 +333,7 @@ class Job:
                 self._fail(worker, WorkerFailure(failures.STORED_ELSEWHERE, message, "OK"))
                 continue
             worker.host, worker.by_worker, worker.bytes = host, True, everything.get(host, 0)
-            worker.file = f"plugins/profile/{self.session.name}/{host}.xplane.pb"
+            worker.file = self.session.path_of(host)
             self._done(worker)
 
     def _done(self, worker: Worker) -> None:

@@ -15,7 +15,7 @@ MAX_DURATION_MS = 3_600_000
 DEVICE_TYPES = ("unspecified", "cpu", "gpu", "tpu", "pluggable_device")
 """Values of ProfileOptions.DeviceType in lower case."""
 
-# The tools in the original plugin's request; current servers ignore them, old ones need them.
+# The tools in XProf's request; current servers ignore them, old ones need them.
 TOOLS = (
     "trace_viewer", "op_profile", "input_pipeline", "kernel_stats", "memory_viewer", "memory_profile", "overview_page",
     "pod_viewer", "tensorflow_stats", "xplane.pb",
@@ -100,6 +100,13 @@ def options_from(values: Mapping[str, Any]) -> CaptureOptions:
         if name in known - {"advanced"}:
             given.setdefault(name, _read(name, advanced.pop(name)))
     return replace(options, **given, advanced=advanced)
+
+
+def split_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments in the form of `options_from`: names that are none of ours are for the profiler."""
+    ours = {name: value for name, value in options.items() if name in OPTION_NAMES}
+    rest = {name: value for name, value in options.items() if name not in OPTION_NAMES}
+    return {**ours, "advanced": rest | dict(options.get("advanced") or {})}
 
 
 def advanced_value(value: Any) -> str | bool | int:

@@ -9,6 +9,7 @@ import secrets
 import shutil
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,55 @@ def session_name(requested: str | None = None) -> str:
     return safe_name(requested, "session") if requested else time.strftime("%Y_%m_%d_%H_%M_%S")
 
 
-class LocalSession:
+class _Session(ABC):
+    """Where the files of one capture are stored, under a name that no other capture has.
+
+    Attributes:
+      root: the repository root in requests to workers.
+      name: the session's name.
+    """
+
+    _poll_s = 0.1
+
+    def __init__(self, root: str, requested: str | None) -> None:
+        """Chooses a name that is not used yet."""
+        self.root = root
+        self._first = session_name(requested)
+        self.name = self._free_name()
+
+    @abstractmethod
+    def hosts_stored(self) -> dict[str, int]:
+        """Every profile in the session's directory: host -> bytes."""
+
+    @abstractmethod
+    def _exists(self, name: str) -> bool:
+        """Whether there is a session with this name."""
+
+    def find_stored(self, hosts: Iterable[str], wait_s: float = 3.0) -> dict[str, int]:
+        """Files that workers wrote themselves, host -> bytes; waits up to `wait_s` until they are visible."""
+        expected = set(hosts)
+        deadline = time.monotonic() + wait_s
+        while True:
+            stored = {host: size for host, size in self.hosts_stored().items() if host in expected}
+            if len(stored) == len(expected) or time.monotonic() > deadline:
+                return stored
+            time.sleep(self._poll_s)
+
+    def path_of(self, host: str) -> str:
+        """The path of a host's profile below the logdir."""
+        return f"plugins/profile/{self.name}/{host}{XPLANE}"
+
+    def _free_name(self) -> str:
+        with _lock:
+            name, count = self._first, 1
+            while (self.root, name) in _taken or self._exists(name):
+                count += 1
+                name = f"{self._first}_{count}"
+            _taken.add((self.root, name))
+            return name
+
+
+class LocalSession(_Session):
     """A session below a local directory.
 
     A file is written under a temporary name outside of `plugins/profile`, synced, renamed; then its directory is
@@ -52,13 +101,7 @@ class LocalSession:
         self._ours = False
         self._storing = threading.Lock()
         _check_writable(self._root)
-        self._first = session_name(requested)
-        self.name = self._free_name()
-
-    @property
-    def root(self) -> str:
-        """The repository root in requests to workers."""
-        return str(self._root)
+        super().__init__(str(self._root), requested)
 
     def store(self, host: str, data: bytes | memoryview) -> str:
         """Writes one host's profile and returns its path below the logdir; raises WorkerFailure."""
@@ -82,21 +125,7 @@ class LocalSession:
             raise WorkerFailure(failures.NOT_STORED, message) from error
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-        return f"plugins/profile/{self.name}/{file_name}"
-
-    def find_stored(self, hosts: Iterable[str], wait_s: float = 3.0) -> dict[str, int]:
-        """Files that workers wrote themselves, host -> bytes; waits up to `wait_s` until they are visible."""
-        expected = [host + XPLANE for host in hosts]
-        deadline = time.monotonic() + wait_s
-        while True:
-            stored = {}
-            for name in expected:
-                with contextlib.suppress(OSError):
-                    stored[name[: -len(XPLANE)]] = (self._root / self.name / name).stat().st_size
-            if len(stored) == len(expected) or time.monotonic() > deadline:
-                self._ours = self._ours or bool(stored)
-                return stored
-            time.sleep(0.1)
+        return self.path_of(host)
 
     def hosts_stored(self) -> dict[str, int]:
         """Every profile in the session's directory: host -> bytes."""
@@ -132,14 +161,8 @@ class LocalSession:
         """Whether the session's directory belongs to this capture: created here, or by one of its workers."""
         return self._ours or any(host in self._hosts for host in self.hosts_stored())
 
-    def _free_name(self) -> str:
-        with _lock:
-            name, count = self._first, 1
-            while (str(self._root), name) in _taken or (self._root / name).exists():
-                count += 1
-                name = f"{self._first}_{count}"
-            _taken.add((str(self._root), name))
-            return name
+    def _exists(self, name: str) -> bool:
+        return (self._root / name).exists()
 
     def _sweep(self) -> None:
         """Removes directories of captures that were killed more than a day ago."""
@@ -149,8 +172,10 @@ class LocalSession:
                     shutil.rmtree(entry, ignore_errors=True)
 
 
-class RemoteSession:
+class RemoteSession(_Session):
     """A session on an fsspec filesystem; object stores show an object only when it is complete."""
+
+    _poll_s = 0.5
 
     def __init__(self, logdir: str, requested: str | None = None, fs: Any = None) -> None:
         """Chooses an unused name; raises NotAvailable when the filesystem cannot be opened."""
@@ -159,16 +184,8 @@ class RemoteSession:
             files, path = open_remote(logdir)
             fs = files._fs
         self._fs = fs
-        self.root = f"{logdir.rstrip('/')}/plugins/profile"
         self._root = f"{path.rstrip('/')}/plugins/profile"
-        first = name = session_name(requested)
-        count = 1
-        with _lock:
-            while (self.root, name) in _taken or fs.exists(f"{self._root}/{name}"):
-                count += 1
-                name = f"{first}_{count}"
-            _taken.add((self.root, name))
-        self.name = name
+        super().__init__(f"{logdir.rstrip('/')}/plugins/profile", requested)
 
     def store(self, host: str, data: bytes | memoryview) -> str:
         """Writes one host's profile and returns its path below the logdir; raises WorkerFailure."""
@@ -179,17 +196,7 @@ class RemoteSession:
         except Exception as error:  # a filesystem may raise anything
             message = f"The profile was received, but cannot be stored: {type(error).__name__}."
             raise WorkerFailure(failures.NOT_STORED, message, details=str(error)[:500]) from error
-        return f"plugins/profile/{self.name}/{file_name}"
-
-    def find_stored(self, hosts: Iterable[str], wait_s: float = 3.0) -> dict[str, int]:
-        """Files that workers wrote themselves: host -> bytes."""
-        expected = set(hosts)
-        deadline = time.monotonic() + wait_s
-        while True:
-            stored = {host: size for host, size in self.hosts_stored().items() if host in expected}
-            if len(stored) == len(expected) or time.monotonic() > deadline:
-                return stored
-            time.sleep(0.5)
+        return self.path_of(host)
 
     def hosts_stored(self) -> dict[str, int]:
         """Every profile in the session's directory: host -> bytes."""
@@ -205,6 +212,9 @@ class RemoteSession:
         """One stored profile; raises OSError."""
         data: bytes = self._fs.cat_file(f"{self._root}/{self.name}/{host}{XPLANE}")
         return data
+
+    def _exists(self, name: str) -> bool:
+        return bool(self._fs.exists(f"{self._root}/{name}"))
 
 
 Session = LocalSession | RemoteSession

@@ -21,8 +21,9 @@ Bytes: TypeAlias = U8 | bytes | bytearray | memoryview | mmap.mmap
 
 def byte_array(data: Bytes) -> U8:
     """The bytes as a read-only array that refers to them; they must not change during its lifetime."""
+    array: U8
     if isinstance(data, np.ndarray):
-        array: U8 = np.ascontiguousarray(data, np.uint8).reshape(-1).view()
+        array = np.ascontiguousarray(data, np.uint8).reshape(-1).view()
     else:
         array = np.frombuffer(data, np.uint8)
     array.flags.writeable = False

@@ -69,7 +69,7 @@ class LazyDecoder:
         self._planes = tuple(weakref.ref(plane) for plane in planes)
 
     def decode(self, planes: Iterable[Plane]) -> None:
-        """Decodes those of the planes that are not decoded yet, in one pass on all threads.
+        """Decodes the planes that are not decoded yet, in one pass on all threads.
 
         Each pass walks the whole file, so after many calls the next one decodes all remaining planes.
         """
@@ -86,7 +86,7 @@ class LazyDecoder:
         self._hooks.on_decoded()
 
     def decode_with_some_stats(self, planes: Iterable[Plane], lines: Sequence[str], unless: Sequence[str]) -> None:
-        """Decodes those of the planes that are not in memory yet; see `XSpace.decode_with_some_stats`."""
+        """Decodes the planes that are not in memory yet; see `XSpace.decode_with_some_stats`."""
         with self._lock:
             missing = [plane for plane in planes if not plane.in_memory]
             if not missing:
@@ -99,12 +99,12 @@ class LazyDecoder:
 
     def _all_stats(self, index: int) -> Stats:
         """The stats of all events of a plane; they are decoded for all planes that lack some, in one pass."""
-        own = self._planes[index]()
-        if own is None:  # only the table of its events is still in use
+        plane = self._planes[index]()
+        if plane is None:  # only the table of its events is still in use
             return self._decode([index])[0].events.stats
         alive = (reference() for reference in self._planes)
-        self.decode([own, *(plane for plane in alive if plane is not None and plane is not own and plane.in_memory)])
-        return own.events.stats
+        self.decode([plane, *(other for other in alive if other not in (None, plane) and other.in_memory)])
+        return plane.events.stats
 
     def declared(self, plane: Plane) -> Plane:
         """The plane without lines and events; decoded for all planes at once, because that is cheap."""

@@ -26,10 +26,10 @@ class PlaneDecoder(Protocol):
     """Decodes the planes of a lazy profile on demand; see `columns.lazy`."""
 
     def decode(self, planes: Iterable[Plane]) -> None:
-        """Decodes those of the planes that are not decoded yet."""
+        """Decodes the planes that are not decoded yet."""
 
     def decode_with_some_stats(self, planes: Iterable[Plane], lines: Sequence[str], unless: Sequence[str]) -> None:
-        """Decodes those of the planes that are not in memory yet, most of them without most stats."""
+        """Decodes the planes that are not in memory yet, with stats of some lines only where these suffice."""
 
     def declared(self, plane: Plane) -> Plane:
         """The plane without lines and events."""
@@ -175,8 +175,8 @@ class XSpace:
         Reading other stats decodes the planes in full; `Events.stats_on` does not as long as the lines suffice.
 
         Args:
-          planes: which ones.
-          lines: names of the lines of which stats are decoded.
+          planes: the planes to decode.
+          lines: names of the lines whose stats are decoded.
           unless: if a plane has events on a line with one of these names, all of its stats are decoded.
         """
         if self.decoder is not None:

@@ -1,7 +1,7 @@
 """Reads stats by name, one value per owner, vectorised. The first stat of that name wins.
 
 `stats` is one of the three separate namespaces of a plane: `plane.events.stats`, `plane.event_metadata.stats` or
-`plane.stats`. Every function returns a default (0, 0.0, code -1) for owners without such a stat.
+`plane.stats`. Every function returns a default (0, 0.0, code -1) for owners without the stat.
 """
 
 from __future__ import annotations

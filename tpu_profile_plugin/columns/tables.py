@@ -61,7 +61,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stats:
-    """Stats in compressed sparse row form: those of owner i are `start[i]:start[i + 1]`, in file order.
+    """Stats in compressed sparse row form: owner i has `start[i]:start[i + 1]`, in file order.
 
     Attributes:
       start: uint32[owners + 1].
@@ -83,7 +83,7 @@ class Stats:
         return _native.first_stats(self.start, self.key, key_row)
 
     def where(self, key_row: int | None) -> tuple[I64, I64]:
-        """The owners that have this key, ascending, and the index of the first such stat of each (both int64[found]).
+        """The owners that have this key, ascending, and the index of the first stat of each (both int64).
 
         The sparse form of `find`, for keys that few owners have.
         """
@@ -143,7 +143,7 @@ class Events:
       begin_ps: int64[n], line.timestamp_ns * 1000 + offset_ps, counted from the space's `origin_ns` where that applies.
       duration_ps: int64[n].
       occurrences: int64[n], 0 for ordinary events; None if the plane has no aggregated event.
-      decoded_stats: owner = event; those of some lines only if there are `others`.
+      decoded_stats: owner = event; stats of some lines only if there are `others`.
       others: for events that were decoded without the stats of most lines, the rest.
     """
 

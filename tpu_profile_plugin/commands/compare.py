@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE
@@ -44,20 +45,19 @@ def run(options: argparse.Namespace) -> int:
 
     allowed = _percent(options.fail_above)
     executor = parse_executor(options.executor)
-    sides = [tpu_profile_plugin.open(path, executor=executor) for path in (options.base, options.other)]
-    try:
-        base, other = sides[0].run(options.base_run), sides[1].run(options.run)
-        found = json.loads(encode(other.payload("compare", base=base)).body)
-    finally:
-        for side in sides:
-            side.close()
-    print("\n".join(_FORMATS[options.format](found, base.name, other.name)))
+    with (
+        closing(tpu_profile_plugin.open(options.base, executor=executor)) as base_logdir,
+        closing(tpu_profile_plugin.open(options.other, executor=executor)) as logdir,
+    ):
+        base, other = base_logdir.run(options.base_run), logdir.run(options.run)
+        answer = json.loads(encode(other.payload("compare", base=base)).body)
+    print("\n".join(_FORMATS[options.format](answer, base.name, other.name)))
     if allowed is None:
         return 0
-    if found["headline"]["tone"] == "unknown":
+    if answer["headline"]["tone"] == "unknown":
         print("tpu-profile: step times cannot be compared, so --fail-above has no answer", file=sys.stderr)
         return UNKNOWN
-    return SLOWER if _is_slower(found, allowed) else 0
+    return SLOWER if _is_slower(answer, allowed) else 0
 
 
 def _percent(text: str | None) -> float | None:
@@ -73,27 +73,20 @@ def _percent(text: str | None) -> float | None:
     return value
 
 
-def _is_slower(found: Mapping[str, Any], percent: float) -> bool:
-    step = found["summary"]["step_time_ps"]
-    return bool(found["headline"]["tone"] == "slower" and 100 * step["delta"] > percent * step["base"])
+def _is_slower(answer: Mapping[str, Any], percent: float) -> bool:
+    step = answer["summary"]["step_time_ps"]
+    return bool(answer["headline"]["tone"] == "slower" and 100 * step["delta"] > percent * step["base"])
 
 
-def _rows(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _rows(answer: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The largest contributions: what, change, difference, base, run and whether it is beyond noise; then the rest."""
-    table = found["contributions"]
+    table = answer["contributions"]
     ids = [column["id"] for column in table["cols"]]
     rows = [dict(zip(ids, (cell["v"] for cell in row["c"]), strict=True)) for row in table["rows"]]
     shown, rest = rows[:-1][:_MOST], rows[:-1][_MOST:] + rows[-1:]
     left = sum(row["delta_ps_per_step"] for row in rest)
-    last = (
-        "Rest",
-        f"{len(rest) - 1} more" if len(rest) > 1 else "",
-        f"{round(left / PS_PER_MS, 3) + 0.0:+.3f}",
-        "",
-        "",
-        "",
-    )
-    return [*map(_row, shown), last]
+    more = f"{len(rest) - 1} more" if len(rest) > 1 else ""
+    return [*map(_row, shown), ("Rest", more, f"{round(left / PS_PER_MS, 3) + 0.0:+.3f}", "", "", "")]
 
 
 def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -117,13 +110,13 @@ def _how(kind: str, where: str) -> str:
 _HEADS = ("What changed", "How", "ms per step", "Base, ms", "Run, ms", "Beyond noise")
 
 
-def _text(found: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
+def _text(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
     yield f"{run} against {base}"
-    yield found["headline"]["text"]
-    yield from found["notes"]
-    if not found["contributions"]["rows"]:
+    yield answer["headline"]["text"]
+    yield from answer["notes"]
+    if not answer["contributions"]["rows"]:
         return
-    rows = [_HEADS, *_rows(found)]
+    rows = [_HEADS, *_rows(answer)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADS))]
     for row in rows:
         cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
@@ -131,24 +124,24 @@ def _text(found: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def _markdown(found: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
-    yield f"**{_escaped(run)}** against **{_escaped(base)}**: {_escaped(found['headline']['text'])}"
+def _markdown(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
+    yield f"**{_escaped(run)}** against **{_escaped(base)}**: {_escaped(answer['headline']['text'])}"
     yield ""
-    yield from (f"- {_escaped(note)}" for note in found["notes"])
-    if not found["contributions"]["rows"]:
+    yield from (f"- {_escaped(note)}" for note in answer["notes"])
+    if not answer["contributions"]["rows"]:
         return
     yield f"\n| {' | '.join(_HEADS)} |"
     yield "| --- | --- | ---: | ---: | ---: | --- |"
-    for row in _rows(found):
+    for row in _rows(answer):
         yield f"| {' | '.join(_escaped(cell) for cell in row)} |"
 
 
 def _escaped(text: str) -> str:
-    return "".join(f"\\{one}" if one in "\\`*_[]<>|" else one for one in text)
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|" else char for char in text)
 
 
-def _json(found: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
-    yield json.dumps({"base": base, "run": run, **found}, indent=2, ensure_ascii=False)
+def _json(answer: Mapping[str, Any], base: str, run: str) -> Iterator[str]:
+    yield json.dumps({"base": base, "run": run, **answer}, indent=2, ensure_ascii=False)
 
 
 _FORMATS = {"text": _text, "markdown": _markdown, "json": _json}

@@ -35,15 +35,15 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, tuple[str, Options]]
 
     values = {"--tool": tuple(tool.id for tool in TOOLS if tool.offered)}
     chosen = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    found: dict[str, tuple[str, Options]] = {}
+    known: dict[str, tuple[str, Options]] = {}
     for action in chosen._choices_actions:
         options: dict[str, tuple[str, ...]] = {}
-        for own in chosen.choices[action.dest]._actions:
-            for name in own.option_strings or ([""] if own.choices else []):
+        for argument in chosen.choices[action.dest]._actions:
+            for name in argument.option_strings or ([""] if argument.choices else []):
                 if name != "-h":
-                    options[name] = values.get(name, tuple(map(str, own.choices or ())))
-        found[action.dest] = (action.help or "", options)
-    return found
+                    options[name] = values.get(name, tuple(map(str, argument.choices or ())))
+        known[action.dest] = (action.help or "", options)
+    return known
 
 
 def _bash(commands: Mapping[str, tuple[str, Options]]) -> Iterator[str]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.units import PS_PER_US
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.tables.table import Table
 
 HELP = "list events of a run, or add them up by name, line or plane"
-_PS_PER_US = 1e6
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -56,13 +57,10 @@ def run(options: argparse.Namespace) -> int:
 
     if options.by and (options.order or options.stats):
         raise BadRequest("--order and --stats are about single events; they have no effect with --by.")
-    opened = tpu_profile_plugin.open(options.logdir)
-    try:
-        chosen = opened.run(options.run)
+    with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
+        chosen = logdir.run(options.run)
         params = {name: value for name in _PASSED if (value := getattr(options, name))}
-        table = chosen.table("events", 0, options.host, **params)
-    finally:
-        opened.close()
+        (table,) = chosen.tables("events", options.host, **params).values()  # `name` is a parameter of the tool
     for left_out in chosen.left_out:
         print(f"tpu-profile: {left_out.sentence}", file=sys.stderr)
     if options.format == "json":
@@ -102,5 +100,5 @@ def _aligned(texts: Sequence[str], *, to_the_right: bool) -> list[str]:
 
 def _cell(value: Any, *, is_time: bool) -> str:
     if is_time:
-        return f"{value / _PS_PER_US:.3f}"
+        return f"{value / PS_PER_US:.3f}"
     return f"{value:.0f}" if isinstance(value, float) else str(value)

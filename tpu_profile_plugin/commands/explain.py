@@ -18,10 +18,11 @@ HELP = "say what slows a run down, with evidence and advice"
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.epilog = "exit status: 0 the run was examined, with findings or without; 2 it could not be"
-    parser.add_argument("logdir", help="a logdir or a .xplane.pb file")
+    parser.add_argument("logdir", nargs="?", help="a logdir or a .xplane.pb file")
     parser.add_argument("run", nargs="?", help="the run (default: the newest)")
     parser.add_argument("--host", help="one host (default: all)")
-    parser.add_argument("--all", action="store_true", help="also what was looked for and not found; always in JSON")
+    parser.add_argument("--all", action="store_true", help="also the checks without a finding; always in JSON")
+    parser.add_argument("--rule", metavar="ID", help="print a rule's documentation; needs no logdir")
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="(default: text)")
 
 
@@ -29,6 +30,11 @@ def run(options: argparse.Namespace) -> int:
     """Prints the findings; returns the exit status."""
     import tpu_profile_plugin
 
+    if options.rule is not None:
+        return _explain_rule(options.rule)
+    if options.logdir is None:
+        print("tpu-profile: explain needs a logdir or --rule ID", file=sys.stderr)
+        return 2
     try:
         opened = tpu_profile_plugin.open(options.logdir)
         try:
@@ -46,6 +52,19 @@ def run(options: argparse.Namespace) -> int:
 
     write = as_markdown if options.format == "markdown" else as_text
     print(write(chosen.name, len(chosen.hosts), answer, silent=options.all))
+    return 0
+
+
+def _explain_rule(name: str) -> int:
+    """Prints the documentation of a rule; returns the exit status."""
+    from tpu_profile_plugin.analysis.findings.rules import RULES
+    from tpu_profile_plugin.commands.findings_text import rule_text
+
+    known = {rule.id: rule for rule in RULES}
+    if name not in known:
+        print(f"tpu-profile: there is no rule {name!r}; the rules are {', '.join(known)}", file=sys.stderr)
+        return 2
+    print(rule_text(known[name]))
     return 0
 
 

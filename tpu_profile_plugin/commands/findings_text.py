@@ -6,34 +6,18 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-CLEAR_SHARE = 0.10
-"""A finding that could save less of the step is no headline; as on the overview page."""
+from tpu_profile_plugin.analysis.findings.model import Rule
+from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US
+
 _WIDTH = 100
-_COMPUTE, _UNEXPLAINED = "compute", "idle_other"
-_TIMES = (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3))
+_TIMES = (("s", PS_PER_S), ("ms", PS_PER_MS), ("us", PS_PER_US), ("ns", PS_PER_NS))
 _PS = dict(_TIMES)
-
-
-def headline(answer: dict[str, Any]) -> str:
-    """What limits the run, in one line: the largest finding, else what the time is spent on."""
-    findings, parts, base = answer["findings"], answer["parts"], answer["base"]
-    if findings and findings[0]["share"] >= CLEAR_SHARE:
-        title: str = findings[0]["title"]
-        return title
-    shares = {part["category"]: part["share"] for part in parts}
-    if not shares:
-        return "No device in the profile: its time cannot be accounted for"
-    compute = f"{shares.get(_COMPUTE, 0.0):.1%} of the {base} is computation"
-    rest = [part for part in parts if part["category"] != _COMPUTE]
-    if answer["healthy"] or not rest:
-        return f"Healthy: {compute}" if answer["healthy"] else compute
-    lost = f"{rest[0]['share']:.1%} of the {base} is lost without a known cause"
-    return f"{lost} ({rest[0]['name']}); {compute}"
+_HEADINGS = {"failed": "failed", "passed": "clean", "unknown": "not possible with this recording"}
 
 
 def as_text(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> str:
-    """For a terminal; `hosts`: of the run; `silent`: with the causes that were not found."""
-    lines = [f"{run}: {headline(answer)}", *_facts(answer)]
+    """For a terminal; `hosts`: of the run; `silent`: also the rules that found nothing. Failed rules always show."""
+    lines = [f"{run}: {answer['headline']['title']}", *_facts(answer)]
     for number, finding in enumerate(answer["findings"], start=1):
         lines += ["", f"{number}. {finding['title']}", f"   {_gain(finding, hosts, answer['base'])}"]
         for proof in finding["evidence"]:
@@ -41,15 +25,14 @@ def as_text(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> str:
         lines += textwrap.wrap(finding["advice"], _WIDTH, initial_indent="   ", subsequent_indent="   ")
     if not answer["findings"]:
         lines += ["", "No finding."]
-    if silent:
-        lines += ["", "Looked for and not found:"]
-        lines += [f"   - {name}: {reason}" for name, reason in _silent(answer)]
+    for heading, rules in _silent(answer, silent):
+        lines += ["", f"{heading}:", *(f"   - {rule['looks_for']}: {rule['reason']}" for rule in rules)]
     return "\n".join(lines)
 
 
 def as_markdown(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> str:
     """For a pull request; names of the profile keep their characters."""
-    lines = [f"## Profile {_plain(run)}", "", f"**{_plain(headline(answer))}**", "", *_facts(answer)]
+    lines = [f"## Profile {_plain(run)}", "", f"**{_plain(answer['headline']['title'])}**", "", *_facts(answer)]
     for number, finding in enumerate(answer["findings"], start=1):
         lines += [
             "",
@@ -64,9 +47,9 @@ def as_markdown(run: str, hosts: int, answer: dict[str, Any], silent: bool) -> s
         lines += ["", _plain(finding["advice"])]
     if not answer["findings"]:
         lines += ["", "No finding."]
-    if silent:
-        lines += ["", "### Looked for and not found", ""]
-        lines += [f"- {_plain(name)}: {_plain(reason)}" for name, reason in _silent(answer)]
+    for heading, rules in _silent(answer, silent):
+        lines += ["", f"### {heading}", ""]
+        lines += [f"- {_plain(rule['looks_for'])}: {_plain(rule['reason'])}" for rule in rules]
     return "\n".join(lines)
 
 
@@ -83,7 +66,7 @@ def _gain(finding: dict[str, Any], hosts: int, base: str) -> str:
     where = f" on {', '.join(names)}" if len(names) < hosts else ""
     sure = f"{finding['confidence']} confidence"
     if not finding["saving_ps_per_step"]:
-        return f"Costs no time of the {base}{where}; {sure}."
+        return f"No direct cost{where}; {sure}."
     saving = duration(finding["saving_ps_per_step"])
     per = "per step" if base == "step" else f"of the {base}"
     return f"Saves up to {saving} {per} ({finding['share']:.1%}){where}; {sure}. Saving: {finding['formula']}."
@@ -104,10 +87,18 @@ def _view(proof: dict[str, Any]) -> str:
     return " ".join([proof["tool"], *(f"{key}={value}" for key, value in proof["query"].items())])
 
 
-def _silent(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What was looked for and why it was not found; causes that cannot be told last."""
-    for one in sorted(answer["silent"], key=lambda one: not one["looked"]):
-        yield one["looks_for"], one["reason"] if one["looked"] else f"not known. {one['reason']}"
+def _silent(answer: dict[str, Any], every: bool) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Heading and rules of each group without a finding: failed checks, and if `every` clean and impossible ones."""
+    for state, heading in _HEADINGS.items():
+        rules = [rule for rule in answer["silent"] if rule["state"] == state]
+        if rules and (every or state == "failed"):
+            yield f"{len(rules)} {'check' if len(rules) == 1 else 'checks'} {heading}", rules
+
+
+def rule_text(rule: Rule) -> str:
+    """The documentation of a rule for a terminal."""
+    paragraphs = (textwrap.fill(paragraph, _WIDTH) for paragraph in rule.documentation)
+    return "\n\n".join([f"{rule.id}: {rule.looks_for}", *paragraphs])
 
 
 def duration(ps: int) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import NotFound
+from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.opening import OpenRun
@@ -31,25 +32,25 @@ def run(options: argparse.Namespace) -> int:
     runs = opened.runs()
     if not runs:
         raise NotFound(opened.why_no_run(), code="run_not_found")
-    found = [_facts(one) for one in runs]
+    listed = [_facts(each) for each in runs]
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(listed, indent=2))
         return 0
-    width = max(len(one["run"]) for one in found)
-    for one in found:
-        hosts = f"{len(one['hosts'])} host{'' if len(one['hosts']) == 1 else 's'}"
-        print(f"{one['run']:<{width}}  {hosts:>10}  {one['bytes'] / 2**20:>9.2f} MiB  {one['time'] or '-'}")
-        for problem in one["problems"]:
-            print(f"tpu-profile: {one['run']}: {problem}", file=sys.stderr)
+    width = max(len(facts["run"]) for facts in listed)
+    for facts in listed:
+        hosts = f"{len(facts['hosts'])} host{'' if len(facts['hosts']) == 1 else 's'}"
+        print(f"{facts['run']:<{width}}  {hosts:>10}  {facts['bytes'] / MIB:>9.2f} MiB  {facts['time'] or '-'}")
+        for problem in facts["problems"]:
+            print(f"tpu-profile: {facts['run']}: {problem}", file=sys.stderr)
     return 0
 
 
-def _facts(one: OpenRun) -> dict[str, Any]:
-    ms = one.mtime_ms
+def _facts(run: OpenRun) -> dict[str, Any]:
+    ms = run.mtime_ms
     return {
-        "run": one.name,
-        "hosts": one.hosts,
-        "bytes": one.size,
+        "run": run.name,
+        "hosts": run.hosts,
+        "bytes": run.size,
         "time": datetime.fromtimestamp(ms / 1000).astimezone().isoformat(" ", "seconds") if ms else None,
-        "problems": one.problems,
+        "problems": run.problems,
     }

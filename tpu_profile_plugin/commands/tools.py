@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.errors import BadRequest
@@ -12,7 +13,7 @@ from tpu_profile_plugin.workers.choice import HELP as HELP_EXECUTOR
 from tpu_profile_plugin.workers.choice import parse_executor
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.opening import OpenLogdir
+    from tpu_profile_plugin.opening import OpenRun
 
 HELP = "list the tools of a run, or print the answer of one"
 
@@ -34,19 +35,15 @@ def run(options: argparse.Namespace) -> int:
     import tpu_profile_plugin
 
     params = _checked(options)
-    chosen_executor = parse_executor(options.executor or os.environ.get("TPU_PROFILE_EXECUTOR"))
-    opened = tpu_profile_plugin.open(options.logdir, executor=chosen_executor)
-    try:
-        return _print(opened, options, params)
-    finally:
-        opened.close()
+    executor = parse_executor(options.executor or os.environ.get("TPU_PROFILE_EXECUTOR"))
+    with closing(tpu_profile_plugin.open(options.logdir, executor=executor)) as logdir:
+        return _print(logdir.run(options.run), options, params)
 
 
-def _print(opened: OpenLogdir, options: argparse.Namespace, params: dict[str, str]) -> int:
+def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) -> int:
     from tpu_profile_plugin.tables.csv_text import csv_text
     from tpu_profile_plugin.tables.datatable import datatable_json
 
-    run = opened.run(options.run)
     if options.tool is None:
         for tool, reason in run.tools().items():
             print(f"{tool:<26} {'-' if reason else 'yes'}{'   ' + reason if reason else ''}")

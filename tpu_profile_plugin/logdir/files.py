@@ -57,23 +57,27 @@ class Contents:
 class Files(Protocol):
     """A filesystem, as discovery uses it; paths are strings made with `join` from the root."""
 
-    workers: int
+    workers: int = 1
 
     @property
     def rescan_after_s(self) -> float:
         """How long a listing is reused, in seconds."""
+        return 0.0
 
     def refresh(self, root: str, limit_s: float) -> None:
         """Called before a walk; may list everything below `root` at once where that is cheaper. Raises ProfileError."""
+        return
 
     def invalidate(self) -> None:
         """Called when a file differs from its listing: cached listings are out of date."""
+        return
 
     def entries(self, path: str) -> Listing:
         """Names in a directory; raises OSError."""
 
     def stamp(self, path: str) -> tuple[int, ...] | None:
         """The current stamp of a directory; None where it is not reliable. Raises OSError."""
+        return None
 
     def stat_files(self, path: str) -> Contents:
         """The stats of the relevant files in a directory, not from a cache; raises OSError."""
@@ -85,17 +89,8 @@ class Files(Protocol):
         """The path of an entry that a listing of `directory` named."""
 
 
-class LocalFiles:
-    """Local files: listed with os.scandir, read with mmap."""
-
-    rescan_after_s = 0.0
-    workers = 1
-
-    def refresh(self, root: str, limit_s: float) -> None:
-        """Does nothing: a walk is cheap."""
-
-    def invalidate(self) -> None:
-        """Does nothing: listings are not cached."""
+class LocalFiles(Files):
+    """Local files: listed with os.scandir, anew at every walk, and read with mmap."""
 
     def entries(self, path: str) -> Listing:
         """Names in a directory; raises OSError."""

@@ -77,8 +77,7 @@ class RunFiles:
       name: its name in requests, e.g. "train/2026_01_15_10_00_00".
       session: the last part of the name.
       directory: its directory, relative to the logdir.
-      hosts: the profiles, in file-name order.
-      others: recognised files of other kinds, in file-name order.
+      hosts: the profiles, in file-name order; a trace.json.gz only where it replaces a profile.
       problems: problems of the run and of its files.
     """
 
@@ -86,7 +85,6 @@ class RunFiles:
     session: str
     directory: str
     hosts: tuple[HostFile, ...]
-    others: tuple[HostFile, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import NotAvailable, ProfileError, StorageFailed
 from tpu_profile_plugin.logdir.content import ContentCache, Put, version_key
-from tpu_profile_plugin.logdir.files import Contents, FileStat, Listing, file_changed, file_vanished
+from tpu_profile_plugin.logdir.files import Contents, Files, FileStat, Listing, file_changed, file_vanished
 from tpu_profile_plugin.logdir.names import is_relevant
 from tpu_profile_plugin.logdir.remote_calls import SilentThreads, fetch, silent_threads, with_timeout
 from tpu_profile_plugin.logdir.remote_errors import redacted_url, storage_error
@@ -73,7 +73,7 @@ def _url_to_fs(path: str) -> tuple[Any, str]:
     return fsspec.core.url_to_fs(path)  # type: ignore[no-any-return]
 
 
-class RemoteFiles:
+class RemoteFiles(Files):
     """An fsspec filesystem below one root.
 
     An object store is listed recursively, one request per thousand objects. If it is large, only the directories with
@@ -137,10 +137,6 @@ class RemoteFiles:
         cached = self._cached(path)
         directories, files = self._list(path) if cached is None else cached
         return Listing(tuple(sorted(directories)), (), tuple(sorted(files)), None)
-
-    def stamp(self, path: str) -> tuple[int, ...] | None:
-        """Always None: remote filesystems provide no stamp."""
-        return None
 
     def stat_files(self, path: str) -> Contents:
         """The stats of the relevant files in a directory; raises OSError, StorageFailed.

@@ -13,42 +13,42 @@ def open_run(files: Files, path: str, name: str, directory: str) -> RunFiles:
     """The run in the directory `path` with its current files; raises FileNotFoundError or NotADirectoryError."""
     session = name.rsplit("/", 1)[-1]
     try:
-        found = files.stat_files(path).files
+        listed = files.stat_files(path).files
     except PermissionError:
         problem = Problem("unreadable_directory", "The server may not read the directory of this run.")
-        return RunFiles(name, session, directory, (), (), (problem,))
+        return RunFiles(name, session, directory, (), (problem,))
     hosts: list[HostFile] = []
     others: list[HostFile] = []
-    replaced = _replaced(found)
-    for file_name in sorted(found):
-        file = _host_file(files, path, file_name, found[file_name], [h.host for h in hosts])
+    replaced = _replaced(listed)
+    for file_name in sorted(listed):
+        file = _host_file(files, path, file_name, listed[file_name], [h.host for h in hosts])
         if file is not None:
             (hosts if file.kind == "xplane" and file_name not in replaced else others).append(file)
     problems = [file.problem for file in hosts if file.problem is not None]
     problems += [_not_read(left, read) for left, read in replaced.items()]
-    hosts, others = _substitute_trace_json(hosts, others)
-    problems += _run_problems(found, any(file.kind == "xplane" for file in hosts), bool(hosts or others))
-    return RunFiles(name, session, directory, tuple(hosts), tuple(others), tuple(problems))
+    shown = _with_trace_json(hosts, others)
+    problems += _run_problems(listed, any(file.kind == "xplane" for file in shown), bool(shown or others))
+    return RunFiles(name, session, directory, tuple(shown), tuple(problems))
 
 
-def _replaced(found: Mapping[str, FileStat]) -> dict[str, str]:
+def _replaced(listed: Mapping[str, FileStat]) -> dict[str, str]:
     """Profiles that are not read -> the file of the same host that is: the record file, as in XProf, unless empty."""
     replaced: dict[str, str] = {}
-    for name in found:
+    for name in listed:
         plain = name.removesuffix(names.RIEGELI) + names.XPLANE
-        if name.endswith(names.RIEGELI) and plain in found:
-            usable = found[name].fault is None and found[name].size > 0
+        if name.endswith(names.RIEGELI) and plain in listed:
+            usable = listed[name].fault is None and listed[name].size > 0
             replaced |= {plain: name} if usable else {name: plain}
     return replaced
 
 
-def _substitute_trace_json(hosts: list[HostFile], others: list[HostFile]) -> tuple[list[HostFile], list[HostFile]]:
-    """Moves a trace.json.gz to the hosts if its host's profile is empty, and all of them if there is no profile."""
+def _with_trace_json(hosts: list[HostFile], others: list[HostFile]) -> list[HostFile]:
+    """The profiles, an empty one replaced by its host's trace.json.gz; every trace.json.gz if there is no profile."""
     empty = {file.host for file in hosts if file.size == 0}
     usable = [file for file in others if file.problem is None and (not hosts or file.host in empty)]
     replaced = {file.host for file in usable}
     rest = [file for file in hosts if file.host not in replaced]
-    return sorted([*rest, *usable], key=lambda file: file.name), [file for file in others if file not in usable]
+    return sorted([*rest, *usable], key=lambda file: file.name)
 
 
 def _host_file(files: Files, path: str, file_name: str, status: FileStat, taken: list[str]) -> HostFile | None:
@@ -77,10 +77,10 @@ def _file_problem(name: str, status: FileStat) -> Problem | None:
     return None
 
 
-def _run_problems(found: Mapping[str, FileStat], hosts: bool, others: bool) -> list[Problem]:
+def _run_problems(listed: Mapping[str, FileStat], hosts: bool, others: bool) -> list[Problem]:
     if hosts:
         return []
-    pytorch = [name for name in sorted(found) if name.endswith(names.PYTORCH_TRACES)]
+    pytorch = [name for name in sorted(listed) if name.endswith(names.PYTORCH_TRACES)]
     if pytorch:
         return [_pytorch_traces(pytorch)]
     if others:
@@ -91,7 +91,7 @@ def _run_problems(found: Mapping[str, FileStat], hosts: bool, others: bool) -> l
                 "<host>.xplane.pb file.",
             )
         ]
-    if found:
+    if listed:
         return [
             Problem(
                 "old_format",
@@ -112,11 +112,11 @@ def _not_read(left: str, read: str) -> Problem:
     return Problem("second_file", f"{left} is not read: {read} is of the same host and is shown.", left)
 
 
-def _pytorch_traces(found: list[str]) -> Problem:
-    first, more = names.printable(found[0]), len(found) - 1
+def _pytorch_traces(listed: list[str]) -> Problem:
+    first, more = names.printable(listed[0]), len(listed) - 1
     which = f"{first} is a trace" if not more else f"{first} and {more} more file{'s' * (more > 1)} are traces"
-    shown = "The trace viewer shows them" if len(found) > 1 else "The trace viewer shows it"
-    if not all(name.endswith(names.TRACE_JSON) for name in found):
+    shown = "The trace viewer shows them" if len(listed) > 1 else "The trace viewer shows it"
+    if not all(name.endswith(names.TRACE_JSON) for name in listed):
         shown += " once compressed with gzip"
     message = (
         f"{which} of PyTorch's own profiler (torch.profiler), not an XSpace profile. {shown}; the other tools need a "

@@ -1,7 +1,7 @@
 """Message classes and method paths from `protos/`, whose compiled form is part of the native core.
 
 Generated code pins a protobuf runtime; classes made from descriptors load beside every protobuf from 4.25 on. They live
-in a descriptor pool of their own, so that they never clash with those of a TensorFlow in the same process.
+in a private descriptor pool, so that they never clash with the classes of a TensorFlow in the same process.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ def load() -> None:
 
 @functools.cache
 def message(name: str) -> Any:
-    """The class of a message, e.g. `message("xla.HloProto")`; KeyError for one that is not known."""
+    """The class of a message, e.g. `message("xla.HloProto")`; KeyError if it is unknown."""
     from google.protobuf import message_factory
 
     return message_factory.GetMessageClass(_pool().FindMessageTypeByName(name))
 
 
 def parse(name: str, data: bytes | memoryview) -> Any | None:
-    """The message of this type in these bytes; None where there is something that protobuf refuses."""
+    """The message of this type in these bytes; None if protobuf refuses them."""
     from google.protobuf.message import DecodeError
 
     try:
@@ -54,10 +54,10 @@ def tag(name: str, field: str) -> int:
     """The tag of a field of a message, not packed, e.g. `tag("perfetto.protos.Trace", "packet")`."""
     from google.protobuf.descriptor import FieldDescriptor
 
-    found = message(name).DESCRIPTOR.fields_by_name[field]
+    descriptor = message(name).DESCRIPTOR.fields_by_name[field]
     wires = {FieldDescriptor.CPPTYPE_STRING: wire.LENGTH, FieldDescriptor.CPPTYPE_MESSAGE: wire.LENGTH}
     fixed = {FieldDescriptor.TYPE_DOUBLE: wire.FIXED64, FieldDescriptor.TYPE_FIXED64: wire.FIXED64}
-    return wire.tag(found.number, wires.get(found.cpp_type, fixed.get(found.type, wire.VARINT)))
+    return wire.tag(descriptor.number, wires.get(descriptor.cpp_type, fixed.get(descriptor.type, wire.VARINT)))
 
 
 class Method(NamedTuple):
@@ -72,8 +72,9 @@ class Method(NamedTuple):
 def method(name: str) -> Method:
     """A method by its full name, e.g. `method("tensorflow.ProfilerService.Profile")`; KeyError for an unknown one."""
     service, _, short = name.rpartition(".")
-    found = _pool().FindServiceByName(service).methods_by_name[short]
-    return Method(f"/{service}/{short}", message(found.input_type.full_name), message(found.output_type.full_name))
+    descriptor = _pool().FindServiceByName(service).methods_by_name[short]
+    request, response = (message(kind.full_name) for kind in (descriptor.input_type, descriptor.output_type))
+    return Method(f"/{service}/{short}", request, response)
 
 
 @functools.cache

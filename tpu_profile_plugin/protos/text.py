@@ -19,7 +19,7 @@ _DEEPEST = 16
 def text_form(name: str, data: bytes | memoryview) -> Iterator[str]:
     """The text form of a serialized message: enum values by name, unknown fields by number, UTF-8 as it is.
 
-    Of damaged bytes, what is sound.
+    Damaged parts are left out.
     """
     return _lines(name, memoryview(data), 0)
 
@@ -33,13 +33,13 @@ def _lines(name: str, data: memoryview, depth: int) -> Iterator[str]:
     with suppress(MalformedMessage):
         for number, _, start, begin, end in fields(data):
             places.setdefault(number, []).append((start, begin, end))
-    for number, found in sorted(places.items()):
+    for number, occurrences in sorted(places.items()):
         field = known.get(number)
         inner = None if field is None else field.message_type
         if inner is None or inner.GetOptions().map_entry:
-            yield _whole(name, b"".join(data[start:end] for start, _, end in found), depth)
+            yield _whole(name, b"".join(data[start:end] for start, _, end in occurrences), depth)
             continue
-        for places_of_some in _portions(found):
+        for places_of_some in _portions(occurrences):
             start, begin, end = places_of_some[0]
             if end - start > _WHOLE:
                 yield f"{'  ' * depth}{field.name} {{\n"

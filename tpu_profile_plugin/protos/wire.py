@@ -22,38 +22,38 @@ def fields(view: memoryview, begin: int = 0, end: int | None = None) -> Iterator
     `start` is where the tag begins, `begin` where the value does; `end` is behind it.
     """
     stop = len(view) if end is None else end
-    at = begin
-    while at < stop:
-        start = at
-        tag, at = _varint(view, at, stop)
+    position = begin
+    while position < stop:
+        start = position
+        tag, position = _varint(view, position, stop)
         number, wire = tag >> 3, tag & 7
-        begin = at
+        begin = position
         if number == 0:
             raise MalformedMessage("a field without a number", start)
         if wire == VARINT:
-            at = _varint(view, at, stop)[1]
+            position = _varint(view, position, stop)[1]
         elif wire == LENGTH:
-            length, begin = _varint(view, at, stop)
-            at = begin + length
+            length, begin = _varint(view, position, stop)
+            position = begin + length
         elif wire in (FIXED64, FIXED32):
-            at += 8 if wire == FIXED64 else 4
+            position += 8 if wire == FIXED64 else 4
         else:
             raise MalformedMessage("an unknown wire type", start)
-        if at > stop:
+        if position > stop:
             raise MalformedMessage("a field longer than the message", start)
-        yield number, wire, start, begin, at
+        yield number, wire, start, begin, position
 
 
-def _varint(view: memoryview, at: int, stop: int) -> tuple[int, int]:
+def _varint(view: memoryview, position: int, stop: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
-        if at + shift // 7 >= stop:
-            raise MalformedMessage("a truncated varint", at)
-        byte = view[at + shift // 7]
+        if position + shift // 7 >= stop:
+            raise MalformedMessage("a truncated varint", position)
+        byte = view[position + shift // 7]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at + shift // 7 + 1
-    raise MalformedMessage("a varint longer than 10 bytes", at)
+            return value, position + shift // 7 + 1
+    raise MalformedMessage("a varint longer than 10 bytes", position)
 
 
 def tag(number: int, wire: int) -> int:

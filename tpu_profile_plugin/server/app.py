@@ -53,9 +53,8 @@ class Server:
         self._catalog = Catalog(
             self.logdir, AllowedRoots(options.allowed_roots, copies), copies.location, self.summaries
         )
-        self._results_lock = threading.Lock()
+        self._creating = threading.RLock()
         self._results: Results | None = None
-        self._summaries_lock = threading.Lock()
         self._summaries: Summaries | None = None
         self._assets = assets or Assets()
         self._routes = Routes(options, self._catalog, self.results)
@@ -70,7 +69,7 @@ class Server:
     def results(self) -> Results:
         """Computes and caches answers; created on first use because it imports the columns and NumPy."""
         load_tools()
-        with self._results_lock:
+        with self._creating:
             if self._results is None:
                 from tpu_profile_plugin.cache.profiles import ProfileCache
                 from tpu_profile_plugin.workers.executor import Executor
@@ -86,7 +85,7 @@ class Server:
         directory = self._private("summaries")
         if directory is None or self._options.disk_bytes == 0:
             return None
-        with self._summaries_lock:
+        with self._creating:
             if self._summaries is None:
                 from tpu_profile_plugin.run.kept import Summaries
 
@@ -95,7 +94,7 @@ class Server:
 
     def close(self) -> None:
         """Ends worker processes; they also end with the server, and when idle."""
-        with self._results_lock:
+        with self._creating:
             if self._results is not None:
                 self._results.close()
 

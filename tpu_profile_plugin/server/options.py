@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_profile_plugin.workers.choice import HELP, parse_executor
+from tpu_profile_plugin.units import MIB
+from tpu_profile_plugin.workers.choice import HELP as EXECUTOR
+from tpu_profile_plugin.workers.choice import parse_executor
 
 _LOG = logging.getLogger("tpu_profile_plugin")
-_MB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,11 @@ class Options:
     logdir: str = ""
     allowed_roots: tuple[str, ...] = ()
     cache_dir: str | None = None
-    columns_bytes: int = 1024 * _MB
-    results_bytes: int = 256 * _MB
+    columns_bytes: int = 1024 * MIB
+    results_bytes: int = 256 * MIB
     warm_bytes: int = 0
-    disk_bytes: int = 1024 * _MB
-    remote_bytes: int = 4096 * _MB
+    disk_bytes: int = 1024 * MIB
+    remote_bytes: int = 4096 * MIB
     scan_limit_s: float = 10.0
     hide_capture_button: bool = False
     tab_name_label: bool = False
@@ -68,133 +69,84 @@ class Options:
         return bool(self.logdir) and self.capture_hosts.lower() != "off"
 
 
-FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
+_FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
     (
-        "--master_tpu_unsecure_channel",
-        {"metavar": "ADDR", "type": str, "default": "", "help": "Accepted for old command lines and ignored."},
+        "allowed_roots",
+        "DIR[,DIR...]",
+        str,
+        "Directories outside --logdir that links with session_path or run_path may open",
+        "none",
     ),
     (
-        "--profile_allowed_roots",
-        {
-            "metavar": "DIR[,DIR...]",
-            "type": str,
-            "default": None,
-            "help": "Directories outside --logdir that links with session_path or run_path may open "
-            "(default: none; environment: TPU_PROFILE_ALLOWED_ROOTS).",
-        },
+        "capture_hosts",
+        "PATTERN[,PATTERN...]",
+        str,
+        "Addresses besides this machine's own that CAPTURE PROFILE may use, e.g. *.lab.example,10.0.0.0/8; "
+        '"*" allows all, "off" disables capturing',
+        "this machine only",
     ),
     (
-        "--profile_capture_hosts",
-        {
-            "metavar": "PATTERN[,PATTERN...]",
-            "type": str,
-            "default": None,
-            "help": "Addresses besides this machine's own that CAPTURE PROFILE may use, e.g. *.lab.example,10.0.0.0/8; "
-            '"*" allows all, "off" disables capturing '
-            "(default: this machine only; environment: TPU_PROFILE_CAPTURE_HOSTS).",
-        },
+        "capture_by_get",
+        "",
+        bool,
+        "Let pages of XProf's own frontend capture, which use GET for it; only from pages of this server",
+        "off, captures need POST",
     ),
     (
-        "--profile_capture_by_get",
-        {
-            "action": "store_true",
-            "default": None,
-            "help": "Let pages of XProf's own frontend capture, which use GET for it; only from pages of this server "
-            "(default: off, captures need POST; environment: TPU_PROFILE_CAPTURE_BY_GET=true).",
-        },
+        "server_names",
+        "NAME[,NAME...]",
+        str,
+        "Names under which browsers reach this server, besides localhost, this machine's name and IP addresses; needed "
+        "to capture through a proxy. When given, nothing is served under any other name",
+        "none",
     ),
     (
-        "--profile_server_names",
-        {
-            "metavar": "NAME[,NAME...]",
-            "type": str,
-            "default": None,
-            "help": "Names under which browsers reach this server, besides localhost, this machine's name and IP "
-            "addresses; needed to capture through a proxy. When given, nothing is served under any other name "
-            "(environment: TPU_PROFILE_SERVER_NAMES).",
-        },
+        "cache_dir",
+        "DIR",
+        str,
+        "Where computed answers and copies of remote files are cached, never in the logdir; "
+        '"off" caches nothing on disk',
+        "your cache directory",
     ),
+    ("columns_mb", "N", int, "Memory for decoded profiles, in MiB", "1024"),
+    ("results_mb", "N", int, "Memory for answers, in MiB", "256"),
+    ("executor", "WHERE", str, EXECUTOR, ""),
+    ("workers", "N", int, "Processes for runs of many hosts", "one per core"),
     (
-        "--profile_cache_dir",
-        {
-            "metavar": "DIR",
-            "type": str,
-            "default": None,
-            "help": "Where computed answers and copies of remote files are cached, never in the logdir; "
-            '"off" caches nothing on disk '
-            "(default: your cache directory; environment: TPU_PROFILE_CACHE_DIR).",
-        },
+        "warm_mb",
+        "N",
+        int,
+        "Open the newest session in the background, at low priority, as soon as the list of sessions is requested, if "
+        "its file has at most N MiB; it takes about four times that of the memory for decoded profiles",
+        "0, never",
     ),
+    ("disk_mb", "N", int, "Disk space for answers, and as much for summaries of hosts, in MiB", "1024"),
     (
-        "--profile_columns_mb",
-        {
-            "metavar": "N",
-            "type": int,
-            "default": None,
-            "help": "Memory for decoded profiles, in MiB (default: 1024; environment: TPU_PROFILE_COLUMNS_MB).",
-        },
-    ),
-    (
-        "--profile_results_mb",
-        {
-            "metavar": "N",
-            "type": int,
-            "default": None,
-            "help": "Memory for answers, in MiB (default: 256; environment: TPU_PROFILE_RESULTS_MB).",
-        },
-    ),
-    ("--profile_executor", {"metavar": "WHERE", "type": str, "default": None, "help": HELP}),
-    (
-        "--profile_workers",
-        {
-            "metavar": "N",
-            "type": int,
-            "default": None,
-            "help": "Processes for runs of many hosts (default: one per core; environment: TPU_PROFILE_WORKERS).",
-        },
-    ),
-    (
-        "--profile_warm_mb",
-        {
-            "metavar": "N",
-            "type": int,
-            "default": None,
-            "help": "Open the newest session in the background, at low priority, as soon as the list of sessions is "
-            "requested, if its file has at most N MiB; it takes about four times that of the memory for decoded "
-            "profiles (default: 0, never; environment: TPU_PROFILE_WARM_MB).",
-        },
-    ),
-    (
-        "--profile_disk_mb",
-        {
-            "metavar": "N",
-            "type": int,
-            "default": None,
-            "help": "Disk space for answers, and as much for summaries of hosts, in MiB "
-            "(default: 1024; environment: TPU_PROFILE_DISK_MB).",
-        },
-    ),
-    (
-        "--profile_remote_mb",
-        {
-            "metavar": "N",
-            "type": int,
-            "default": None,
-            "help": "Disk space for copies of files from remote logdirs such as gs:// and s3://, in MiB; 0 caches none "
-            "(default: 4096; environment: TPU_PROFILE_REMOTE_MB).",
-        },
+        "remote_mb",
+        "N",
+        int,
+        "Disk space for copies of files from remote logdirs such as gs:// and s3://, in MiB; 0 caches none",
+        "4096",
     ),
 )
+"""Flags `--profile_NAME`, whose environment variables are TPU_PROFILE_NAME: name, metavar, type, help, default."""
 
 
 def define_flags(parser: argparse.ArgumentParser) -> None:
     """Adds our flags, except those that another plugin has already defined."""
     group = parser.add_argument_group("profile plugin")
-    for name, settings in FLAGS:
+    ignored = {"metavar": "ADDR", "default": "", "help": "Accepted for old command lines and ignored."}
+    flags: dict[str, dict[str, Any]] = {"--master_tpu_unsecure_channel": ignored}
+    for name, metavar, kind, text, default in _FLAGS:
+        by_environment = f"TPU_PROFILE_{name.upper()}{'=true' if kind is bool else ''}"
+        sentence = f"{text} (default: {default}; environment: {by_environment})." if default else text
+        how = {"action": "store_true"} if kind is bool else {"metavar": metavar, "type": kind}
+        flags[f"--profile_{name}"] = {**how, "default": None, "help": sentence}
+    for flag, settings in flags.items():
         try:
-            group.add_argument(name, **settings)
+            group.add_argument(flag, **settings)
         except argparse.ArgumentError:
-            _LOG.debug("flag %s is already defined", name)
+            _LOG.debug("flag %s is already defined", flag)
 
 
 def from_context(context: Any, environ: Mapping[str, str] = os.environ) -> Options:
@@ -248,6 +200,6 @@ def _megabytes(name: str, value: Any, default: int) -> int:
     except ValueError:
         number = -1
     if number < 0:
-        _LOG.warning("TPU_PROFILE_%s_MB must be a number of MiB, not %r; using %d", name.upper(), value, default // _MB)
+        _LOG.warning("TPU_PROFILE_%s_MB must be a number of MiB, not %r; using %d", name.upper(), value, default // MIB)
         return default
-    return number * _MB
+    return number * MIB

@@ -60,10 +60,10 @@ def free_memory() -> int:
     if sys.platform == "win32":
         return _free_on_windows()
     try:
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", (_ROOT / "proc/meminfo").read_text(), re.MULTILINE)
+        available = re.search(r"^MemAvailable:\s+(\d+) kB", (_ROOT / "proc/meminfo").read_text(), re.MULTILINE)
     except OSError:
         return _memory_size() // 2
-    return min([int(found[1]) * 1024, *_unused_of_limits()]) if found else 0
+    return min([int(available[1]) * 1024, *_unused_of_limits()]) if available else 0
 
 
 def _memory_size() -> int:

@@ -14,7 +14,7 @@ from tpu_profile_plugin.protos.wire import MalformedMessage
 
 def test_the_xspace_is_returned_byte_for_byte():
     found = read_response(response(XSPACE))
-    assert (bytes(found.xspace), found.empty_trace, found.tool_data) == (XSPACE, False, 0)
+    assert (bytes(found.xspace), found.empty_trace) == (XSPACE, False)
 
 
 def test_an_empty_response_and_an_empty_trace():

@@ -57,7 +57,6 @@ def test_hosts_in_file_name_order_names_sorted(tmp_path):
         ("a", 2, "xplane", "a.xplane.pb"),
     ]
     assert run.host_names == ("a", "a-b")
-    assert [(f.host, f.kind) for f in run.others] == [("b", "trace.json.gz")]
     assert (run.name, run.session, run.directory, run.bytes) == ("s", "s", "plugins/profile/s", 3)
     assert run.problems == ()
     assert run.mtime_ms == max(f.mtime_ns for f in run.hosts) // 1_000_000
@@ -66,7 +65,6 @@ def test_hosts_in_file_name_order_names_sorted(tmp_path):
 def test_a_saved_trace_replaces_an_empty_profile(tmp_path):
     run = run_of(tmp_path, {"a.xplane.pb": b"", "a.trace.json.gz": b"1", "b.xplane.pb": b"1", "c.trace.json.gz": b"1"})
     assert [(f.host, f.kind) for f in run.hosts] == [("a", "trace.json.gz"), ("b", "xplane")]
-    assert [f.host for f in run.others] == ["c"]
     assert [p.code for p in run.problems] == ["empty_file"]
 
 
@@ -177,5 +175,4 @@ def test_unreadable_session(tmp_path, monkeypatch):
 def test_of_two_files_of_a_host_the_record_file_is_read(tmp_path, content, read, left):
     run = run_of(tmp_path, {"h.xplane.pb": b"1", "h.xplane.riegeli": content, "b.xplane.riegeli": b"1"})
     assert [(file.host, file.name) for file in run.hosts] == [("b", "b.xplane.riegeli"), ("h", read)]
-    assert [file.name for file in run.others] == [left]
     assert [(p.code, p.file) for p in run.problems] == [("second_file", left)]

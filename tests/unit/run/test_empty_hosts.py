@@ -33,9 +33,9 @@ def test_empty_files_are_named_beside_the_answer(tmp_path: Path) -> None:
     directory = "plugins/profile/one"
     write(tmp_path, {f"{directory}/a.xplane.pb": worker("a"), f"{directory}/b.xplane.pb": b""})
     run = tpu_profile_plugin.open(tmp_path).run()
-    assert len(run.tables("input_pipeline_analyzer")[1]) == 4
-    assert run.left_out == [
+    assert len(run.table("input_pipeline_analyzer", 1)) == 4
+    assert [host.describe() for host in run.left_out] == [
         {"host": "b", "file": "b.xplane.pb", "code": "empty_file", "message": f"b.xplane.pb {REASON}"}
     ]
-    assert len(run.tables("input_pipeline_analyzer", "a")[1]) == 4
-    assert run.left_out == []
+    assert run.on("a").left_out == []
+    assert len(run.table("input_pipeline_analyzer", 1, host="a")) == 4

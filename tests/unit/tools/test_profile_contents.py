@@ -8,7 +8,7 @@ from tpu_profile_plugin.tools.summary.profile_contents import TOOL
 
 def rows(*texts):
     table = TOOL.build(run_of(*texts), TOOL.query({}))
-    return list(zip(*table.data, strict=True))
+    return [tuple(row.values()) for row in table]
 
 
 def test_a_row_per_line_with_times_since_the_first_event():

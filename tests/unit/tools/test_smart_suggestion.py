@@ -8,7 +8,8 @@ import pytest
 from builders import planes
 from builders.asked import ask
 
-from tpu_profile_plugin.analysis.findings.find import Report
+from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
+from tpu_profile_plugin.analysis.findings.headline import Headline
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.tools import registry
@@ -51,15 +52,17 @@ def test_by_default_the_form_of_xprof():
 )
 def test_every_rule_finds_something_or_says_why_not(profile: str):
     found = ask(TOOL, profile, all_rules="true")
-    assert set(found) == {"findings", "silent", "step_ps", "period_ps", "base", "parts", "healthy"}
+    assert set(found) == {"headline", "findings", "silent", "step_ps", "period_ps", "base", "parts", "healthy"}
     assert sorted(one["id"] for one in [*found["findings"], *found["silent"]]) == sorted(rule.id for rule in RULES)
     for one in found["silent"]:
-        assert set(one) == {"id", "looks_for", "reason", "looked"}
+        assert set(one) == {"id", "looks_for", "reason", "looked", "state", "help"}
+        assert (one["state"], one["looked"]) in (("passed", True), ("unknown", False))
         assert one["looks_for"]
         assert one["reason"].endswith(".")
     for one in found["findings"]:
         assert set(one) == {
             *("id", "title", "share", "saving_ps_per_step", "formula", "confidence", "evidence", "advice", "hosts"),
+            "help",
         }
         assert one["confidence"] in CONFIDENCES
         assert one["title"]
@@ -127,8 +130,10 @@ def test_findings_about_no_time_and_of_all_hosts():
     rule = Rule("big_buffer", "Big buffers", lambda run, gathered: Silence("No."))
     proof = Evidence("Largest buffer", 3, "MiB", "memory_viewer", {"host": "a"})
     report = Report(
-        ((rule, Finding("A buffer takes 3 MiB", 0, "none", "low", (proof,), Advice("Shrink it."))),),
+        (RuleFinding(rule, Finding("A buffer takes 3 MiB", 0, "none", "low", (proof,), Advice("Shrink it.")), 0.0),),
         ((rule, Silence("Unknown.", looked=False)),),
+        Headline("Fine", "good"),
+        healthy=True,
     )
     found = report_json(View(), report)  # type: ignore[arg-type]
     assert found["findings"] == [
@@ -144,6 +149,17 @@ def test_findings_about_no_time_and_of_all_hosts():
             ],
             "advice": "Shrink it.",
             "hosts": ["a", "b"],
+            "help": "\n\n".join(rule.documentation),
         }
     ]
-    assert found["silent"] == [{"id": "big_buffer", "looks_for": "Big buffers", "reason": "Unknown.", "looked": False}]
+    assert found["silent"] == [
+        {
+            "id": "big_buffer",
+            "looks_for": "Big buffers",
+            "reason": "Unknown.",
+            "looked": False,
+            "state": "unknown",
+            "help": "\n\n".join(rule.documentation),
+        }
+    ]
+    assert (found["headline"], found["healthy"]) == ({"title": "Fine", "tone": "good", "finding": None}, True)

@@ -7,7 +7,8 @@ Profiles hold no directories, only names of files. `library_files.txt` leaves ou
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
+
+from tpu_profile_plugin.analysis.common.data_files import rows
 
 _GENERATED = ("gen_", "__autograph_generated_file")
 """Begins of names of files that TensorFlow generates, in its package and while it runs."""
@@ -16,9 +17,7 @@ _GENERATED = ("gen_", "__autograph_generated_file")
 @cache
 def _functions() -> dict[str, frozenset[str]]:
     """Functions of a framework by file; an empty set stands for all functions of the file."""
-    lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
-    entries = (line.partition(": ") for line in lines if line and not line.startswith("#"))
-    return {file: frozenset(functions.split()) for file, _, functions in entries}
+    return {file: frozenset(functions) for file, *functions in rows(__file__, "library_files.txt")}
 
 
 def is_library(file: str, function: str) -> bool:

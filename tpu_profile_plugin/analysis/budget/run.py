@@ -91,7 +91,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
 
 
 def _with_peers(parts: Sequence[tuple[HostBudget, I64]], time_ps: I64, window: tuple[I64, I64]) -> I64:
-    """The same with waits for devices of other hosts as waits, which a host by itself takes for communication.
+    """Moves waits for devices of other hosts from communication, where a single host counts them, to waits.
 
     A wait counts to the step in which the collective begins.
     """

@@ -22,7 +22,7 @@ _TF_TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
 _JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(\[.*\])?", re.DOTALL)
 _COUNTER = re.compile(r"_\d+\Z")
 _MEMCPY = {kind.lower(): kind for kind in (MEMCPY_H2D, MEMCPY_D2H, MEMCPY_D2D, MEMCPY_H2H)}
-# Newer CUDA tracers write the short spelling; the reference does not match it, so it is accepted only on request.
+# Newer CUDA tracers write the short spelling; XProf does not match it, so it is accepted only on request.
 _MEMCPY_SHORT = {"memcpyh2d": MEMCPY_H2D, "memcpyd2h": MEMCPY_D2H, "memcpyd2d": MEMCPY_D2D, "memcpyh2h": MEMCPY_H2H}
 
 

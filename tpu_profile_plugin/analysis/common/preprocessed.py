@@ -13,7 +13,7 @@ Arg: TypeAlias = I64 | tuple[I32, tuple[str, ...]]
 ABSENT = -1
 """Missing value of integer columns: no group, no such argument, no row."""
 
-# Ids reserved for derived lines. The original plugin stores them as signed 32-bit numbers and displays them unsigned.
+# Ids reserved for derived lines. XProf stores them as signed 32-bit numbers and displays them unsigned.
 FIRST_DERIVED_ID = 0xDEADBEEF
 STEPS_ID = FIRST_DERIVED_ID
 LAUNCH_STATS_ID = FIRST_DERIVED_ID + 1

@@ -86,5 +86,5 @@ def contains(times: Times, at: I64) -> Bools:
 
 
 def _plain(numbers: I64) -> I64:
-    """The same numbers without gaps in memory, as the native core reads them."""
+    """The numbers contiguous in memory, as the native core reads them."""
     return np.ascontiguousarray(numbers, np.int64)

@@ -106,18 +106,15 @@ class StatColumns:
             return EMPTY
         if name not in self._ints:
             owner, kind, value = self._gathered[name]
-            number = (kind == _UINT64) | (kind == _INT64)
-            signed = value.view(np.int64)
-            self._ints[name] = SparseColumn(owner, signed if bool(number.all()) else np.where(number, signed, 0))
+            self._ints[name] = _integers(owner, value, (kind == _UINT64) | (kind == _INT64))
         return self._ints[name]
 
     def signed(self, name: str) -> SparseColumn:
-        """Values written as int64; other types, including uint64, read as 0, as the reference does for some stats."""
+        """Values written as int64; other types, including uint64, read as 0, as XProf does for some stats."""
         if name not in self._gathered:
             return EMPTY
         owner, kind, value = self._gathered[name]
-        number, signed = kind == _INT64, value.view(np.int64)
-        return SparseColumn(owner, signed if bool(number.all()) else np.where(number, signed, 0))
+        return _integers(owner, value, kind == _INT64)
 
     def doubles(self, name: str) -> tuple[I64, np.ndarray[Any, np.dtype[np.float64]]]:
         """Owners that have the stat and its values; types other than double read as 0."""
@@ -143,6 +140,12 @@ class StatColumns:
             code[ref] = _codes(code_of, [stat_names[row] for row in rows.tolist()])[inverse.reshape(-1)]
         keep = code >= 0
         return (owner, code, list(code_of)) if bool(keep.all()) else (owner[keep], code[keep], list(code_of))
+
+
+def _integers(owner: I64, value: U64, number: Bools) -> SparseColumn:
+    """The values as signed integers, 0 for those that are no number."""
+    signed = value.view(np.int64)
+    return SparseColumn(owner, signed if bool(number.all()) else np.where(number, signed, 0))
 
 
 def _codes(code_of: dict[str, int], texts: list[str]) -> I32:

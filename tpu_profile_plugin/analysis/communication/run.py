@@ -141,7 +141,7 @@ def _several(parts: Sequence[HostCommunication], steps: Sequence[StepWindows], r
 
 
 def _moved(sums: CollectiveSums, first: int) -> CollectiveSums:
-    """The same with devices numbered from `first`."""
+    """The sums with devices numbered from `first`."""
     return replace(sums, device=sums.device + first, last=sums.last + first if sums.last >= 0 else -1)
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from tpu_profile_plugin.columns.arrays import F64
 
 LEAST_RATIO = 1.5
-"""Own work over the median from which on a device or host is a straggler, if the others wait for it."""
+"""Least ratio of a straggler's work to the median; others must also wait for it."""
 LEAST_WAIT = 2.0
-"""The others' time in collectives over the device's own that shows that they wait."""
+"""Least ratio of the others' time in collectives to the straggler's: they wait."""
 MODIFIED_Z = 3.5
-"""Modified z-score of own work from which on one of several hosts stands out."""
+"""Least modified z-score of the work of a host that stands out."""
 LEAST_FOR_Z = 5
-"""Number of hosts from which on z-scores say something."""
+"""Least number of hosts for z-scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Straggler:
 
 
 def stragglers(work: Sequence[float], communication: Sequence[float]) -> list[Straggler]:
-    """Those with at least 1.5 times the median work while the others spend at least twice their time in collectives.
+    """Devices or hosts with 1.5 times the median work or more, while others spend twice their time in collectives.
 
     Args:
       work: own time of each, without communication, idle time and waits.

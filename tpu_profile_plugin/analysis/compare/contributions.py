@@ -17,9 +17,9 @@ Kind = Literal[
     "fewer_often", "rest",
 ]  # fmt: skip
 MORE_OFTEN = 1.1
-"""Runs per step over those of the base from which on an op's difference is due to them, if one run takes no longer."""
+"""Least ratio of runs per step to the base's for "more often", if a single run takes no longer."""
 LONGER = 1.1
-"""Time of one run over that of the base from which on the run itself is slower."""
+"""Least ratio of the time of a run to the base's for a slower run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,8 @@ class OpFacts:
     expression: str = ""
     source: str = ""
 
-    def completed(self, other: OpFacts) -> OpFacts:
-        """The same op with what only another device knows of it."""
+    def filled_from(self, other: OpFacts) -> OpFacts:
+        """Fills missing fields from another device's facts about the op."""
         category, provenance = self.category or other.category, self.provenance or other.provenance
         return OpFacts(category, provenance, self.expression or other.expression, self.source or other.source)
 
@@ -83,7 +83,7 @@ def _of_tpus(space: XSpace, devices: Sequence[Device]) -> dict[OpKey, OpFacts]:
     planes = {plane.index: plane for plane in space.planes}
     for device in devices:
         for key, one in _of_core(space, planes[device.plane], device):
-            tables[key] = tables[key].completed(one) if key in tables else one
+            tables[key] = tables[key].filled_from(one) if key in tables else one
     return {(program, hlo_name(name)): one for (program, name), one in tables.items()}
 
 

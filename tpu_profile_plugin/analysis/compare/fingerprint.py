@@ -33,7 +33,7 @@ class Fingerprint:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """The same op whatever its shapes."""
+        """Identity of the op without its shapes."""
         return self.category, self.framework or self.kind, self.source
 
     @property

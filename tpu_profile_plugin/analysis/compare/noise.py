@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 CONFIDENCE = 0.95
-"""Of the interval."""
+"""Confidence level of the interval."""
 LEAST_ACCELERATOR, LEAST_CPU = 0.01, 0.05
 """Share of the base step by which two captures of the same program differ: accelerators keep time; a CPU shares its
 cores, caches and clock with whatever else runs, which the steps of one capture do not show."""

@@ -107,7 +107,7 @@ class RunWork:
     cuts: tuple[int, ...] = ()
 
     def without_steps(self) -> RunWork:
-        """The same with a step of which nothing is known."""
+        """The work without the times of steps, for runs whose steps are unknown."""
         unknown = Sample(0.0, 0.0, 0)
         return replace(self, step=unknown, parts=(unknown,) * len(self.parts))
 
@@ -146,7 +146,7 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
 
 
 def _sum(one: WorkedOp, other: WorkedOp) -> WorkedOp:
-    """The same op on two hosts."""
+    """Adds up an op of two hosts."""
     return replace(one, ps=one.ps + other.ps, by_step=one.by_step + other.by_step, runs=one.runs + other.runs)
 
 

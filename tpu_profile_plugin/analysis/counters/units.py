@@ -116,16 +116,15 @@ class Chip:
 
     Attributes:
       device_type: as recorded in profiles.
-      blocks: all blocks of registers, by name.
+      blocks: all blocks of registers, by name: TENSOR_CORE, HBM, ICI (queues), SEQUENCER, ...
       hertz: clock of the TensorCore.
       hbm_bytes_per_s: peak of a TensorCore's memory.
-      tensor_core, clock, clock_name: block of a TensorCore, and block and counter of the cycles it was on; the index
-        is the core, if there are several.
+      clock, clock_name: block and counter of the cycles that a TensorCore was on; the index is the core, if there are
+        several.
       tensor_units: rows of a TensorCore.
-      hbm, ici: blocks of memory channels and of queues of the interconnect.
       ici_at: index of the queues that are summed.
       ici_reads, ici_writes: counters of a queue.
-      scalar_tile, vector_tile, sequencer: blocks of a SparseCore.
+      scalar_tile, vector_tile: blocks of the tiles of a SparseCore.
       vector_slots: rows of the vector part of a SparseCore.
       throttled: rows of cycles that the clock of a TensorCore skipped, and their counters.
       dies: number of dies, each with a TensorCore and SparseCores.
@@ -135,18 +134,14 @@ class Chip:
     blocks: dict[str, Block]
     hertz: float
     hbm_bytes_per_s: float
-    tensor_core: Block
     clock: Block
     clock_name: str
     tensor_units: tuple[Unit, ...]
-    hbm: Block
-    ici: Block
     ici_at: tuple[tuple[int, ...], ...]
     ici_reads: tuple[str, ...]
     ici_writes: tuple[str, ...]
     scalar_tile: Block
     vector_tile: Block
-    sequencer: Block
     vector_slots: dict[str, str]
     throttled: tuple[tuple[str, str], ...] = ()
     dies: int = 1
@@ -176,7 +171,6 @@ def _v6e() -> Chip:
         blocks=registers,
         hertz=1.75e9,
         hbm_bytes_per_s=1525.5 * GIB,
-        tensor_core=registers["TENSOR_CORE"],
         clock=registers["TENSOR_CORE"],
         clock_name="cycles",
         tensor_units=(
@@ -190,14 +184,11 @@ def _v6e() -> Chip:
             ),
             *_xlu(every=4),
         ),
-        hbm=registers["HBM"],
-        ici=registers["ICI"],
         ici_at=((),),
         ici_reads=("bn_rd_req_0_insertion_count", "bn_rd_req_1_insertion_count"),
         ici_writes=("bn_wr_req_0_insertion_count", "bn_wr_req_1_insertion_count"),
         scalar_tile=registers["TILE"],
         vector_tile=registers["TILE"],
-        sequencer=registers["SEQUENCER"],
         vector_slots=_vector_slots(("V0", "VEX", "VRES")),
     )
 
@@ -209,7 +200,6 @@ def _v7x() -> Chip:
         blocks=registers,
         hertz=1.9e9,
         hbm_bytes_per_s=3433.0 * GIB,
-        tensor_core=registers["TENSOR_CORE"],
         clock=registers["THROTTLE"],
         clock_name="cycle_count",
         tensor_units=(
@@ -217,14 +207,11 @@ def _v7x() -> Chip:
             *_mxu({"BF16": {"lmr_bf16": 4, "vreg_bf16": 8, "vreg_f32": 4}, "E4M3 + E5M2": {"vreg_f8": 8}}),
             *_xlu(every=1),
         ),
-        hbm=registers["HBM"],
-        ici=registers["ICI"],
         ici_at=tuple((1, queue) for queue in range(4)),
         ici_reads=("bn_rd_req_0_insertion_count",),
         ici_writes=("bn_wr_req_0_insertion_count",),
         scalar_tile=registers["SCALAR_TILE"],
         vector_tile=registers["VECTOR_TILE"],
-        sequencer=registers["SEQUENCER"],
         vector_slots=_vector_slots(()),
         throttled=(
             ("Clocks Skipped", "clocks_skipped"),

@@ -81,7 +81,8 @@ def _terms(chip: Chip, number: int, core: int) -> tuple[tuple[float, U64], ...]:
     """Weights and ids of a row of a TensorCore."""
     unit: Unit = chip.tensor_units[number]
     return tuple(
-        (weight, _ids(chip.tensor_core, spelled_out(names), [chip.core(core)])) for weight, names in unit.terms
+        (weight, _ids(chip.blocks["TENSOR_CORE"], spelled_out(names), [chip.core(core)]))
+        for weight, names in unit.terms
     )
 
 
@@ -90,7 +91,7 @@ def _ids(block: Block, names: Iterable[str], places: Iterable[tuple[int, ...]]) 
 
 
 def _memory(chip: Chip, sample: Sample, core: int) -> Iterator[Work]:
-    cycles = sample.one(chip.tensor_core.address("cycles", *chip.core(core)))
+    cycles = sample.one(chip.blocks["TENSOR_CORE"].address("cycles", *chip.core(core)))
     if cycles == 0:
         return
     read_ids, write_ids = _memory_ids(chip, core)
@@ -106,9 +107,9 @@ def _memory(chip: Chip, sample: Sample, core: int) -> Iterator[Work]:
 
 @lru_cache
 def _memory_ids(chip: Chip, core: int) -> tuple[U64, U64]:
-    stacks = [range(axis.count) for axis in chip.hbm.axes[len(chip.core(core)) :]]
+    stacks = [range(axis.count) for axis in chip.blocks["HBM"].axes[len(chip.core(core)) :]]
     places = [(*chip.core(core), *at) for at in product(*stacks)]
-    return _ids(chip.hbm, units.HBM_READS, places), _ids(chip.hbm, units.HBM_WRITES, places)
+    return _ids(chip.blocks["HBM"], units.HBM_READS, places), _ids(chip.blocks["HBM"], units.HBM_WRITES, places)
 
 
 def _interconnect(chip: Chip, sample: Sample) -> Iterator[Work]:
@@ -117,7 +118,7 @@ def _interconnect(chip: Chip, sample: Sample) -> Iterator[Work]:
         return
     peak = units.ICI_BYTES_PER_S * (cycles / units.ICI_HERTZ)
     for name, counters in (("ICI (Read)", chip.ici_reads), ("ICI (Write)", chip.ici_writes)):
-        flits = sample.of(_ids(chip.ici, counters, chip.ici_at))
+        flits = sample.of(_ids(chip.blocks["ICI"], counters, chip.ici_at))
         yield Work(0, name, float(flits * units.ICI_BYTES % WRAP), peak, BYTES)
 
 
@@ -127,9 +128,9 @@ def _sparse_core(chip: Chip, sample: Sample, die: int, core: int) -> Iterator[Wo
     tiles = sample.one(chip.scalar_tile.address("cycles", *chip.core(die), core, 0)) * units.TILES % WRAP
     for name, ids in (*scalar, *vector):
         yield Work(node, name, float(sample.of(ids)), float(tiles), INSTRUCTIONS)
-    cycles = sample.one(chip.sequencer.address("cycles", *chip.core(die), core))
+    cycles = sample.one(chip.blocks["SEQUENCER"].address("cycles", *chip.core(die), core))
     for name, counter in units.SEQUENCER_SLOTS.items():
-        issued = sample.one(chip.sequencer.address(counter, *chip.core(die), core))
+        issued = sample.one(chip.blocks["SEQUENCER"].address(counter, *chip.core(die), core))
         yield Work(node, name, float(issued), float(cycles), INSTRUCTIONS)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from pathlib import Path
 
+from tpu_profile_plugin.analysis.common.data_files import rows
 from tpu_profile_plugin.analysis.counters.registers import Register
 from tpu_profile_plugin.analysis.counters.units import chip
 
@@ -12,8 +12,7 @@ from tpu_profile_plugin.analysis.counters.units import chip
 @cache
 def _words() -> dict[str, str]:
     """Text of each word that a description spells out."""
-    lines = Path(__file__).with_name("words.txt").read_text(encoding="utf-8").splitlines()
-    return dict(line.split(" ", 1) for line in lines if line and not line.startswith("#"))
+    return {word: " ".join(text) for word, *text in rows(__file__, "words.txt")}
 
 
 @lru_cache(maxsize=1 << 14)

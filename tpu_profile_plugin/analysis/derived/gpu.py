@@ -19,8 +19,7 @@ from tpu_profile_plugin.columns.arrays import I32, I64
 
 _STATS = ("kernel_details", "cuda_graph_exec_id", "hlo_op", "hlo_module", "program_id", "tf_op", "scope_range_id")
 _NO_SCOPE = np.zeros(0, dtype=np.int64)
-# Line names in the order of their ids within a stream. The original also has a launch overhead line, which is not
-# derived here.
+# Names of lines in the order of their ids within a stream. XProf also has a line of launch overhead, not derived here.
 _LINES = (ids.NAME_SCOPE, ids.FRAMEWORK_OPS, ids.XLA_MODULES, ids.XLA_OPS, ids.SOURCE)
 
 

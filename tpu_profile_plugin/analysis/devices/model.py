@@ -151,7 +151,7 @@ class RunDevice:
 
 
 def ordered(spans: OpSpans) -> OpSpans:
-    """The same runs by begin."""
+    """The runs sorted by begin."""
     if bool((spans.begin_ps[1:] >= spans.begin_ps[:-1]).all()):
         return spans
     return spans.where(np.argsort(spans.begin_ps, kind="stable"))

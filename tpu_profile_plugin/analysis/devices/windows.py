@@ -21,7 +21,7 @@ from tpu_profile_plugin.columns.arrays import I64
 
 Source = Literal["device", "host", "inferred", "dispatch", "recording"]
 LATE_WORK = 0.1
-"""Share of the devices' work after the last step from which on steps are taken to be times of dispatch."""
+"""Least share of device work after the last step that makes steps dispatch times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

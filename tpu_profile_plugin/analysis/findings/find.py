@@ -1,17 +1,40 @@
-"""Applies the rules to a run: findings, most costly first, and why the other rules found nothing."""
+"""Applies the rules to a run: findings, most costly first, why the other rules found nothing, and the headline."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tpu_profile_plugin.analysis.findings.headline import Headline, headline, is_healthy
+from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.periods import share_of_saving
 from tpu_profile_plugin.analysis.findings.rules import RULES
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.errors import ProfileError
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.findings.host_view import HostView
-    from tpu_profile_plugin.analysis.findings.run_view import RunView
+_LOG = logging.getLogger("tpu_profile_plugin")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFinding:
+    """The finding of a rule; `share`: what a step could gain, as a fraction of it (or of the time between begins)."""
+
+    rule: Rule
+    finding: Finding
+    share: float
+
+    @property
+    def id(self) -> str:
+        """The rule's id."""
+        return self.rule.id
+
+    @property
+    def title(self) -> str:
+        """The cause in one line."""
+        return self.finding.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,37 +42,90 @@ class Report:
     """What all rules say of a run.
 
     Attributes:
-      findings: (rule, finding), the largest saving first, those about no time in the order of the rules.
+      findings: the largest saving first, those about no time in the order of the rules.
       silent: (rule, reason) of the others, in the order of the rules.
+      headline: what limits the run, in one line.
+      healthy: no finding could save much, and most of the step is computation.
     """
 
-    findings: tuple[tuple[Rule, Finding], ...]
+    findings: tuple[RuleFinding, ...]
     silent: tuple[tuple[Rule, Silence], ...]
+    headline: Headline
+    healthy: bool
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __iter__(self) -> Iterator[RuleFinding]:
+        return iter(self.findings)
 
 
-def gather(host: HostView) -> dict[str, Any]:
-    """What each rule needs of one host, by the rule's id."""
-    return {rule.id: rule.gather(host) for rule in RULES if rule.gather is not None}
+class Failure:
+    """A rule that raised an error; no dataclass, so that it is never stored on disk."""
+
+    def __init__(self, error: str) -> None:
+        self.error = error
 
 
-def find(run: RunView, gathered: Sequence[Mapping[str, Any]]) -> Report:
+def gather(host: HostView, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+    """What each rule needs of one host, by the rule's id; `Failure` if it raised, except errors about the profile."""
+    gathered: dict[str, Any] = {}
+    for rule in rules:
+        if rule.gather is not None:
+            try:
+                gathered[rule.id] = rule.gather(host)
+            except (ProfileError, MemoryError):
+                raise
+            except Exception as error:
+                gathered[rule.id] = _failure(rule, error)
+    return gathered
+
+
+def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Rule] = RULES) -> Report:
     """Applies every rule.
 
     Args:
       run: the run.
       gathered: what `gather` returned for each of its hosts.
+      rules: in the order of the report.
     """
-    said = {rule.id: rule.judge(run, [host.get(rule.id) for host in gathered]) for rule in RULES}
-    spoken = {name for name, one in said.items() if isinstance(one, Finding) and one.saving_ps}
-    findings: list[tuple[Rule, Finding]] = []
+    verdicts = {rule.id: _verdict(rule, run, [host.get(rule.id) for host in gathered]) for rule in rules}
+    fired = {name for name, verdict in verdicts.items() if isinstance(verdict, Finding) and verdict.saving_ps}
+    findings: list[RuleFinding] = []
     silent: list[tuple[Rule, Silence]] = []
-    for rule in RULES:
-        one = said[rule.id]
-        if isinstance(one, Silence):
-            silent.append((rule, one))
-        elif causes := [name for name in rule.implied_by if name in spoken]:
+    for rule in rules:
+        verdict = verdicts[rule.id]
+        if isinstance(verdict, Silence):
+            silent.append((rule, verdict))
+        elif causes := [name for name in rule.implied_by if name in fired]:
             silent.append((rule, Silence(f"It follows from another finding ({causes[0]}).")))
         else:
-            most = run.period_ps if one.between else run.step_ps
-            findings.append((rule, replace(one, saving_ps=min(one.saving_ps, most))))
-    return Report(tuple(sorted(findings, key=lambda one: -one[1].saving_ps)), tuple(silent))
+            most = run.period_ps if verdict.between else run.step_ps
+            verdict = replace(verdict, saving_ps=min(verdict.saving_ps, most))
+            share, _ = share_of_saving(run, verdict.saving_ps, between=verdict.between)
+            findings.append(RuleFinding(rule, verdict, share))
+    findings.sort(key=lambda entry: -entry.finding.saving_ps)
+    first = findings[0] if findings else None
+    main = (first.id, first.title, first.share) if first is not None else None
+    healthy = is_healthy(run, max((entry.share for entry in findings), default=0.0))
+    return Report(tuple(findings), tuple(silent), headline(run, main, healthy=healthy), healthy)
+
+
+def _verdict(rule: Rule, run: RunView, gathered: Sequence[Any]) -> Finding | Silence:
+    """What a rule says; a rule that raises, here or on a host, is reported and leaves the others alone."""
+    failures = [(host, part) for host, part in zip(run.hosts, gathered, strict=True) if isinstance(part, Failure)]
+    if failures:
+        host, failure = failures[0]
+        return Silence(f"The rule failed on {host}: {failure.error}.", looked=False, failed=True)
+    try:
+        return rule.judge(run, gathered)
+    except (ProfileError, MemoryError):
+        raise
+    except Exception as error:
+        return Silence(f"The rule failed: {_failure(rule, error).error}.", looked=False, failed=True)
+
+
+def _failure(rule: Rule, error: Exception) -> Failure:
+    """Logs the error with its traceback."""
+    _LOG.exception("the rule %s of the findings failed", rule.id)
+    return Failure(f"{type(error).__name__}: {error}".rstrip(": ."))

@@ -1,38 +1,30 @@
-"""One host as rules see it: its columns and what other rooms derive from them, each computed when a rule needs it."""
+"""One host as rules see it: its columns, summaries and steps, and room for what several rules derive from them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.budget import HostBudget
 from tpu_profile_plugin.analysis.budget.host_reader import HostReader, Keep
 from tpu_profile_plugin.analysis.common.planes import host_plane
-from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
-from tpu_profile_plugin.analysis.findings.on_device.op_work import OpWork, op_work
-from tpu_profile_plugin.analysis.findings.on_device.programs_run import layout_of
-from tpu_profile_plugin.analysis.findings.on_host.host_code import host_code, until_next
-from tpu_profile_plugin.analysis.findings.on_host.host_only import code_on_host
-from tpu_profile_plugin.analysis.findings.on_host.spans import HostCode
+from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.communication.host import HostCommunication
+from tpu_profile_plugin.analysis.devices.model import Device
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.memory.allocations import MemoryUse
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_op_table
+from tpu_profile_plugin.analysis.summary.host import HostSummary
+from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.budget.budget import HostBudget
-    from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-    from tpu_profile_plugin.analysis.communication.host import HostCommunication
-    from tpu_profile_plugin.analysis.devices.model import Device
-    from tpu_profile_plugin.analysis.devices.windows import StepWindows
-    from tpu_profile_plugin.analysis.hlo.ops import HloOps
-    from tpu_profile_plugin.analysis.memory.layout import MemoryLayout
-    from tpu_profile_plugin.analysis.summary.host import HostSummary
-    from tpu_profile_plugin.columns import Plane, XSpace
+T = TypeVar("T")
 
 
 class HostView:
@@ -44,7 +36,6 @@ class HostView:
       pre: groups and steps; None if the profile cannot have any.
       hlo: its HLO programs.
       summary, budget, communication: as other tools have them.
-      devices: its devices (see `devices.model`); empty without any.
       reader: reads what the host did.
     """
 
@@ -66,24 +57,18 @@ class HostView:
         self._devices = devices
         self.reader = HostReader(space, keep)
         self._keep = keep
-        self._layouts: dict[int, MemoryLayout | None] = {}
+        self._derived: dict[object, object] = {}
+
+    def once(self, make: Callable[[HostView], T]) -> T:
+        """The result of `make(host)`, computed at the first call: rules share what it costs."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return self._derived[make]  # type: ignore[return-value]
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
-        """TensorCores, GPUs or devices of the CPU backend."""
+        """TensorCores, GPUs or devices of the CPU backend (see `devices.model`); empty without any."""
         return self._devices()
-
-    @cached_property
-    def code(self) -> HostCode | None:
-        """What the main thread's code costs the devices; None if they are hardly idle, or there are none."""
-        if not self.budget.devices:
-            return code_on_host(self)
-        found = host_code(self)
-        if found is None or self.budget.devices[0][0] != CPU_TENSORFLOW:
-            return found
-        # Calls into TensorFlow return when its ops have run, so that only the main thread tells what they wait for.
-        own = code_on_host(self)
-        return None if own is None else replace(own, compile_ps=found.compile_ps)
 
     @cached_property
     def marks(self) -> tuple[I64, I64]:
@@ -100,7 +85,7 @@ class HostView:
 
     @property
     def windows(self) -> tuple[I64, I64]:
-        """The same until the next step begins."""
+        """Begin of each step, and the begin of the next step or a later end."""
         begin, end = self.marks
         return begin, until_next(begin, end)
 
@@ -127,14 +112,8 @@ class HostView:
             return self.summary.device
         return cpu_op_table(self.space, self.hlo)[0]
 
-    @cached_property
-    def work(self) -> OpWork:
-        """What the time of these ops goes into."""
-        return op_work(self.ops, self.hlo)
 
-    def memory(self, program_id: int) -> MemoryLayout | None:
-        """The main memory of a program that there is; None if it cannot be read. Each is read once."""
-        if program_id not in self._layouts:
-            program = self.hlo.programs.program(program_id)
-            self._layouts[program_id] = None if program is None else layout_of(program)
-        return self._layouts[program_id]
+def until_next(begin_ps: I64, end_ps: I64) -> I64:
+    """Per step the begin of the next, or its own end if that is later; of the last step its end."""
+    ends: I64 = np.maximum(end_ps, np.concatenate([begin_ps[1:], end_ps[-1:]]))
+    return ends

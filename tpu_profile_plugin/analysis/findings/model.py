@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from inspect import cleandoc
+from typing import Any, Literal
 
 from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.summary.framework import PYTORCH
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.findings.host_view import HostView
-    from tpu_profile_plugin.analysis.findings.run_view import RunView
-
 Confidence = Literal["high", "medium", "low"]
+State = Literal["passed", "unknown", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One number or text that shows a finding, and the page that shows the same.
+    """One number or text that shows a finding, and the page that shows it.
 
     Attributes:
       label: what it is.
@@ -46,8 +48,8 @@ class Advice:
 
     def of(self, frameworks: Sequence[str]) -> str:
         """For the first framework of the run that has advice of its own."""
-        own = {JAX: self.jax, TENSORFLOW: self.tensorflow, PYTORCH: self.pytorch}
-        return next((own[name] for name in frameworks if own.get(name)), self.general)
+        advice = {JAX: self.jax, TENSORFLOW: self.tensorflow, PYTORCH: self.pytorch}
+        return next((advice[name] for name in frameworks if advice.get(name)), self.general)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +79,27 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Why a rule found nothing: a sentence with the number that it looked at; `looked`: it had what it needs."""
+    """Why a rule found nothing.
+
+    Attributes:
+      reason: a sentence with the number that the rule looked at.
+      looked: the profile has what the rule needs.
+      failed: the rule raised an error.
+    """
 
     reason: str
     looked: bool = True
+    failed: bool = False
+
+    @property
+    def state(self) -> State:
+        """`passed`: the cause is not there; `unknown`: the profile cannot tell; `failed`: the rule has a defect."""
+        return "failed" if self.failed else "passed" if self.looked else "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule, declared by a module of `findings.rules` and listed there.
+    """A rule, declared by a module of `findings.rules`; the module's docstring is its documentation.
 
     Attributes:
       id: never changes.
@@ -100,3 +114,16 @@ class Rule:
     judge: Callable[[RunView, Sequence[Any]], Finding | Silence]
     gather: Callable[[HostView], Any] | None = None
     implied_by: tuple[str, ...] = ()
+
+    @property
+    def documentation(self) -> tuple[str, ...]:
+        """What it looks for, when it fires and what to do: the paragraphs of its module's docstring, each on a line."""
+        return _paragraphs(self.judge.__module__) or (self.looks_for,)
+
+
+@cache
+def _paragraphs(module: str) -> tuple[str, ...]:
+    """A module's docstring; names in braces stand for the module's limits. Empty without docstrings."""
+    names = vars(sys.modules[module])
+    text = cleandoc(names["__doc__"] or "").format_map(names)
+    return tuple(" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph)

@@ -1,16 +1,13 @@
-"""What of a run its steps cover: a share of steps that are short against the time between them means little."""
+"""Shares of the step, or of the time from step to step: short steps with long pauses say little."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.analysis.budget.budget import HostBudget
 from tpu_profile_plugin.analysis.common.spans import exact_sum
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.thresholds import LEAST_SHARE
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.budget.budget import HostBudget
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +41,10 @@ def share_of_saving(run: RunView, ps: float, *, between: bool) -> tuple[float, s
 
 
 def share_of_all(budget: HostBudget, category: int) -> float:
-    """Of the time of all devices of a host from the first step to the last; 0 without devices."""
+    """Share of a category in the time of all devices of a host, first to last step; 0 without devices."""
     whole = exact_sum(budget.time_ps) + exact_sum(budget.between_time_ps)
-    found = exact_sum(budget.time_ps[:, :, category]) + exact_sum(budget.between_time_ps[:, category])
-    return found / whole if whole else 0.0
+    lost = exact_sum(budget.time_ps[:, :, category]) + exact_sum(budget.between_time_ps[:, category])
+    return lost / whole if whole else 0.0
 
 
 def covered(run: RunView) -> float:
@@ -57,5 +54,5 @@ def covered(run: RunView) -> float:
 
 
 def share_of_period(run: RunView, ps: float) -> float:
-    """Of the time from step to step, what is a time per step and device; 0 without steps."""
+    """A time per step and device as a share of the time from step to step; 0 without steps."""
     return run.share(ps) * covered(run)

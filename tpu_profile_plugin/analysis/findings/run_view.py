@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.spans import exact_sum
+from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps
+from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.units import PS_PER_MS
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tpu_profile_plugin.analysis.budget.run import RunBudget
-    from tpu_profile_plugin.analysis.communication.run import RunCommunication
-    from tpu_profile_plugin.analysis.summary.host import RunSummary
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,12 @@ class RunView:
         """How many steps there are."""
         return len(self.budget) or len(self.summary.merged_steps)
 
+    @cached_property
+    def slowest(self) -> SlowestSteps:
+        """The steps of the slowest hosts in parts, as the overview shows them; empty without steps."""
+        merged = self.summary.merged_steps
+        return slowest_steps(merged if len(merged) else self.summary.steps, single_host=len(self.hosts) == 1)
+
     @property
     def whole_recording(self) -> bool:
         """There are no steps: what is called a step is the whole recording."""
@@ -69,18 +75,22 @@ class RunView:
         return round(exact_sum(self.budget.time_ps[:, :, category]) / cells) if cells else 0
 
     def between_part_ps(self, category: int) -> int:
-        """The same of the time between successive steps, per step and device."""
+        """A part of the time between successive steps, per step and device."""
         cells = self.budget.duration_ps.size
         return round(exact_sum(self.budget.between_time_ps[:, category]) / cells) if cells else 0
 
+    def present(self, gathered: Sequence[T | None]) -> list[tuple[T, str]]:
+        """What hosts have gathered, with the host's name; hosts without a result are left out."""
+        return [(part, host) for part, host in zip(gathered, self.hosts, strict=True) if part is not None]
+
     def share(self, ps: float) -> float:
-        """Of the average step; 0 without steps."""
+        """A time as a share of the average step; 0 without steps."""
         return ps / self.step_ps if self.step_ps else 0.0
 
     def parts(self) -> list[tuple[str, float]]:
         """Every part of the time budget with its share of the step, largest first."""
-        found = [(name, self.share(self.part_ps(i))) for i, name in enumerate(CATEGORIES)]
-        return sorted(found, key=lambda one: -one[1])
+        shares = ((name, self.share(self.part_ps(i))) for i, name in enumerate(CATEGORIES))
+        return sorted(shares, key=lambda part: -part[1])
 
     @property
     def hardware(self) -> Hardware:
@@ -89,5 +99,5 @@ class RunView:
 
     @property
     def frameworks(self) -> Sequence[str]:
-        """Those that wrote the profile, the most important first."""
+        """Frameworks that wrote the profile, the most important first."""
         return self.summary.frameworks

@@ -11,11 +11,7 @@ TRACE_CONTEXT = "TraceContext"
 EAGER_EXECUTE = "EagerExecute"
 EXECUTOR = "ExecutorState::Process"
 TPU_EXECUTE = "TpuExecuteOp"
-REGION_START, REGION_STOP, REGION = (
-    "ThreadpoolListener::StartRegion",
-    "ThreadpoolListener::StopRegion",
-    "ThreadpoolListener::Region",
-)
+REGION_START, REGION_STOP, REGION = (f"ThreadpoolListener::{kind}" for kind in ("StartRegion", "StopRegion", "Region"))
 CAPTURED_FUNCTIONS = tuple(
     f"InstantiatedCapturedFunction::{kind}" for kind in ("Run", "RunAsync", "RunInstantiated", "RunWithBorrowedArgs")
 )
@@ -25,49 +21,23 @@ IMPLICIT_ROOTS = ("FunctionRun", "SessionRun", "RunGraph", EXECUTOR)
 ROOT_LEVELS = {"ProcessBatch": 2, "OrbaxServing::ProcessBatch": 2, "BatchingSessionRun": 1}
 ENQUEUE_REQUEST = "EnqueueRequestLocked"
 REQUESTS = (
-    "RunProgramRequest",
-    "HostCallbackRequest",
-    "TransferH2DRequest",
-    "TransferPreprocessedH2DRequest",
-    "TransferD2HRequest",
-    "OnDeviceSendRequest",
-    "OnDeviceRecvRequest",
-    "OnDeviceSendRecvLocalRequest",
-    "CustomWait",
-    "OnDeviceSendRequestMulti",
-    "OnDeviceRecvRequestMulti",
-    "PjrtAsyncWait",
-)
-ENQUEUE_PROGRAM, ENQUEUE_CONTINUATION, COMPLETE = (
-    "DoEnqueueProgram",
-    "DoEnqueueContinuationProgram",
-    "CompleteCallbacks",
-)
+    "RunProgramRequest", "HostCallbackRequest", "TransferH2DRequest", "TransferPreprocessedH2DRequest",
+    "TransferD2HRequest", "OnDeviceSendRequest", "OnDeviceRecvRequest", "OnDeviceSendRecvLocalRequest", "CustomWait",
+    "OnDeviceSendRequestMulti", "OnDeviceRecvRequestMulti", "PjrtAsyncWait",
+)  # fmt: skip
+ENQUEUE_PROGRAM, ENQUEUE_CONTINUATION = "DoEnqueueProgram", "DoEnqueueContinuationProgram"
+COMPLETE = "CompleteCallbacks"
 
 # Types of the contexts that link a producer to a consumer.
 LEGACY, GPU_LAUNCH, TPU_STREAM, TPU_LAUNCH = 1, 9, 11, 12
 LAST_CONTEXT = 17
 
 # Events recognised by name; any other event may be an op or a kernel.
-KNOWN_EVENTS = frozenset(
-    {
-        TRACE_CONTEXT,
-        EAGER_EXECUTE,
-        TPU_EXECUTE,
-        ENQUEUE_REQUEST,
-        ENQUEUE_PROGRAM,
-        ENQUEUE_CONTINUATION,
-        COMPLETE,
-        *CAPTURED_FUNCTIONS,
-        *GET_NEXT,
-        *HOST_LOOPS,
-        *IMPLICIT_ROOTS,
-        *ROOT_LEVELS,
-        *REQUESTS,
-    }
-)
+_PROGRAM_EVENTS = (ENQUEUE_REQUEST, ENQUEUE_PROGRAM, ENQUEUE_CONTINUATION, COMPLETE)
+KNOWN_EVENTS = frozenset((TRACE_CONTEXT, EAGER_EXECUTE, TPU_EXECUTE, *_PROGRAM_EVENTS, *REQUESTS))
+KNOWN_EVENTS |= {*CAPTURED_FUNCTIONS, *GET_NEXT, *HOST_LOOPS, *IMPLICIT_ROOTS, *ROOT_LEVELS}
 
-# Further names that the reference has a type for; with a correlation id they still neither launch nor run a kernel.
+# Further names that XProf has a type for; with a correlation id they still neither launch nor run a kernel.
 _TYPED_EVENTS = frozenset(
     {
         "ASBSQueue::Schedule", "BrainSessionRun", "ConcatInputTensors", "Delinearize", "ExecutorDoneCallback",

@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.columns import joined, rows_of
-from tpu_profile_plugin.analysis.common.planes import tensor_core
+from tpu_profile_plugin.analysis.common.planes import MODULES, events_of_lines, lines_named, tensor_core
 from tpu_profile_plugin.analysis.common.stat_columns import EMPTY, SparseColumn, StatColumns, override
 from tpu_profile_plugin.analysis.grouping import event_names as names
 from tpu_profile_plugin.analysis.grouping.event_names import EventsByName
@@ -128,10 +128,8 @@ def _launches(
     run_id = override(stat_columns.ints("run_id"), masked)
     core = tensor_core(plane.name)
     if core is not None:
-        modules = [line for line, name in enumerate(plane.lines.name) if name == "XLA Modules"]
-        start = plane.lines.event_start
-        runs = [np.arange(start[line], start[line + 1], dtype=np.int64) for line in modules]
-        return EMPTY, _launch_keys(stat_columns, np.concatenate(runs), run_id, core) if runs else EMPTY
+        runs = events_of_lines(plane, lines_named(plane, MODULES))
+        return EMPTY, _launch_keys(stat_columns, runs, run_id, core)
     if not stat_columns.has("device_ordinal"):
         return EMPTY, EMPTY
     sides = (names.ENQUEUE_PROGRAM,), (names.COMPLETE,)

@@ -84,7 +84,7 @@ def merge_step_events(space: XSpace, plane: Plane, line: int, group: I64) -> Ste
 def group_lines(plane: Plane, line: int, group: I64, steps: Steps | None, *, keep: bool) -> None:
     """Assigns to every event the group of the first step (or module run) it overlaps; modifies `group` in place.
 
-    `keep`: events with a group in the file keep it. The reference gives them a second group; its tables read the
+    `keep`: events with a group in the file keep it. XProf gives them a second group; its tables read the
     first, its trace viewer the second.
     Samples of counters get none. Steps keep their own group. Module runs do not: a run that begins where another ends
     takes that run's group, but its own group, if any, is still the one assigned to events that overlap it.
@@ -104,14 +104,14 @@ def group_lines(plane: Plane, line: int, group: I64, steps: Steps | None, *, kee
         at = _native.overlapping(begin, duration, events.begin_ps[rows], events.duration_ps[rows])
         if other == line:
             alone = at == _NONE  # a run that ends before it begins does not even overlap itself
-            own = _handed_on(own, np.where(alone, np.arange(len(own)), at.astype(np.int64)))
+            own = _inherited(own, np.where(alone, np.arange(len(own)), at.astype(np.int64)))
         with_absent = np.append(own, ABSENT)
         overlapped = with_absent[np.where(at == _NONE, len(own), at)]
         np.copyto(group[rows], overlapped, where=(overlapped >= 0) & ((group[rows] < 0) | (other == line) | (not keep)))
 
 
-def _handed_on(own: I64, at: I64) -> I64:
-    """Own groups, and where there is none that of the run it joins (`at`, never a later one), and so on."""
+def _inherited(own: I64, at: I64) -> I64:
+    """Group of each run; one without a group inherits that of the run it joins (`at`, never a later one), and so on."""
     source = np.where(own >= 0, np.arange(len(own)), at)
     while True:
         further = source[source]

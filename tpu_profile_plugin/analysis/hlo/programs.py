@@ -131,12 +131,12 @@ class HloPrograms:
         return self._id_of.get(name)
 
     def size(self, program_id: int) -> int:
-        """Bytes of the HloProto of a program that there is."""
+        """Bytes of the HloProto of a program of `modules`."""
         at = self.modules[program_id].proto
         return _length(self.space.data[at : at + 10].tolist())
 
     def blob(self, program_id: int) -> bytes:
-        """The serialized HloProto of a program that there is."""
+        """The serialized HloProto of a program of `modules`."""
         return self.space.blob(self.modules[program_id].proto)
 
     def program(self, program_id: int) -> Program | None:

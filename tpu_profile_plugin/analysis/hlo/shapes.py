@@ -99,7 +99,7 @@ def read_shape(data: bytes, layout: bool = True) -> LaidOut:
 
 
 def laid_out(shape: Shape, layout: bool = True) -> LaidOut:
-    """The same for a message."""
+    """Text and size of a ShapeProto; `layout` says whether the text shows layouts."""
     unpadded = min(byte_size(shape), _LARGEST)
     if is_tuple(shape):
         parts = tuple(laid_out(part, layout) for part in shape.tuple_shapes)

@@ -14,23 +14,10 @@ from tpu_profile_plugin.columns import Plane, Stats
 from tpu_profile_plugin.columns.arrays import I64, U8, U32, U64
 from tpu_profile_plugin.columns.tables import Kind
 
-_LEFT_OUT = frozenset(
-    [
-        "_c",
-        "_ct",
-        "_p",
-        "_pt",
-        "_r",
-        "_a",
-        "flops",
-        "flow",
-        "kernel_details",
-        "program_id",
-        "symbol_id",
-        "source",
-        "source_stack",
-    ]
-)
+_LEFT_OUT = frozenset((
+    "_c", "_ct", "_p", "_pt", "_r", "_a", "flops", "flow", "kernel_details", "program_id", "symbol_id", "source",
+    "source_stack",
+))  # fmt: skip
 """Stats that XProf leaves out: links between threads, and what its other tools show."""
 _KINDS = (Kind.DOUBLE, Kind.UINT64, Kind.INT64, Kind.STR, Kind.REF, Kind.BYTES)
 _LONG_NAME = "long_name"

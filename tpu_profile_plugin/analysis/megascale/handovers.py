@@ -105,7 +105,7 @@ def _ops(trace: Trace, codes: dict[str, int], receives: bool) -> list[_End]:
 
 
 def _copies(trace: Trace, codes: dict[str, int]) -> list[_End]:
-    """The same of the first start and the last end of copies of each graph; marks the ends."""
+    """Track, event, kind, run and rendezvous of each graph's first copy start and last copy end; marks the ends."""
     found = []
     for at, track in enumerate(trace.tracks):
         if not track.runtime:

@@ -22,7 +22,7 @@ from tpu_profile_plugin.units import NS_PER_US, PS_PER_NS, PS_PER_US
 _BUFFER = re.compile(r"s(\d+)->(\d+)d\|\$c\d+=(\d+)")
 _RECEIVE, _SEND = "NetworkReceive END", "NetworkSend END"
 _MOST_GBPS = 200.0
-"""Faster transfers are taken for wrong durations."""
+"""Faster transfers have a wrong duration: bandwidth unknown."""
 _BITS_PER_BYTE = 8.0
 _LARGEST = 2**63 - 1
 
@@ -50,7 +50,7 @@ class _Transfers:
 
 
 def counters(trace: Trace) -> list[Counter]:
-    """Those that have a value, in the order of the viewer."""
+    """Counters with samples, in the order of the viewer."""
     tracks = [track for track in trace.tracks if track.runtime]
     names = trace.labels.all()
     received, sent = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, lines_named
+from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, events_of_lines, lines_named
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple
@@ -100,8 +100,7 @@ def _ops_in_modules(space: XSpace, plane: Plane) -> tuple[I64, I64]:
     order = np.argsort(plane.events.begin_ps[part], kind="stable") + part.start
     begin = plane.events.begin_ps[order]
     end = begin + plane.events.duration_ps[order]
-    lines = [np.arange(ops.start, ops.stop) for ops in map(plane.lines.events_of, lines_named(plane, OPS))]
-    rows = np.concatenate([none, *lines])
+    rows = events_of_lines(plane, lines_named(plane, OPS))
     rows = rows[wanted[plane.events.metadata[rows]]]
     since = plane.events.begin_ps[rows]
     at = np.searchsorted(begin, since, side="right") - 1

@@ -41,7 +41,7 @@ class Names:
         return self._codes.setdefault(text, len(self._codes))
 
     def codes(self, texts: Iterable[str]) -> I64:
-        """The same for several."""
+        """Numbers of several texts; new ones are added."""
         return np.array([self.code(text) for text in texts], np.int64)
 
     def all(self) -> list[str]:
@@ -77,7 +77,7 @@ class Arguments:
 
 @dataclass(slots=True, eq=False)
 class Track:
-    """One track.
+    """A track of the trace.
 
     Attributes:
       name: of the line, or of the graph.

@@ -25,39 +25,12 @@ INVALID = "INVALID"
 _NARROW = 1 << 16
 
 # TensorFlow's element types by number; 100 + number is the reference type.
-_TYPE_NAMES = [
-    "INVALID",
-    "float",
-    "double",
-    "int32",
-    "uint8",
-    "int16",
-    "int8",
-    "string",
-    "complex64",
-    "int64",
-    "bool",
-    "qint8",
-    "quint8",
-    "qint32",
-    "bfloat16",
-    "qint16",
-    "quint16",
-    "uint16",
-    "complex128",
-    "half",
-    "resource",
-    "variant",
-    "uint32",
-    "uint64",
-    "float8_e5m2",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e4m3b11fnuz",
-    "float8_e5m2fnuz",
-    "int4",
-    "uint4",
-]
+_TYPE_NAMES = (
+    "INVALID", "float", "double", "int32", "uint8", "int16", "int8", "string", "complex64", "int64", "bool", "qint8",
+    "quint8", "qint32", "bfloat16", "qint16", "quint16", "uint16", "complex128", "half", "resource", "variant",
+    "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz",
+    "int4", "uint4",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -189,6 +189,6 @@ class MemoryLayout:
 
 
 def by_size(sizes: list[int]) -> I64:
-    """Indices by size descending; ties are ordered as by the reference's unstable sort."""
+    """Indices by size descending; ties are ordered as by XProf's unstable sort."""
     key = -np.array(sizes, dtype=np.int64)
     return _native.walk_order(key, np.zeros(len(key), dtype=np.int64), np.arange(len(key)))

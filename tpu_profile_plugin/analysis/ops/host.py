@@ -120,7 +120,7 @@ def _named_ops(plane: Plane) -> _Runs:
 def _with_stages(plane: Plane, stat_columns: StatColumns, stages: SparseColumn, named: _Runs) -> _Runs:
     """Adds runs of input stages: the stage's id is the module, its category the type.
 
-    As in the reference, ids of stages and of event metadata are the same numbers: what an id stands for is what the
+    As in XProf, ids of stages and of event metadata are the same numbers: what an id stands for is what the
     first event with it and either an op's name or a stage's category says, and all events with the id are runs of it.
     """
     event, code, ops = named

@@ -58,7 +58,7 @@ class OpTable:
         return self.total_ps - self.op_ps
 
     def with_total(self, measured_ps: int) -> OpTable:
-        """The same rows with `measured_ps`, or the sum of self times if that is longer, as observed time."""
+        """The table with `measured_ps` as observed time, or the sum of self times if that is longer."""
         return _build(self, total_ps=max(self.op_ps, measured_ps))
 
     def by_self_time(self) -> list[int]:

@@ -102,7 +102,7 @@ def op_tree(records: OpRecords, group_by: str, *, with_idle: bool) -> Node:
 
 
 def _collapsed(root: Node) -> Node:
-    """As in the reference, a root above ops alone is their only one, or stands for them as for duplicates."""
+    """As in XProf, a root above ops alone is their only one, or stands for them as for duplicates."""
     ops = [child for child in root.children if child.row is not None or child.is_idle]
     if not ops or len(ops) < len(root.children):
         return root
@@ -153,7 +153,7 @@ class _Groups:
     def add(self, row: int) -> None:
         """Adds one op. An op that contains others only adds its self time to its program and is no child of a category.
 
-        As in the reference, the time of a region counts in the root only.
+        As in XProf, the time of a region counts in the root only.
         """
         table = self._records.table
         metrics, self_ps = self._metrics[row], self._self_ps[row]

@@ -18,7 +18,7 @@ LATENCY_PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9)
 def sample(keys: Sequence[float]) -> list[tuple[float, int]]:
     """(percentile, index) of the sampled items, by key ascending.
 
-    Equal keys are in the order in which the reference's unstable sort leaves them.
+    Equal keys are in the order in which XProf's unstable sort leaves them.
     """
     rank = np.unique(np.array(keys), return_inverse=True)[1].astype(np.int64)
     order = _native.walk_order(rank, np.zeros(len(rank), np.int64), np.arange(len(rank))).tolist()

@@ -149,12 +149,12 @@ def _tpu_block(steps: StepTable) -> TpuBreakdown:
     host = part[TpuPart.HOST_SEND] + part[TpuPart.HOST_RECV]
     infeed, outfeed = part[TpuPart.INFEED], part[TpuPart.OUTFEED]
     busy = ps.sum(axis=2) - infeed - outfeed - host - part[TpuPart.IDLE] - wait
-    # As in the reference, a core whose ops take longer than the step counts as having computed nothing.
+    # As in XProf, a core whose ops take longer than the step counts as having computed nothing.
     compute = np.where(busy <= duration, busy, 0).min(axis=1) / PS_PER_MS
-    # As in the reference, all waiting for a version 0 SparseCore counts as its computation: its input is not recorded.
+    # As in XProf, all waiting for a version 0 SparseCore counts as its computation: its input is not recorded.
     scv0 = wait.max(axis=1) / PS_PER_MS
     longest, mean = infeed.max(axis=1) / PS_PER_MS, outfeed.mean(axis=1) / PS_PER_MS
-    # Added up in milliseconds in this order so that the last digit is the reference's.
+    # Added up in milliseconds in this order so that the last digit is XProf's.
     shortest = duration.min(axis=1) / PS_PER_MS
     idle = np.maximum(shortest - (compute + scv0 + longest + mean), 0.0)
     percent = np.divide(100.0 * infeed, duration, out=np.zeros(infeed.shape), where=duration > 0)

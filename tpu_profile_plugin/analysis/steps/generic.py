@@ -24,7 +24,7 @@ CORE = 1
 def cpu_steps(space: XSpace, pre: Preprocessed) -> tuple[StepTable, StepTable | None]:
     """Steps of a host without devices, from the step markers on its threads.
 
-    The first table counts instants until the next end of their class, as the reference does; the second counts only
+    The first table counts instants until the next end of their class, as XProf does; the second counts only
     what lasts, and is None if it does not differ.
     """
     plane = host_plane(space)
@@ -47,7 +47,7 @@ def gpu_steps(space: XSpace, pre: Preprocessed, *, merge_host: bool = False, sho
       space: the profile.
       pre: its groups and derived lines.
       merge_host: include the host's markers and events of these groups, so that all nine categories are populated, and
-        infer the steps of a file saved with groups but without a step line; the reference does neither.
+        infer the steps of a file saved with groups but without a step line; XProf does neither.
       short_memcpy: also recognise copies spelled MemcpyH2D.
     """
     spans, markers = [NO_SPANS], [NO_SPANS]
@@ -100,7 +100,7 @@ def assemble(
 ) -> StepTable:
     """Clips the spans of each group to its step; keeps steps with compute on the device, or on the host without one.
 
-    As in the reference, compute counts if it is anywhere in the group, and instants count until the next end of their
+    As in XProf, compute counts if it is anywhere in the group, and instants count until the next end of their
     class; without `instants` they do not count.
     """
     groups, window = np.array(list(times), np.int64), np.array(list(times.values()), np.int64).reshape(len(times), 2)

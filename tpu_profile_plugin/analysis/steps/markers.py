@@ -105,7 +105,7 @@ def host_events(space: XSpace, plane: Plane, extras: PlaneExtras, *, with_device
     """Step markers and classified spans of the host plane.
 
     With `with_device`, events that launch device work are distinguished from computation, as documented for hosts with
-    GPUs; the reference only uses host events of hosts without devices.
+    GPUs; XProf only uses host events of hosts without devices.
     """
     at = _grouped(plane, extras)
     names = plane.event_metadata.names
@@ -204,7 +204,7 @@ def gpu_spans(space: XSpace, plane: Plane, extras: PlaneExtras, *, short_memcpy:
 
 
 def _step_line(plane: Plane, extras: PlaneExtras) -> I64:
-    """Grouped events of the step line of a file; the reference only recognises its id when written signed."""
+    """Grouped events of the step line of a file; XProf only recognises its id when written signed."""
     events = events_of_lines(plane, np.flatnonzero(plane.lines.id == _SIGNED_STEPS_ID).tolist())
     return events if extras.group_id is None else events[extras.group_id[events] >= 0]
 

@@ -135,11 +135,11 @@ def tpu_steps(cores: list[CoreSteps], sparse_cores: Mapping[int, tuple[I64, I64]
     """The steps that all cores with step events have in common; the span of a step is its longest marker on any core.
 
     A core whose ops take longer than the step has no idle time. Steps whose markers have no duration are empty, and
-    named "-1", as in the reference.
+    named "-1", as in XProf.
 
     Args:
       cores: the TensorCores.
-      sparse_cores: when each SparseCore was busy, disjoint spans on the host's clock by plane id. As in the reference,
+      sparse_cores: when each SparseCore was busy, disjoint spans on the host's clock by plane id. As in XProf,
         a SparseCore computes in a step for as long as it is busy within the step's span.
     """
     steps: set[int] = set()

@@ -42,7 +42,7 @@ class FrameworkOps:
 
     @classmethod
     def of(cls, summary: HostSummary | RunSummary) -> FrameworkOps:
-        """Those of a summary."""
+        """The ops of a summary."""
         return cls(summary.environment, summary.peaks, summary.device, summary.kernels, summary.host)
 
 

@@ -70,7 +70,7 @@ class HostSummary:
       hostname, environment, peaks: the host and its hardware.
       host, device: op metrics.
       kernels: GPU kernel time per framework op.
-      steps: steps as the reference computes them.
+      steps: steps as XProf computes them.
       merged_steps: steps of GPU hosts that also include host events, of CPU hosts that leave out instants; None if they
         do not differ.
       cores: core id -> (host, ordinal), for display; the ordinal is -1 if it was not recorded.

@@ -10,7 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.keys import row_codes
 from tpu_profile_plugin.analysis.common.op_names import memcpy_kind
-from tpu_profile_plugin.analysis.common.planes import recorded_lines
+from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.table import OpTable
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
@@ -95,8 +95,7 @@ def gpu_precision(space: XSpace, planes: Sequence[Plane], hlo: HloOps) -> Precis
 
 
 def _of_gpu(space: XSpace, plane: Plane, hlo: HloOps) -> Precision:
-    line = np.repeat(np.arange(len(plane.lines.name)), np.diff(plane.lines.event_start))
-    at = np.flatnonzero(recorded_lines(plane)[line])
+    at = np.flatnonzero(on_recorded_line(plane))
     op, texts = read.strings(space, plane, plane.events.stats, "hlo_op")
     program, _ = read.ints(space, plane, plane.events.stats, "program_id")
     columns = (op[at], program[at], plane.events.metadata[at].astype(np.int64))

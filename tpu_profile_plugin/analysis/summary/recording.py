@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import host_plane, is_tensor_core, recorded_lines
+from tpu_profile_plugin.analysis.common.planes import host_plane, is_tensor_core, on_recorded_line, recorded_lines
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, op_events
@@ -240,11 +240,7 @@ def _called(host: Plane | None, steps: tuple[int, int]) -> tuple[str, ...]:
 def _work(space: XSpace, planes: Sequence[Plane], host: Plane | None) -> list[tuple[Plane, I64]]:
     """Per plane the events that are work: all of the devices, or the XLA ops of the CPU."""
     if planes:
-        found = []
-        for plane in planes:
-            line = np.repeat(np.arange(len(plane.lines.name)), np.diff(plane.lines.event_start))
-            found.append((plane, np.flatnonzero(recorded_lines(plane)[line])))
-        return found
+        return [(plane, np.flatnonzero(on_recorded_line(plane))) for plane in planes]
     if host is None or host.stat_metadata.row("hlo_op") is None:
         return []
     code, _ = read.strings(space, host, host.events.stats, "hlo_op")

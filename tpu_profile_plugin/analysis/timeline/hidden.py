@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-HIDDEN_EVENTS = frozenset(
-    {
-        "MemoryAllocation",
-        "MemoryDeallocation",
-        "PrefetchProduce",
-        "PrefetchConsume",
-        "ParallelInterleaveProduce",
-        "ParallelInterleaveConsume",
-        "ParallelInterleaveInitializeInput",
-        "ParallelMapProduce",
-        "ParallelMapConsume",
-        "MapAndBatchProduce",
-        "MapAndBatchConsume",
-        "ParseExampleProduce",
-        "ParseExampleConsume",
-        "ParallelBatchProduce",
-        "ParallelBatchConsume",
-    }
-)
+HIDDEN_EVENTS = frozenset((
+    "MemoryAllocation", "MemoryDeallocation", "PrefetchProduce", "PrefetchConsume", "ParallelInterleaveProduce",
+    "ParallelInterleaveConsume", "ParallelInterleaveInitializeInput", "ParallelMapProduce", "ParallelMapConsume",
+    "MapAndBatchProduce", "MapAndBatchConsume", "ParseExampleProduce", "ParseExampleConsume", "ParallelBatchProduce",
+    "ParallelBatchConsume",
+))  # fmt: skip
 """Names of hidden events."""
 
 HIDDEN_ARGS = frozenset({"_pt", "_p", "_ct", "_c", "_r", "flops", "program_id", "symbol_id"})

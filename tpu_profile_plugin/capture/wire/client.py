@@ -82,12 +82,6 @@ class ProfilerClient:
         terminate = _profiler("Terminate")
         self._call(terminate, terminate.request(session_id=session), SHORT_S)
 
-    def monitor(self, duration_ms: int, level: int = 2, timestamp: bool = False) -> Any:
-        """A MonitorResponse; only Cloud TPU workers implement this call."""
-        monitor = _profiler("Monitor")
-        request = monitor.request(duration_ms=duration_ms, monitoring_level=level, timestamp=timestamp)
-        return _parsed(monitor, self._call(monitor, request, SHORT_S + duration_ms / 1e3))
-
     def start_continuous(self, request: Any) -> None:
         """Starts recording until `stop_continuous` (JAX 0.10 and TensorFlow 2.21 or newer)."""
         with failures.of_continuous():

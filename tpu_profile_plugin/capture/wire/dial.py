@@ -27,13 +27,13 @@ Cancelled = Callable[[], bool]
 def resolve(address: Address) -> tuple[Ip, ...]:
     """All IPs of the host, without duplicates, in the resolver's order; raises WorkerFailure if there are none."""
     try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise WorkerFailure(
             failures.UNRESOLVED, f"The name {address.host} cannot be resolved: {reason}.", details=str(error)
         ) from error
-    texts = dict.fromkeys(str(info[4][0]).partition("%")[0] for info in found)
+    texts = dict.fromkeys(str(info[4][0]).partition("%")[0] for info in infos)
     return tuple(ipaddress.ip_address(text) for text in texts)
 
 

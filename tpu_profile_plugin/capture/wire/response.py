@@ -15,19 +15,17 @@ class Response:
     Attributes:
       xspace: the serialized profile; None when the response has none.
       empty_trace: whether the worker reports that nothing was recorded.
-      tool_data: number of per-tool results; current servers send none, some old ones send the profile in one.
     """
 
     xspace: memoryview | bytes | None
     empty_trace: bool
-    tool_data: int
 
 
 def read_response(data: bytes) -> Response:
     """Parses a serialized ProfileResponse; raises MalformedMessage."""
     parts: list[memoryview] = []
     old: memoryview | None = None
-    empty_trace, tool_data = False, 0
+    empty_trace = False
     view, known = memoryview(data), message("tensorflow.ProfileResponse")
     for number, wire, _, begin, end in fields(view):
         if number == known.XSPACE_FIELD_NUMBER and wire == LENGTH:
@@ -35,12 +33,12 @@ def read_response(data: bytes) -> Response:
         elif number == known.EMPTY_TRACE_FIELD_NUMBER and wire == VARINT:
             empty_trace = any(byte & 0x7F for byte in view[begin:end])
         elif number == known.TOOL_DATA_FIELD_NUMBER and wire == LENGTH:
-            tool_data += 1
+            # Current servers send no results of tools; some old ones send the profile as one.
             old = _xspace_of_tool_data(view, begin, end) or old
     if not parts:
-        return Response(old, empty_trace, tool_data)
+        return Response(old, empty_trace)
     # Repeated occurrences of a singular message field are merged, which is concatenation on the wire.
-    return Response(parts[0] if len(parts) == 1 else b"".join(parts), empty_trace, tool_data)
+    return Response(parts[0] if len(parts) == 1 else b"".join(parts), empty_trace)
 
 
 def _xspace_of_tool_data(view: memoryview, begin: int, end: int) -> memoryview | None:

@@ -55,8 +55,8 @@ class Guard:
         """
         self._check_name(request, "changes")
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
-        own = site == "same-origin" if site is not None else _same(request.headers.get("Referer", ""), request)
-        if not own or (origin is not None and not _same(origin, request)):
+        ours = site == "same-origin" if site is not None else _same(request.headers.get("Referer", ""), request)
+        if not ours or (origin is not None and not _same(origin, request)):
             raise Forbidden("Only pages of this server may make this request by GET; programs send a POST.")
         if request.headers.get("Sec-Fetch-Dest", "empty") != "empty" or "json" not in request.headers.get("Accept", ""):
             raise Forbidden("Only scripts of this server's pages may make this request by GET, not links or images.")
@@ -92,8 +92,8 @@ def _host_name(host: str) -> str:
 def _same(origin: str, request: Request) -> bool:
     """Same name and port. A proxy may terminate TLS, so the scheme only determines the default port."""
     try:
-        sent, own = urlsplit(origin), urlsplit(f"//{request.host}")
+        sent, ours = urlsplit(origin), urlsplit(f"//{request.host}")
         default = 443 if sent.scheme == "https" else 80
-        return bool(sent.hostname) and (sent.hostname, sent.port or default) == (own.hostname, own.port or default)
+        return bool(sent.hostname) and (sent.hostname, sent.port or default) == (ours.hostname, ours.port or default)
     except ValueError:
         return False

@@ -87,9 +87,11 @@ class Routes:
         from tpu_profile_plugin.tools.registry import ORIGINAL_ORDER
 
         inspected = self._catalog.inspect(self._catalog.locate(query.place))
-        own = query.flag("own", default=False)
+        with_additions = query.flag("own", default=False)
         available = [
-            tool["id"] for tool in _tools(inspected, []) if tool["available"] and (own or tool["id"] in ORIGINAL_ORDER)
+            tool["id"]
+            for tool in _tools(inspected, [])
+            if tool["available"] and (with_additions or tool["id"] in ORIGINAL_ORDER)
         ]
         if "trace_viewer@" in available and "trace_viewer" in available:
             available.remove("trace_viewer")

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.findings.on_device.barriers import (
+from tpu_profile_plugin.analysis.findings.rules.communication.barrier import (
+    BARRIER_PERCENT,
     BarrierTime,
     barrier_time,
     barriers,
     may_have_barriers,
 )
-from tpu_profile_plugin.analysis.findings.thresholds import BARRIER_PERCENT
-from tpu_profile_plugin.run.host import per_host
+from tpu_profile_plugin.run.host import HostProfile, per_host
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.run.summary import groups_if_any
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.run import Run
 
 _NO_OUTLIER = (
     "<li><b>Compare the workers:</b> One that takes longer than the rest makes all others wait at the barrier. "

@@ -7,7 +7,7 @@ from builders.answers import answer
 from builders.planes import tpu
 from builders.profiles.planted import evidence, finding, reason
 
-from tpu_profile_plugin.analysis.findings.on_device.barriers import BarrierTime, barriers
+from tpu_profile_plugin.analysis.findings.rules.communication.barrier import BarrierTime, barriers
 from tpu_profile_plugin.tools import registry
 
 
@@ -87,5 +87,5 @@ def test_durations_that_stand_for_none():
 def test_no_barriers():
     assert suggestion('plane 1 "/host:CPU"\nline 1 main\n0us +5us a') is None
     assert reason("barrier", barriers_of([5] * 4).replace("barrier-cores", "copy")) == (
-        "The profile has no barriers of TensorCores."
+        "No barriers of TensorCores recorded."
     )

@@ -30,7 +30,9 @@ def cores(*work: int, host: int = 0, talk: int = 20, ranks: int = 0, begins: tup
 
 def test_communication_with_its_bandwidth_and_its_longest_run() -> None:
     found = told("exposed_communication", cores(40, 40))
-    assert found["title"] == ("Communication that nothing hides takes 20.0% of the step, most of it in all-reduce.2")
+    assert found["title"] == (
+        "20.0% of the step is communication that no computation hides, most of it in all-reduce.2"
+    )
     assert (found["saving_ps_per_step"], found["share"]) == (20_000_000, 0.2)
     shown = evidence(found)
     assert shown["Exposed communication, of the step"] == (pytest.approx(20), "%", "time_budget")
@@ -73,9 +75,9 @@ def test_waits_for_a_late_core_are_not_communication() -> None:
     ("late", "talk", "title"),
     [
         (61, 1, "TPU 0 is late: it has 1.5 times the work of the others, which wait 15.8% of the step for it"),
-        (59, 1, "TPU 0 comes late to collectives: the others wait 14.2% of the step for it"),
+        (59, 1, "TPU 0 arrives late at collectives: the others wait 14.2% of the step for it"),
         # The others spend less than twice its time in the collective.
-        (62, 30, "TPU 0 comes late to collectives: the others wait 16.5% of the step for it"),
+        (62, 30, "TPU 0 arrives late at collectives: the others wait 16.5% of the step for it"),
     ],
 )
 def test_half_more_work_than_the_median(late: int, talk: int, title: str) -> None:
@@ -115,10 +117,10 @@ def test_a_device_that_comes_late_without_more_work(late: int, later: int, finds
     assert ("share" in found) is finds
     if finds:
         # Waits of 3 * 40 + 30 us over two devices and four steps; 120 of them for the first device.
-        assert found["title"] == ("TPU 0 comes late to collectives: the others wait 18.8% of the step for it")
+        assert found["title"] == ("TPU 0 arrives late at collectives: the others wait 18.8% of the step for it")
         assert (found["saving_ps_per_step"], found["confidence"]) == (18_750_000, "medium")
         shown = evidence(found)
-        assert shown["Of all waits in collectives those for it"] == (80.0, "%", "")
+        assert shown["Waits for it, of all waits in collectives"] == (80.0, "%", "")
         assert shown["Its largest idle part per step: idle_other"] == (0.035, "ms", "time_budget")
 
 
@@ -145,7 +147,7 @@ def test_a_device_of_several_hosts_and_a_whole_host() -> None:
 
 def test_a_single_device_waits_for_none() -> None:
     found = told("straggler", cpu([("dot.1", 60)]))
-    assert (found["reason"], found["looked"]) == ("The profile has no collective of several devices.", False)
+    assert (found["reason"], found["looked"]) == ("No collectives of several devices recorded.", False)
 
 
 def virtual(*ends: int) -> str:

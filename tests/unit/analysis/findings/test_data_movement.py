@@ -7,8 +7,8 @@ from builders.answers import answer, rows
 from builders.profiles.findings import cpu, evidence, gpu, told, tpu, window
 from builders.programs.hlo import op, program
 
-from tpu_profile_plugin.analysis.findings.on_device.op_evidence import of_op
-from tpu_profile_plugin.analysis.findings.on_device.op_work import NamedOp
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp
 from tpu_profile_plugin.tools.ops.hlo_stats import TOOL as HLO_STATS
 
 OF = "f32[64,128]{1,0}"
@@ -104,7 +104,7 @@ def test_ops_that_take_little_of_the_step_are_left_alone() -> None:
 
 def test_without_programs_nothing_is_known_on_cpus() -> None:
     found = told("data_movement", cpu([("gather_fusion", 90)]))
-    assert (found["reason"], found["looked"]) == ("The profile has no op whose work is known.", False)
+    assert (found["reason"], found["looked"]) == ("No ops with known work recorded.", False)
 
 
 def shuffle(movement: int, rest: int, product: int = 0) -> str:

@@ -26,13 +26,13 @@ def recorded(matrix: float, hbm: float) -> str:
         (70.1, 50.0, False, False),
     ],
 )
-def test_the_bounds_of_the_original(matrix: float, hbm: float, memory: bool, compute: bool) -> None:
+def test_the_limits_of_xprof(matrix: float, hbm: float, memory: bool, compute: bool) -> None:
     profile = recorded(matrix, hbm)
     found = told("memory_bound", profile), told("compute_bound", profile)
     assert ["share" in one for one in found] == [memory, compute]
     assert [one.get("share", 0) for one in found] == [0, 0]
     if not memory:
-        assert found[0]["reason"] == f"HBM is used to {hbm}% and the matrix units to {matrix}%."
+        assert found[0]["reason"] == f"The matrix units are used to {matrix}% of their peak, HBM to {hbm}%."
 
 
 def test_recorded_use() -> None:
@@ -64,7 +64,7 @@ def test_unknown_or_impossible_use(rule: str) -> None:
     for profile in (tpu(OPS), cpu([("dot.1", 50)]), tpu(OPS, facts=PEAKS, costs=costs)):
         found = told(rule, profile)
         assert (found["reason"], found["looked"]) == (
-            "The use of matrix units and memory bandwidth is not known.",
+            "The use of matrix units and memory bandwidth is unknown.",
             False,
         )
 
@@ -94,8 +94,7 @@ def copying(wait: int, space: int = 5) -> str:
 def test_a_copy_from_the_memory_of_the_host() -> None:
     found = told("exposed_copy", copying(40))
     assert found["title"] == (
-        "Copies to or from the host's memory that nothing hides take 41.0% of the step, most of it in copy-done.1 "
-        "(model.py:9)"
+        "41.0% of the step waits for copies to or from the host's memory, most of it in copy-done.1 (model.py:9)"
     )
     assert (found["saving_ps_per_step"], found["share"]) == (41_000_000, 0.41)
     shown = evidence(found)
@@ -104,7 +103,7 @@ def test_a_copy_from_the_memory_of_the_host() -> None:
     assert shown["Size of what it copies"] == (4.0, "MiB", "")
     assert window(found) == {"host": "h0", "window": "0,81000000", "find": "copy-done.1"}
     other = told("exposed_copy", copying(40, space=1))
-    assert other["title"].startswith("Copies that nothing hides take")
+    assert other["title"].startswith("41.0% of the step waits for copies, most of it in ")
 
 
 @pytest.mark.parametrize(("wait", "finds"), [(9, True), (8, False)])
@@ -112,7 +111,7 @@ def test_copies_from_a_tenth_of_the_step_on(wait: int, finds: bool) -> None:
     found = told("exposed_copy", copying(wait))
     assert ("share" in found) is finds
     if not finds:
-        assert found["reason"] == "Copies inside programs that nothing hides take 9.0% of the step."
+        assert found["reason"] == "Copies that no computation hides take 9.0% of the step."
 
 
 def test_copies_of_the_cpu_backend_are_computation() -> None:

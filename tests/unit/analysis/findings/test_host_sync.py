@@ -16,9 +16,7 @@ def fetching(blocked, after, call="$array_methods.py:273 _item"):
 
 def test_names_the_call_the_function_and_what_it_costs():
     found = finding("host_sync", cpu(*fetching(400, 190)))
-    assert found["title"] == (
-        "Waiting for results leaves devices idle for 20.0% of the step: .item() in train.py:10 epoch, 1 per step"
-    )
+    assert found["title"] == ("Devices are idle 20.0% of the step after .item() in train.py:10 epoch, 1 per step")
     assert found["confidence"] == "high"
     assert found["saving_ps_per_step"] == 200 * 10**6
     assert evidence(found) == {
@@ -92,7 +90,7 @@ def test_without_python_functions():
     main, ops = fetching(400, 190, "np.asarray(jax.Array)")
     found = finding("host_sync", cpu(main.replace("0 999 $train.py:10 epoch\n", ""), ops))
     assert found["confidence"] == "medium"
-    assert found["title"].endswith("of the step: np.asarray(), 1 per step")
+    assert found["title"].endswith("of the step after np.asarray(), 1 per step")
 
 
 def test_tensor_cores():
@@ -107,7 +105,7 @@ def test_compilation_in_one_step_does_not_hide_it():
     slow += '{hlo_op="late.1", device_ordinal=0, program_id=7, run_id=99}'
     slow = slow.replace("3000us +999us train", "3000us +10999us train")
     found = finding("host_sync", slow)
-    assert "idle for 5.7% of the step" in found["title"]
+    assert "idle 5.7% of the step" in found["title"]
 
 
 GPU = """
@@ -141,7 +139,7 @@ def test_gpus():
 
 
 def test_no_device():
-    assert "no device" in reason("host_sync", 'plane 1 "/host:CPU"\nline 1 main\n0us +5us a')
+    assert "No devices" in reason("host_sync", 'plane 1 "/host:CPU"\nline 1 main\n0us +5us a')
 
 
 def test_a_wait_that_no_work_follows_costs_nothing():

@@ -39,7 +39,7 @@ def test_from_a_twentieth_of_the_step_on(us, fires):
 
 def test_without_an_event_of_input_nothing_is_said_about_it():
     profile = tf_loop("0 300 $train.py:3 load", "300 700 dense/MatMul:MatMul")
-    assert "no event of an input pipeline" in reason("input_bound", profile)
+    assert "No input events" in reason("input_bound", profile)
 
 
 def test_a_tensor_core_waits_in_infeed():

@@ -116,7 +116,7 @@ def test_what_the_backward_pass_writes_is_not_kept_for_it() -> None:
     assert told("kept_for_backward", profile)["reason"].startswith("Large buffers kept for the backward pass are 0.0%")
     profile = cpu([("f.exp", 50)], proto=kept(60, 40, FORWARD, FORWARD))
     found = told("kept_for_backward", profile)
-    assert (found["reason"], found["looked"]) == ("The profile has no program with a backward pass.", False)
+    assert (found["reason"], found["looked"]) == ("No program with a backward pass recorded.", False)
 
 
 def test_tensorflow_marks_the_backward_pass_by_its_tape() -> None:

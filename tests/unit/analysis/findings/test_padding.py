@@ -6,7 +6,7 @@ import pytest
 from builders.profiles.findings import cpu, evidence, told, tpu, window
 from builders.programs.hlo import op, program
 
-from tpu_profile_plugin.analysis.findings.on_device.matrix_units import MatrixUnit
+from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import MatrixUnit
 
 DIMS = {"lhs_contracting_dimensions": [1], "rhs_contracting_dimensions": [0]}
 LINE = {"source_file": "/home/me/model.py", "source_line": 7, "op_name": "jit(f)/dot_general"}
@@ -88,11 +88,11 @@ def test_a_convolution_is_a_product_of_places_and_features() -> None:
 def test_what_is_not_known() -> None:
     found = told("padding", cpu([("dot.1", 50)], proto=dot(1024, 130, 128)))
     assert (found["reason"], found["looked"]) == (
-        "The sizes that fill this device's matrix units are not known.",
+        "The size of this device's matrix units is unknown.",
         False,
     )
     found = ask(dot(1024, 130, 128), peak=0.0)
-    assert (found["reason"], found["looked"]) == ("No matrix product has a known size and cost.", False)
+    assert (found["reason"], found["looked"]) == ("No matrix products of known size and cost recorded.", False)
 
 
 def test_used_shares() -> None:

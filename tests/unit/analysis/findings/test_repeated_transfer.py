@@ -83,7 +83,7 @@ def test_uploads_that_computation_hides_cost_nothing():
 
 
 def test_two_steps_do_not_show_a_repetition():
-    assert "too few steps" in reason("repeated_transfer", cpu("0 400 DevicePut", "900 99 dot.1", steps=2))
+    assert "Too few steps" in reason("repeated_transfer", cpu("0 400 DevicePut", "900 99 dot.1", steps=2))
 
 
 def uploading_to_gpu(us, sizes):

@@ -67,7 +67,7 @@ def test_only_if_the_program_waits(wait, fires):
 
 
 def test_without_a_pipeline():
-    assert "no event of an input pipeline" in reason("sequential_input", tf_loop("", "0 900 dense/MatMul:MatMul"))
+    assert "No input events" in reason("sequential_input", tf_loop("", "0 900 dense/MatMul:MatMul"))
 
 
 def test_a_prefetch_whose_elements_were_made_before_is_not_the_cause():

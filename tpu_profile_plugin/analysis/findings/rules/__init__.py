@@ -1,53 +1,62 @@
 """All rules, in the order in which findings about no time are shown; a new rule needs an import and an entry here."""
 
 from tpu_profile_plugin.analysis.findings.model import Rule
-from tpu_profile_plugin.analysis.findings.rules import (
-    barrier,
-    compute_bound,
-    data_movement,
-    debug_callbacks,
-    dispatch_only_steps,
-    exposed_communication,
-    exposed_copy,
-    host_sync,
+from tpu_profile_plugin.analysis.findings.rules.communication import barrier, exposed_communication, straggler
+from tpu_profile_plugin.analysis.findings.rules.data import (
     input_bound,
-    kept_for_backward,
-    launch_bound,
-    low_precision_unused,
-    memory_bound,
-    memory_near_limit,
-    not_compiled,
-    padding,
-    recompilation,
+    output_bound,
     repeated_transfer,
     sequential_input,
-    slow_host_code,
-    steps_not_marked,
-    straggler,
-    truncated_trace,
 )
+from tpu_profile_plugin.analysis.findings.rules.device import (
+    bounds,
+    data_movement,
+    exposed_copy,
+    low_precision_unused,
+    padding,
+    sparse_core_wait,
+)
+from tpu_profile_plugin.analysis.findings.rules.host import (
+    debug_callbacks,
+    eager_execution,
+    host_sync,
+    launch_bound,
+    not_compiled,
+    outside_compilation,
+    slow_host_code,
+    tf_function_tracing,
+)
+from tpu_profile_plugin.analysis.findings.rules.host.recompilation import rule as recompilation
+from tpu_profile_plugin.analysis.findings.rules.memory import memory_near_limit
+from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward import rule as kept_for_backward
+from tpu_profile_plugin.analysis.findings.rules.recording import dispatch_only_steps, steps_not_marked, truncated_trace
 
 RULES: tuple[Rule, ...] = (
     recompilation.RULE,
     not_compiled.RULE,
     debug_callbacks.RULE,
+    outside_compilation.RULE,
     host_sync.RULE,
     repeated_transfer.RULE,
     sequential_input.RULE,
     input_bound.RULE,
+    output_bound.RULE,
     slow_host_code.RULE,
     exposed_communication.RULE,
     exposed_copy.RULE,
+    sparse_core_wait.RULE,
     straggler.RULE,
     data_movement.RULE,
     low_precision_unused.RULE,
     padding.RULE,
     memory_near_limit.RULE,
     kept_for_backward.RULE,
-    memory_bound.RULE,
-    compute_bound.RULE,
+    bounds.MEMORY_BOUND,
+    bounds.COMPUTE_BOUND,
     barrier.RULE,
     launch_bound.RULE,
+    eager_execution.RULE,
+    tf_function_tracing.RULE,
     truncated_trace.RULE,
     steps_not_marked.RULE,
     dispatch_only_steps.RULE,

@@ -11,7 +11,7 @@ from tpu_profile_plugin.analysis.hlo.instructions import Instruction
 from tpu_profile_plugin.analysis.hlo.shapes import Shape
 
 _LARGEST = 1 << 20
-"""Window or output sizes from which on a dimension is taken for damaged, and the convolution for free."""
+"""Largest size of a window or an output; larger sizes are treated as corrupt: 0 FLOPs."""
 
 
 def convolution_flops(one: Instruction, source: Shape, kernel: Shape, output: Shape) -> float:

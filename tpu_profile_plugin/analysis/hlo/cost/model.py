@@ -44,7 +44,7 @@ from tpu_profile_plugin.analysis.hlo.shapes import (
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one execution; all 0 when unknown.
+    """Cost of one execution; all 0 when unknown.
 
     Attributes:
       flops: operations; those on narrow operands count for less.

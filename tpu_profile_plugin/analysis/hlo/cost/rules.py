@@ -132,7 +132,7 @@ def _dot(one: Instruction, operands: Sequence[Shape], found: Properties) -> None
 
 
 def _ragged_dot(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
-    """Rows in groups, each with a matrix of its own; the reference then leaves out the result's first dimension."""
+    """Rows in groups, each with a matrix of its own; XLA then leaves out the result's first dimension."""
     dims = one.ragged_dot_dimension_numbers
     if operands:
         flops = _product_flops(operands[0], one.shape, dims.dot_dimension_numbers.lhs_contracting_dimensions)
@@ -151,7 +151,7 @@ def _convolution(one: Instruction, operands: Sequence[Shape], found: Properties)
 
 
 def _custom_call(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
-    """Library calls; of others nothing is known, which the reference counts as -1."""
+    """Library calls; of others nothing is known, which XLA counts as -1."""
     target = one.custom_call_target
     if target in CUBLAS_LT and operands:
         found[FLOPS] = _product_flops(operands[0], first_part(one.shape), _contracting(one.backend_config))
@@ -192,7 +192,7 @@ def _cholesky(one: Instruction, operands: Sequence[Shape], found: Properties) ->
 
 
 def _triangular_solve(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
-    """Half of the triangular operand is read; the reference counts the other operand in its place as well."""
+    """Half of the triangular operand is read; XLA counts the other operand in its place as well."""
     if len(operands) > 1 and operands[0].dimensions:
         found[BYTES] -= byte_size(operands[0]) / 2.0
         found[read(0)] = float(byte_size(operands[1]))

@@ -53,7 +53,7 @@ def utilization(values: Iterable[Value], root: int, share: Callable[[int, int], 
             roots[operand].add(operand)
             elements = np.float32(by_id[operand].elements)
             if elements:
-                # Single precision, as in the reference: rounding up depends on it.
+                # Single precision, as in XLA: rounding up depends on it.
                 times = use[one.id] * np.float32(share(one.id, position))
                 weight[operand] += np.ceil(times * elements) / elements
     return {id_: float(times) for id_, times in use.items()}

@@ -23,7 +23,7 @@ _SWEEPS = 8
 _NARROWEST = 8
 """Nodes in a layer that are not too many for any drawing."""
 _MOST_CORNERS = 300_000
-"""Of all lines together; where there would be more, lines look at every second layer only, or at every third, ..."""
+"""Most corners of all lines together; beyond, lines look at every second layer only, or at every third, ..."""
 
 Point = tuple[int, int]
 

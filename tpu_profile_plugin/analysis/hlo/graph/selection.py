@@ -10,7 +10,7 @@ from enum import Enum
 from tpu_profile_plugin.analysis.hlo.graph.links import Links
 
 MOST_USERS = 16
-"""Of a result with more users the users are not followed."""
+"""Users are followed only where a result has at most this many."""
 
 
 class Mark(Enum):

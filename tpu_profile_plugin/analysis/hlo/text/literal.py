@@ -12,7 +12,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.hlo.shapes import type_name
 
 _MOST = 10
-"""Elements from which on a constant is not written out."""
+"""Most elements of a constant that is written out."""
 _DEEPEST = 16
 """Dimensions of constants that are written out."""
 _ELSEWHERE = "{...}"

@@ -55,7 +55,7 @@ def _window(one: Instruction) -> list[str]:
 
 
 def _convolution(one: Instruction) -> list[str]:
-    """Of convolutions, and of library calls that are convolutions."""
+    """Attributes of convolutions, and of library calls that are convolutions."""
     found = []
     if one.HasField("convolution_dimension_numbers"):
         found.append(f"dim_labels={_dim_labels(one.convolution_dimension_numbers)}")

@@ -1,6 +1,6 @@
 """Attributes GPU events without an HLO op (kernels of CUDA graphs, library kernels, copies) to the most likely op.
 
-The reference ignores them, so their time looks idle. Here an event is attributed to the op of a launch with the same
+XProf ignores them, so their time looks idle. Here an event is attributed to the op of a launch with the same
 correlation id, else to the only instruction with the kernel's name, else to a bucket named after the kernel.
 """
 

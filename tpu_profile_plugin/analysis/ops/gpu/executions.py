@@ -46,7 +46,7 @@ def executions(space: XSpace, plane: Plane, op: I64, name: I64, group: I64) -> E
     if len(at):
         code, own = name[op[at]], group[at]
         same = (code[1:] == code[:-1]) & (code[1:] >= 0) & (line[1:] == line[:-1])
-        # The reference takes a missing group for 0 when it compares the next event's group with it.
+        # XProf takes a missing group for 0 when it compares the next event's group with it.
         starts[1:] = ~(same & (own[1:] >= 0) & (own[1:] == np.maximum(own[:-1], 0)))
     run = np.cumsum(starts) - 1
     return Executions(

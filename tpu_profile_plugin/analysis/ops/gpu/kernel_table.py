@@ -109,7 +109,7 @@ def parse_launch(details: str) -> Launch:
     values: dict[str, Any] = {}
     for token in re.split("[ \n]", details):
         key, *texts = token.split(":")
-        # AMD tracers use other names for the memory sizes; the reference does not read them.
+        # AMD tracers use other names for the memory sizes; XProf does not read them.
         if len(texts) != 1 or key not in _LAUNCH_VALUES:
             continue
         name, parse = _LAUNCH_VALUES[key]

@@ -26,7 +26,7 @@ _OFF_DUTY = dict.fromkeys((*WAITS_FOR_HOST, ASYNC_DONE, "megacore fusion"), Duty
 TENSOR_CORE_DUTY = {**_OFF_DUTY, CUSTOM_CALL: Duty.CUSTOM_CALL}
 """Categories of ops that wait for the host or for another core, and custom calls, which may wait."""
 SPARSE_CORE_DUTY = _OFF_DUTY
-"""As in the reference, custom calls of SparseCores are surely on duty."""
+"""As in XProf, custom calls of SparseCores are surely on duty."""
 
 
 @dataclass(frozen=True, slots=True)

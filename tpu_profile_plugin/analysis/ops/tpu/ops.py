@@ -21,11 +21,11 @@ from tpu_profile_plugin.columns.arrays import I64, U8, Bools
 CUSTOM_CALL = "custom-call"
 ASYNC_DONE = "async-done"
 _WAITING_NAMES = ("async-done", "host-send-done", "host-recv-done")
-"""Parts of the names of ops whose time counts as that of async-done, as in the reference."""
+"""Parts of the names of ops whose time counts as that of async-done, as in XProf."""
 WAITS_FOR_HOST = frozenset(("infeed", "outfeed", "host send", "host send-done", "host recv", "host recv-done"))
 _NO_KEY = 2**32 - 1
 SILENT_CORE_PS = 1
-"""Observed time of a core without ops, as in the reference: any positive value makes it 100% idle."""
+"""Observed time of a core without ops, as in XProf: any positive value makes it 100% idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ def op_table(
             busy.append(on_duty)
             sure.append(surely_on_duty)
             host_spans += [] if host_span is None else [host_span]
-        tables.append(_table(op_meta, sums))
+        tables.append(_used_ops(op_meta, sums))
         if span is not None:
             begins.append(span[0])
             ends.append(span[1])
@@ -308,25 +308,27 @@ def _clock_keys(plane: Plane) -> tuple[int, int]:
     return begin, duration
 
 
-def _table(op_meta: OpMetadata, sums: tuple[I64, I64, I64, I64]) -> OpTable:
-    occurrences, time, own, minimum = sums
-    used = np.flatnonzero(op_meta.counted & (occurrences > 0))
-    rows = used.tolist()
+def _used_ops(op_meta: OpMetadata, sums: tuple[I64, I64, I64, I64]) -> OpTable:
+    used = np.flatnonzero(op_meta.counted & (sums[0] > 0))
+    return metadata_ops(op_meta, used, *(column[used] for column in sums))
+
+
+def metadata_ops(op_meta: OpMetadata, rows: I64, occurrences: I64, time: I64, own: I64, minimum: I64) -> OpTable:
+    """The ops of some rows of the metadata, with their sums; costs are those of one execution, multiplied."""
     flops, model_flops, accessed = (
-        cost[used].astype(np.float64) * occurrences[used]
-        for cost in (op_meta.flops, op_meta.model_flops, op_meta.bytes)
+        cost[rows].astype(np.float64) * occurrences for cost in (op_meta.flops, op_meta.model_flops, op_meta.bytes)
     )
     return OpTable(
-        module=tuple(op_meta.program[used].tolist()),
-        name=tuple(op_meta.name[i] for i in rows),
-        category=tuple(op_meta.category_of(i) for i in rows),
-        provenance=tuple(op_meta.provenance[i] for i in rows),
-        eager=np.zeros(len(used), np.bool_),
-        occurrences=occurrences[used],
-        time_ps=time[used],
-        self_ps=own[used],
-        min_ps=minimum[used],
-        cores=np.ones(len(used), np.int64),
+        module=tuple(op_meta.program[rows].tolist()),
+        name=tuple(op_meta.name[i] for i in rows.tolist()),
+        category=tuple(op_meta.category_of(i) for i in rows.tolist()),
+        provenance=tuple(op_meta.provenance[i] for i in rows.tolist()),
+        eager=np.zeros(len(rows), np.bool_),
+        occurrences=occurrences,
+        time_ps=time,
+        self_ps=own,
+        min_ps=minimum,
+        cores=np.ones(len(rows), np.int64),
         flops=flops,
         model_flops=np.where(model_flops == 0, flops, model_flops),
         bytes=accessed,

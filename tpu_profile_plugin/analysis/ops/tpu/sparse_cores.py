@@ -15,8 +15,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     lines_named,
 )
 from tpu_profile_plugin.analysis.ops.records import OpRecords, OpText, combine_records, no_traffic
-from tpu_profile_plugin.analysis.ops.table import OpTable
-from tpu_profile_plugin.analysis.ops.tpu.ops import OpMetadata, device_spans, op_metadata
+from tpu_profile_plugin.analysis.ops.tpu.ops import OpMetadata, device_spans, metadata_ops, op_metadata
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
@@ -107,34 +106,14 @@ def _tables(
 
 
 def _records(op_meta: OpMetadata, plane: Plane, row: I64, runs: I64, time: I64, own: I64) -> OpRecords:
-    rows = row.tolist()
-    times = runs.astype(np.float64)
-    flops, model_flops, accessed = (
-        np.asarray(of_one[row] * times, np.float64) for of_one in (op_meta.flops, op_meta.model_flops, op_meta.bytes)
-    )
-    table = OpTable(
-        module=tuple(op_meta.program[row].tolist()),
-        name=tuple(op_meta.name[i] for i in rows),
-        category=tuple(op_meta.category_of(i) for i in rows),
-        provenance=tuple(op_meta.provenance[i] for i in rows),
-        eager=np.zeros(len(rows), np.bool_),
-        occurrences=runs,
-        time_ps=time,
-        self_ps=own,
-        min_ps=np.zeros(len(rows), np.int64),
-        cores=np.ones(len(rows), np.int64),
-        flops=flops,
-        model_flops=np.where(model_flops == 0, flops, model_flops),
-        bytes=accessed,
-        total_ps=int(own.sum()),
-    )
+    table = metadata_ops(op_meta, row, runs, time, own, np.zeros(len(row), np.int64)).with_total(int(own.sum()))
     names = plane.event_metadata.names
     return OpRecords(
         table=table,
         normalized_ps=time.astype(np.float64),
         normalized_self_ps=own.astype(np.float64),
-        stall_ps=np.zeros(len(rows)),
-        energy=np.zeros(len(rows)),
-        traffic=no_traffic(len(rows)),
-        text=tuple(OpText(expression=names[i], core=SPARSE_CORE) for i in rows),
+        stall_ps=np.zeros(len(row)),
+        energy=np.zeros(len(row)),
+        traffic=no_traffic(len(row)),
+        text=tuple(OpText(expression=names[i], core=SPARSE_CORE) for i in row.tolist()),
     )

@@ -98,27 +98,27 @@ def _write(out: U8, cursor: I64, field: _Field) -> None:
     sizes = field.sizes()
     before = np.cumsum(sizes) - sizes
     first = np.searchsorted(field.rows, field.rows, side="left")
-    at = cursor[field.rows] + before - (before[first] if len(first) else 0)
+    position = cursor[field.rows] + before - (before[first] if len(first) else 0)
     cursor += np.bincount(field.rows, sizes, len(cursor)).astype(np.int64)
     for byte in varint(field.tag):
-        out[at] = byte
-        at = at + 1
+        out[position] = byte
+        position = position + 1
     if field.number is not None:
         length = varint_sizes(field.number)
-        _write_varints(out, at, field.number, length)
-        at = at + length
+        _write_varints(out, position, field.number, length)
+        position = position + length
     if field.body is not None and len(field.body.data):
         size = field.body.size
-        shift = at - (np.cumsum(size) - size)
+        shift = position - (np.cumsum(size) - size)
         out[np.repeat(shift, size) + np.arange(len(field.body.data))] = field.body.data
 
 
-def _write_varints(out: U8, at: I64, values: U64, sizes: I64) -> None:
+def _write_varints(out: U8, position: I64, values: U64, sizes: I64) -> None:
     for digit in range(int(sizes.max(initial=0))):
         chosen = sizes > digit
         value = (values[chosen] >> np.uint64(7 * digit)) & np.uint64(0x7F)
         more = np.where(sizes[chosen] > digit + 1, 0x80, 0).astype(np.uint64)
-        out[at[chosen] + digit] = (value | more).astype(np.uint8)
+        out[position[chosen] + digit] = (value | more).astype(np.uint8)
 
 
 def varint_sizes(values: U64) -> I64:

@@ -20,8 +20,6 @@ With `extended=true` the overview's answer has an eighth element, a JSON object:
 * `peak_gflops`: peak FLOP rate of a core; null if unknown. Ops with a higher rate work outside their recorded time.
 * `session`: average latency of a request and its parts in ms, and a `histogram` (`edges_ms`, `counts`); null without
   requests.
-* `statements`: sentences for the recommendation panel, each with a `topic` and a `level`; `advice`: what to look at
-  next.
 * `frameworks`: names of those that wrote the profile; `cpu_ops`: whether the CPU ran XLA ops.
 * `functions`: tf.functions with their share of tracing and eager execution.
 * `spans`: begin and end of each step on its slowest host, `begin_ps` and `end_ps` on the time axis of the trace of
@@ -50,11 +48,9 @@ from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.run.steps import Reading, StepAnalysis, own_steps, read_steps
 from tpu_profile_plugin.tables.table import Column, Table
-from tpu_profile_plugin.tools.common.statements import statements
 from tpu_profile_plugin.tools.common.step_reading import reading_json
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.summary.overview_page.advice import advice
 
 PARAMS = (
     Param("extended", "bool", False, "Adds an eighth element with extensions for our own pages."),
@@ -81,7 +77,7 @@ def extras(
     run: Run, query: Query, summary: RunSummary, analysis: StepAnalysis, serving: Inference, top_ops: Table
 ) -> dict[str, Any]:
     """The object described above; tables are not yet encoded."""
-    reading, uses_dataset = read_steps(summary), analysis.input.uses_dataset
+    reading = read_steps(summary)
     return {
         **reading_json(summary, reading, analysis.verdict),
         "inferred_steps": _inferred(run, query, analysis),
@@ -90,8 +86,6 @@ def extras(
         "op_categories": op_categories(summary.device, top_ops),
         "peak_gflops": summary.peaks.tera_flops * 1e3 or None,
         "session": _session(serving),
-        "statements": statements(summary, reading, uses_dataset),
-        "advice": advice(summary, reading, uses_dataset=uses_dataset, serves=bool(serving.requests)),
         "frameworks": [NAMES[name] for name in summary.frameworks],
         "cpu_ops": summary.cpu_ops,
         "functions": [

@@ -1,0 +1,1 @@
+"""Ops of devices: what they do, their programs, matrix units and places."""

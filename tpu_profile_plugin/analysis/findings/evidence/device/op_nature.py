@@ -1,0 +1,126 @@
+"""What an op does, by its opcode or by the instructions inside a fusion: matrix products, movement of data, or else."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from tpu_profile_plugin.analysis.findings.evidence.device.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
+from tpu_profile_plugin.analysis.summary.precision import computes
+
+
+class Nature(Enum):
+    """Kinds of ops."""
+
+    MATRIX = "matrix"
+    """Dots, convolutions and library calls that compute them."""
+    MOVEMENT = "movement"
+    """Elements are put elsewhere in memory; nothing of consequence is computed."""
+    OTHER = "other"
+    UNKNOWN = "unknown"
+    """Neither a program nor a category says what it does."""
+    NOT_COUNTED = "not counted"
+    """Ops that consist of other ops, communication, and waits for copies and the host."""
+
+
+MOVES = frozenset((
+    "broadcast", "concatenate", "copy", "dynamic-slice", "dynamic-update-slice", "gather", "pad", "reverse", "scatter",
+    "slice", "sort", "transpose",
+))  # fmt: skip
+MATRICES = frozenset(("dot", "convolution", "ragged-dot", "scaled-dot"))
+_FORMS = frozenset(("bitcast", "bitcast-convert", "convert", "reshape", "get-tuple-element"))
+_HEAVY = frozenset((
+    "reduce", "reduce-window", "select-and-scatter", "exponential", "exponential-minus-one", "log", "log-plus-one",
+    "logistic", "tanh", "power", "sine", "cosine", "tan", "erf", "cbrt", "sqrt", "rsqrt", "rng", "rng-bit-generator",
+    "fft", "cholesky", "triangular-solve", "custom-call", "atan2", "map",
+))  # fmt: skip
+_ARITHMETIC = frozenset((
+    "add", "subtract", "multiply", "divide", "maximum", "minimum", "negate", "abs", "compare", "clamp", "remainder",
+    "floor", "ceil", "round-nearest-afz", "round-nearest-even", "sign",
+))  # fmt: skip
+_LIBRARY = re.compile(r"gemm|matmul|\bdot\b|conv(?!ert)", re.IGNORECASE)
+_TPU_MOVES = frozenset((
+    "broadcast", "concatenate", "data formatting", "dynamic-slice", "dynamic-update-slice", "gather", "pad", "reverse",
+    "scatter", "select", "shuffle", "slice", "sort", "copy", "transpose",
+))  # fmt: skip
+_MATRIX_CATEGORY = re.compile(r"^(convolution|dot|ragged-dot)\b|MatMul|Conv[123]D|ConvNative|Einsum|CudnnRNN")
+_TENSORFLOW_MOVES = frozenset((
+    "BroadcastTo", "ConcatV2", "ConjugateTranspose", "Gather", "GatherNd", "GatherV2", "MirrorPad", "Pack", "Pad",
+    "PadV2", "Reverse", "ReverseV2", "ScatterNd", "Slice", "Sort", "Split", "SplitV", "StridedSlice", "Tile",
+    "TopKV2", "Transpose", "Unpack",
+))  # fmt: skip
+"""Types of framework ops, which are the categories of GPU ops without a program."""
+_UNKNOWN = frozenset(("", "unknown"))
+
+
+def is_counted(category: str) -> bool:
+    """Whether an op's own time is computation or movement of data, by its HLO category."""
+    return category not in WITH_INNER_OPS and computes(category)
+
+
+def by_category(category: str) -> tuple[Nature, str]:
+    """The nature of an op of which only the HLO category or the framework's type is known, and what it does."""
+    if not is_counted(category):
+        return Nature.NOT_COUNTED, category
+    if _MATRIX_CATEGORY.match(category):
+        return Nature.MATRIX, category
+    if category in _UNKNOWN:
+        return Nature.UNKNOWN, category
+    if category in _TPU_MOVES or category in _TENSORFLOW_MOVES:
+        return Nature.MOVEMENT, category
+    return Nature.OTHER, category
+
+
+def by_program(rows: ProgramRows, row: int, category: str) -> tuple[Nature, str]:
+    """The nature of an op and the opcode that decides, such as `gather`."""
+    opcode = rows.opcodes[row]
+    if not is_counted(category) or opcode in WITH_INNER_OPS or not is_counted(opcode):
+        return Nature.NOT_COUNTED, opcode
+    inside = rows.inside(row)
+    for part in inside:
+        if rows.opcodes[part] in MATRICES or _library(rows, part):
+            return Nature.MATRIX, rows.opcodes[part]
+    if opcode == "custom-call":
+        return Nature.OTHER, opcode
+    root = _result(rows, row)
+    deciding = rows.opcodes[root]
+    return (Nature.MOVEMENT if _moves(rows, inside, deciding) else Nature.OTHER), deciding
+
+
+def _library(rows: ProgramRows, row: int) -> bool:
+    return rows.opcodes[row] == "custom-call" and bool(_LIBRARY.search(rows.instruction(row).custom_call_target))
+
+
+def _result(rows: ProgramRows, row: int) -> int:
+    """What the result of an op is made by: the root of a fusion, the largest of several, without changes of form."""
+    seen = set[int]()
+    while row not in seen:
+        seen.add(row)
+        computation = rows.fused(row)
+        if computation is not None:
+            root = rows.root(computation)
+            row = row if root is None else root
+            continue
+        operands = [one for one in rows.links.operands(row) if one >= 0]
+        if rows.opcodes[row] == "tuple" and operands:
+            row = max(operands, key=rows.bytes)
+        elif rows.opcodes[row] in _FORMS and operands and rows.opcodes[operands[0]] != "parameter":
+            row = operands[0]
+    return row
+
+
+def _moves(rows: ProgramRows, inside: tuple[int, ...], deciding: str) -> bool:
+    """Whether a result that `deciding` makes is only moved: with no more arithmetic on floats than moves."""
+    moves = sum(rows.opcodes[one] in MOVES for one in inside)
+    if any(rows.opcodes[one] in _HEAVY for one in inside):
+        return False
+    arithmetic = sum(rows.opcodes[one] in _ARITHMETIC and _on_floats(rows, one) for one in inside)
+    if deciding == "select":
+        return not arithmetic and moves > 0
+    return deciding in MOVES and arithmetic <= moves
+
+
+def _on_floats(rows: ProgramRows, row: int) -> bool:
+    """Whether an instruction has an operand that is an array of floating-point numbers."""
+    return any(one >= 0 and rows.float_bits(one) for one in rows.links.operands(row))

@@ -1,0 +1,115 @@
+"""The transformation of a tf.data pipeline that the program waits for, and whether it could be parallel or ahead."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
+from tpu_profile_plugin.analysis.findings.periods import share_of_all
+from tpu_profile_plugin.analysis.tf_data.model import Pipeline, Stage
+from tpu_profile_plugin.analysis.tf_data.pipelines import data_calls, summarize_tf_data
+from tpu_profile_plugin.analysis.tf_data.settings import bottleneck_facts
+from tpu_profile_plugin.columns import Plane
+
+_PARALLEL = re.compile(r"Parallel|MapAndBatch")
+"""Transformations with a parallelism; one at a time is a choice of the program."""
+_ONE_AT_A_TIME = re.compile(r"(?:Map|Interleave)(?:V\d+)?\Z")
+"""Transformations with a parallel form that the program did not ask for."""
+_BUFFER = re.compile(r"Prefetch|Root\Z")
+"""Transformations that only pass on elements: waiting in them is waiting for what is behind."""
+SEEN_ITERATORS = 400
+"""Iterators of a pipeline's longest calls that are looked at, altogether."""
+_AHEAD = re.compile(r"Prefetch|Parallel|MapAndBatch")
+
+
+@dataclass(frozen=True, slots=True)
+class Slowest:
+    """The slowest transformation of the pipeline that the program waits for most.
+
+    Attributes:
+      pipeline, calls, mean_ps: its name, and the calls by the program; window: the longest call.
+      name, dataset: the transformation and its name in the program.
+      share: its self time, of that call.
+      parallelism: as recorded, None for transformations without one.
+      alone: it works on one element at a time; late: nothing prefetches its elements.
+    """
+
+    pipeline: str
+    calls: int
+    mean_ps: int
+    window: tuple[int, int]
+    name: str
+    dataset: str
+    share: float
+    parallelism: int | None
+    alone: bool
+    late: bool
+
+    @property
+    def shown(self) -> str:
+        """Its kind, and its name in the program."""
+        return f"{self.name} ({self.dataset})" if self.dataset else self.name
+
+
+def slowest_stage(host: HostView) -> Slowest | None:
+    """The slowest transformation; None unless devices wait for input and a pipeline of tf.data has a bottleneck."""
+    time, plane = host.budget.time_ps, host.plane
+    if plane is None or share_of_all(host.budget, IDLE_INPUT) < INPUT_SHARE > (
+        int(time[:, :, IDLE_INPUT].sum()) / max(int(time.sum()), 1)
+    ):
+        return None
+    if not any(name.startswith("Iterator::") for name in plane.declared.event_metadata.names):
+        return None
+    calls = data_calls(host.space)
+    pipelines = summarize_tf_data(host.space, calls, SEEN_ITERATORS).pipelines
+    known = [one for one in pipelines if not one.is_device and one.facts is not None]
+    if not known or calls is None:
+        return None
+    most = max(known, key=lambda one: one.calls * one.mean_ps)
+    return _slowest(_told(host, calls.plane, most))
+
+
+def _told(host: HostView, plane: Plane, pipeline: Pipeline) -> Pipeline:
+    """The pipeline with the longest call first whose bottleneck is more than a buffer.
+
+    The elements of the first calls were prepared before the recording began: then all that shows is the wait for them.
+    """
+    assert pipeline.facts is not None
+    if not _BUFFER.match(pipeline.facts.own.name):
+        return pipeline
+    for number, run in enumerate(pipeline.runs):
+        if run.bottleneck is not None and not _BUFFER.match(run.iterators[run.bottleneck].iterator.name):
+            other = replace(pipeline, runs=(run, *pipeline.runs[:number], *pipeline.runs[number + 1 :]))
+            facts = bottleneck_facts(host.space, plane, [other])[0]
+            return pipeline if facts is None else replace(other, facts=facts)
+    return pipeline
+
+
+def _slowest(pipeline: Pipeline) -> Slowest:
+    run, facts = pipeline.runs[0], pipeline.facts
+    assert run.bottleneck is not None
+    assert facts is not None
+    stage = facts.own
+    consumers = [one.name for one in facts.consumers if one.name != "Root"]
+    return Slowest(
+        pipeline.name,
+        pipeline.calls,
+        pipeline.mean_ps,
+        (run.begin_ps, run.begin_ps + run.duration_ps),
+        stage.name,
+        stage.dataset,
+        min(run.iterators[run.bottleneck].self_ps / max(run.duration_ps, 1), 1.0),
+        stage.settings.parallelism,
+        _alone(stage),
+        not any(_AHEAD.search(name) for name in consumers) and not stage.name.startswith("Prefetch"),
+    )
+
+
+def _alone(stage: Stage) -> bool:
+    settings = stage.settings
+    if _PARALLEL.search(stage.name):
+        return settings.parallelism == 1 and settings.autotune is False
+    return _ONE_AT_A_TIME.match(stage.name) is not None

@@ -1,0 +1,184 @@
+"""What is sent to devices in each step: how long it takes, what of it shows, and how large it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COPY, IDLE_INPUT
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.common.op_names import MEMCPY_H2D, memcpy_kind
+from tpu_profile_plugin.analysis.common.planes import on_recorded_line
+from tpu_profile_plugin.analysis.common.spans import covered_within, subtract, times_of
+from tpu_profile_plugin.analysis.devices.model import Device, Work
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
+from tpu_profile_plugin.analysis.findings.evidence.host.callers import calling_function
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple, type_name
+from tpu_profile_plugin.columns import XSpace
+from tpu_profile_plugin.columns import stats as read
+from tpu_profile_plugin.columns.arrays import F64, I64
+
+UPLOAD_SHARE = 0.10
+"""Uploads, as a share of the step: the input of a step takes less."""
+
+_INFEED = re.compile(r"[Ii]nfeed")
+_SIZE = re.compile(r"(?:^|\s)size:(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An array that a program takes: its name in the program's source, its type and shape, and its size in bytes.
+
+    `others` is the size of all other arguments together.
+    """
+
+    name: str
+    shape: str
+    size: int
+    others: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Uploads:
+    """Uploads of one host, by step.
+
+    Attributes:
+      ps: int64[s], time in which a device shows an upload: nothing that it computes hides it; averaged over devices.
+      each_ps: int64[s], the time of each step's uploads. If steps are only dispatch times, which do not show when a
+        step's upload is, the first ones count for the first step; empty if there are fewer than steps.
+      size: float64[s], bytes as recorded by GPUs; empty if they are unknown.
+      name: the event in which most of the time passes; function: of the program's code around it, "" if unknown.
+      argument: the largest argument of the program that takes most of the time; None if unknown.
+      window: the step with the longest.
+    """
+
+    ps: I64
+    each_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    size: F64 = field(default_factory=lambda: np.zeros(0))
+    name: str = ""
+    function: str = ""
+    argument: Argument | None = None
+    window: tuple[int, int] = (0, 0)
+
+
+def uploads(host: HostView) -> Uploads | None:
+    """The uploads of a host; None if the budget alone tells that they take less than `UPLOAD_SHARE` of the steps."""
+    steps, time = host.steps, host.budget.time_ps
+    # Copies on TPUs are between memories of the device, and their uploads are the host's.
+    parts = [IDLE_INPUT, EXPOSED_COPY] if any(kind == "gpu" for _, kind in host.budget.devices) else [IDLE_INPUT]
+    if steps is None or int(time[:, :, parts].sum()) < UPLOAD_SHARE * int(time.sum()):
+        return None
+    per_device = [_shown(host, device, steps, i) for i, device in enumerate(host.devices)]
+    ps = np.sum([one[0] for one in per_device], axis=0) // max(len(per_device), 1)
+    size = np.sum([one[1] for one in per_device], axis=0) / max(len(per_device), 1)
+    if int(ps.sum()) * len(per_device) < UPLOAD_SHARE * int(time.sum()):
+        return Uploads(ps)
+    name, begin, length = _longest(host, steps)
+    worst = int(ps.argmax())
+    return Uploads(
+        ps,
+        _in_turn(length, len(steps)) if steps.source == "dispatch" else ps,
+        size if float(size.sum()) > 0 else np.zeros(0),
+        name,
+        calling_function(host, begin),
+        _argument(host),
+        (int(steps.begin_ps[worst].min()), int(steps.end_ps[worst].max())),
+    )
+
+
+def _shown(host: HostView, device: Device, steps: StepWindows, number: int) -> tuple[I64, F64]:
+    """Per step the time of uploads that no computation of the device hides, and their bytes."""
+    rows = _host_events(host)
+    begin, end = [rows[0]], [rows[1]]
+    copies, size = _copies(host.space, device)
+    runs = device.runs.where(copies)
+    compute = device.compute()
+    times = subtract(times_of(np.concatenate([*begin, runs.begin_ps]), np.concatenate([*end, runs.end_ps])), compute)
+    window = steps.begin_ps[:, number], steps.end_ps[:, number]
+    step = np.searchsorted(window[0], runs.begin_ps, side="right") - 1
+    inside = step >= 0
+    inside[inside] = runs.begin_ps[inside] < window[1][step[inside]]
+    sent = np.bincount(step[inside], weights=size[inside], minlength=len(steps)).astype(np.float64)
+    return covered_within(*times, *window), sent
+
+
+def _copies(space: XSpace, device: Device) -> tuple[I64, F64]:
+    """The runs that copy from the host to the device, and their bytes."""
+    wanted = np.array([one.work == Work.COPY and memcpy_kind(one.name, short=True) == MEMCPY_H2D for one in device.ops])
+    rows = np.flatnonzero(wanted[device.runs.op]) if wanted.any() else np.zeros(0, np.int64)
+    if not len(rows):
+        return rows, np.zeros(0)
+    plane = next(plane for plane in space.planes if plane.index == device.plane)
+    code, texts = read.strings(space, plane, plane.events.stats, "memcpy_details")
+    sizes = [float(match[1]) if (match := _SIZE.search(text)) else 0.0 for text in texts]
+    details = code[device.runs.event[rows]]
+    return rows, np.where(details >= 0, np.array([*sizes, 0.0])[details], 0.0)
+
+
+def _host_events(host: HostView) -> tuple[I64, I64, I64]:
+    """Begin, end and name of the host's uploads, without those into an infeed, for which a device waits as input."""
+    plane = host.plane
+    none = np.zeros(0, np.int64)
+    if plane is None:
+        return none, none, none
+    declared = plane.declared.event_metadata.names
+    if not any(_is_upload(name) for name in declared):
+        return none, none, none
+    wanted = np.array([_is_upload(name) for name in plane.event_metadata.names], np.bool_)
+    rows = np.flatnonzero(wanted[plane.events.metadata] & on_recorded_line(plane))
+    begin = plane.events.begin_ps[rows]
+    return begin, begin + plane.events.duration_ps[rows], plane.events.metadata[rows].astype(np.int64)
+
+
+def _is_upload(name: str) -> bool:
+    return activity(name) == Activity.UPLOAD and not _INFEED.search(name)
+
+
+def _in_turn(length: I64, steps: int) -> I64:
+    """Sums of as many successive uploads as there are per step; empty if there are fewer than steps."""
+    per_step = len(length) // steps
+    sums: I64 = length[: per_step * steps].reshape(steps, per_step).sum(axis=1)
+    return sums if per_step else length[:0]
+
+
+def _longest(host: HostView, steps: StepWindows) -> tuple[str, I64, I64]:
+    """The event of the host with most time in the steps, not counting frames of Python, its begins and durations."""
+    begin, end, name = _host_events(host)
+    none = np.zeros(0, np.int64)
+    most: tuple[str, I64, I64, int] = ("", none, none, 0)
+    names = host.plane.event_metadata.names if len(name) and host.plane is not None else ()
+    for kind in np.unique(name).tolist():
+        same = name == kind
+        ps = int(covered_within(*times_of(begin[same], end[same]), steps.begin_ps[:, 0], steps.end_ps[:, 0]).sum())
+        if ps > most[3] and not names[kind].startswith("$"):
+            order = np.argsort(begin[same], kind="stable")
+            most = (names[kind], begin[same][order], (end - begin)[same][order], ps)
+    return most[:3]
+
+
+def _argument(host: HostView) -> Argument | None:
+    """The largest argument of the program with most time on the first device."""
+    device = host.devices[0]
+    time = np.zeros(len(device.ops), np.int64)
+    np.add.at(time, device.runs.op, device.runs.end_ps - device.runs.begin_ps)
+    sums: dict[int, int] = {}
+    for op, ps in zip(device.ops, time.tolist(), strict=True):
+        sums[op.program] = sums.get(op.program, 0) + ps
+    known = [number for number in sums if host.hlo.programs.program(number) is not None]
+    program = host.hlo.programs.program(max(known, key=lambda one: sums[one])) if known else None
+    if program is None:
+        return None
+    start, entry = [*program.columns["computation_start"].tolist(), len(program)], program.entry
+    rows = range(start[entry], start[entry + 1]) if entry is not None else range(0)
+    parameters = [program.instruction(row) for row in rows if program.opcodes[row] == "parameter"]
+    arrays = [one for one in parameters if not is_tuple(one.shape)]
+    if not arrays:
+        return None
+    most = max(arrays, key=lambda one: byte_size(one.shape))
+    dimensions = ",".join(map(str, most.shape.dimensions))
+    size = byte_size(most.shape)
+    others = sum(byte_size(one.shape) for one in arrays) - size
+    return Argument(most.metadata.op_name, f"{type_name(most.shape.element_type)}[{dimensions}]", size, others)

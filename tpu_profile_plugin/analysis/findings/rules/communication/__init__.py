@@ -1,0 +1,1 @@
+"""Rules about collectives, barriers and late devices."""

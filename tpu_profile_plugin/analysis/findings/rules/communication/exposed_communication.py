@@ -1,0 +1,87 @@
+"""Collectives that no computation hides take much of the step.
+
+Fires if exposed communication takes at least {EXPOSED_SHARE:.0%} of the step. Waits for late devices do not count, nor
+does time in which other virtual devices of a CPU use the same cores.
+
+Overlap collectives with computation, or send fewer bytes in larger messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COMMUNICATION
+from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
+from tpu_profile_plugin.analysis.communication.host import CollectiveSums
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import PS_PER_MS
+
+ADVICE = Advice(
+    "Overlap the collective with computation that does not need its result, or send less: fewer bytes per element, "
+    "larger and fewer messages, another sharding. A collective that no computation hides costs its whole time.",
+    jax="Shard so that less has to be exchanged, exchange bfloat16 instead of float32, and reduce gradients once per "
+    "step, not once per layer or microbatch. On TPUs and GPUs XLA's latency-hiding scheduler overlaps collectives with "
+    "computation that does not need their result.",
+    tensorflow="Reduce gradients once per step, in fewer and larger messages or in 16 bits (experimental_hints of the "
+    "strategy, LossScaleOptimizer's mixed precision). A larger batch per replica computes more per exchanged byte.",
+    pytorch="Let DistributedDataParallel reduce gradients in buckets during the backward pass (bucket_cap_mb) and use "
+    "no_sync while gradients accumulate. FSDP hides gathers if it prefetches the next layer's parameters.",
+)
+
+
+def gather(host: HostView) -> int:
+    """Exposed communication of a host's CPU devices while others use their cores, summed over steps and devices."""
+    return host.budget.shared_ps
+
+
+def judge(run: RunView, gathered: Sequence[int | None]) -> Finding | Silence:
+    """The verdict on the exposed communication of the time budget."""
+    lost = run.part_ps(EXPOSED_COMMUNICATION)
+    share = run.share(lost)
+    if not run.communication.sums:
+        return Silence("No collectives recorded.", looked=bool(run.budget.devices))
+    if share < EXPOSED_SHARE:
+        return Silence(f"Exposed communication takes {share:.1%} of the {run.base}.")
+    shared = sum(one or 0 for one in gathered) / max(run.budget.duration_ps.size, 1)
+    if run.share(lost - shared) < EXPOSED_SHARE:
+        alone = f"{run.share(lost - shared):.1%} without the time in which others use the same cores"
+        return Silence(f"Exposed communication takes {share:.1%} of the {run.base}; {alone}.")
+    most = max(run.communication.sums, key=lambda one: one.exposed_ps - min(one.wait_ps, one.exposed_ps))
+    host = run.hosts[run.communication.devices[most.device].host]
+    evidence = (
+        Evidence(f"Exposed communication, of the {run.base}", 100 * share, "%", "time_budget"),
+        Evidence(f"Exposed communication per {run.base}", lost / PS_PER_MS, "ms", "time_budget"),
+        Evidence("Most of it in", most.key.name, "", "communication"),
+        *_numbers(most),
+        *in_timeline(host, most.key.name, (most.begin_ps, most.end_ps)),
+    )
+    return Finding(
+        f"{share:.1%} of the {run.base} is communication that no computation hides, most of it in {most.key.name}",
+        lost,
+        "exposed communication per step and device, waits for other devices left out",
+        "high",
+        evidence,
+        ADVICE,
+    )
+
+
+def _numbers(sums: CollectiveSums) -> list[Evidence]:
+    """Hidden share, message and bandwidth, as far as they are known, as the communication page has them."""
+    ranks = sums.transfer.ranks or (sums.ranks if sums.ranks > 1 else 0)
+    size = message_bytes(sums.key.kind, sums.transfer.operand_bytes, ranks)
+    rate = gigabytes_per_second(None if size is None else size * sums.instances, sums.latency_ps)
+    bus = None if rate is None or not ranks else rate * bus_factor(sums.key.kind, ranks)
+    hidden = 100 * (1 - sums.exposed_ps / sums.total_ps) if sums.total_ps else None
+    numbers = (
+        ("Hidden by computation, of its time", hidden, "%"),
+        ("Bytes that a device contributes to one run", size, "bytes"),
+        ("Its bus bandwidth", bus, "GB/s"),
+    )
+    return [Evidence(label, value, unit, "communication") for label, value, unit in numbers if value is not None]
+
+
+RULE = Rule("exposed_communication", "Exposed communication", judge, gather)

@@ -1,0 +1,233 @@
+"""Devices wait for input: for how long, and for what.
+
+Fires if waiting for input takes at least {INPUT_SHARE:.0%} of the step, and of the time from step to step; with high
+confidence from {INPUT_SHARE_HIGH:.0%}. Uploads that are the same in every step belong to `repeated_transfer`. Without
+devices, the events of the steps decide.
+
+Prepare batches ahead of the step, in parallel, and send the next batch to the device early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.common.planes import recorded_lines
+from tpu_profile_plugin.analysis.common.spans import covered_within, times_of
+from tpu_profile_plugin.analysis.devices.model import Work
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
+from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest, slowest_stage
+from tpu_profile_plugin.analysis.findings.evidence.host.uploads import Uploads, uploads
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.periods import Lost, lost_to, share_of_all
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.steps.input_breakdown import input_breakdown, input_ops
+from tpu_profile_plugin.analysis.steps.slowest import slowest_verdict
+from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.units import PS_PER_MS
+
+INPUT_SHARE_HIGH = 0.20
+"""From here XProf calls a run highly input-bound; the confidence is high."""
+
+_PIPELINE_THREADS = "tf_data_iterator_resource", "tf_data_private_threadpool"
+
+
+@dataclass(frozen=True, slots=True)
+class InputWait:
+    """Waiting for input on one host.
+
+    Attributes:
+      seen: the profile can show it: an event of an input pipeline, a wait for one or an upload was recorded.
+      lost_ps: idle time in steps and between them, summed over both and devices.
+      name: the event in which most of it passes, "" if unknown; ps: its time within the steps, averaged over devices.
+      window: the step that waits longest, first begin and last end over the devices; until the next step begins if
+        most of the wait is between steps.
+      slowest: of the pipeline of tf.data, None without one.
+    """
+
+    seen: bool
+    lost_ps: int = 0
+    name: str = ""
+    ps: int = 0
+    window: tuple[int, int] = (0, 0)
+    slowest: Slowest | None = None
+
+
+def input_wait(host: HostView) -> InputWait:
+    """What a host waits for; events are only read if devices wait for input for `INPUT_SHARE` of the steps."""
+    steps, time = host.steps, host.budget.time_ps
+    inside = int(time[:, :, IDLE_INPUT].sum()) if steps is not None else 0
+    between = int(host.budget.between_time_ps[:, IDLE_INPUT].sum()) if steps is not None else 0
+    lost = inside + between
+    if steps is None or share_of_all(host.budget, IDLE_INPUT) < INPUT_SHARE > inside / max(int(time.sum()), 1):
+        return InputWait(host.summary.input_events or lost > 0, lost)
+    worst = int(time[:, :, IDLE_INPUT].sum(axis=1).argmax())
+    if between > inside:
+        steps = replace(steps, end_ps=np.maximum(steps.end_ps, np.roll(steps.begin_ps, -1, axis=0)))
+        worst = int((steps.end_ps - steps.begin_ps).max(axis=1).argmax())
+    name, ps = _longest(host, steps)
+    window = int(steps.begin_ps[worst].min()), int(steps.end_ps[worst].max())
+    return InputWait(True, lost, name, ps, window, slowest_stage(host))
+
+
+def _longest(host: HostView, steps: StepWindows) -> tuple[str, int]:
+    """The op of devices, or the event of the host, with most time in the steps among those that wait for input."""
+    sums: dict[str, int] = {}
+    for number, device in enumerate(host.devices):
+        for op in np.unique(device.runs.op[device.runs.work == Work.INPUT]).tolist():
+            runs = device.runs.where(device.runs.op == op)
+            ps = _within(runs.begin_ps, runs.end_ps, steps, number)
+            sums[device.ops[op].name] = sums.get(device.ops[op].name, 0) + ps
+    most = max(((name, ps // len(host.devices)) for name, ps in sums.items()), key=lambda one: one[1], default=("", 0))
+    if most[0] and host.devices[0].kind != "cpu":
+        return most
+    plane = host.plane
+    return most if plane is None else max(most, _event(plane, steps, host.reader.time.main), key=lambda one: one[1])
+
+
+def _event(plane: Plane, steps: StepWindows, main: tuple[int, str] | None) -> tuple[str, int]:
+    """Waits on the main thread and uploads on any, as in the time budget: a thread that prefetches holds nothing up."""
+    names = plane.event_metadata.names
+    kind = np.array([activity(name) for name in names], np.uint8)[plane.events.metadata]
+    lines = list(zip(plane.lines.id.tolist(), plane.lines.name, strict=True))
+    on_main = np.array([line == main for line in lines], np.bool_)
+    pipeline = np.array([name.startswith(_PIPELINE_THREADS) for _, name in lines], np.bool_)
+    rows = np.flatnonzero((kind == Activity.INPUT) | (kind == Activity.UPLOAD))
+    line = np.searchsorted(plane.lines.event_start, rows, side="right") - 1
+    rows = rows[(recorded_lines(plane) & ~pipeline)[line] & (on_main[line] | (kind[rows] == Activity.UPLOAD))]
+    most: tuple[str, int] = ("", 0)
+    for name in np.unique(plane.events.metadata[rows]).tolist():
+        named = rows[plane.events.metadata[rows] == name]
+        begin = plane.events.begin_ps[named]
+        ps = _within(begin, begin + plane.events.duration_ps[named], steps, 0)
+        most = max(most, (names[name], ps), key=lambda one: one[1])
+    return most
+
+
+def _within(begin: I64, end: I64, steps: StepWindows, device: int) -> int:
+    return int(covered_within(*times_of(begin, end), steps.begin_ps[:, device], steps.end_ps[:, device]).sum())
+
+
+ADVICE = Advice(
+    "Prepare several batches in advance, in parallel, on threads or processes of their own, and send the next one to "
+    "the device before the current step needs it. If the processors are the limit, do part of the work offline.",
+    jax="Prepare batches in parallel processes (Grain, or a data loader with workers) and call jax.device_put on the "
+    "next batch before the current step is waited for. If the processors are the limit, do part of the work offline.",
+    tensorflow="Give Dataset.map num_parallel_calls=tf.data.AUTOTUNE, avoid Python functions in it, and end the "
+    "pipeline with prefetch(tf.data.AUTOTUNE). The tf.data analysis names the transformation that is slowest.",
+    pytorch="Give the DataLoader more workers (num_workers), pin_memory=True and prefetch_factor, and copy with "
+    "non_blocking=True. If the processors are the limit, do part of the work offline.",
+)
+US_PER_MS = 1000
+_FORMULA = "time in which the device waits for input or input is sent to it, per step and device"
+
+
+def gather(host: HostView) -> tuple[InputWait, Uploads | None]:
+    """What a host waits for, and its uploads."""
+    return input_wait(host), uploads(host)
+
+
+def judge(run: RunView, gathered: Sequence[tuple[InputWait, Uploads | None]]) -> Finding | Silence:
+    """The verdict on the time budget's waits for input, without repeated uploads."""
+    if not run.budget.devices:
+        return _by_steps(run)
+    part = lost_to(run, IDLE_INPUT)
+    lost = part.ps
+    if not any(one.seen for one, _ in gathered):
+        return Silence("No input events recorded.", False)
+    if part.share < INPUT_SHARE:
+        return Silence(f"Devices wait for input for {part.share:.1%} of the {part.base}.")
+    if lost < INPUT_SHARE * run.period_ps:
+        where = f"{part.share:.1%} of the {part.base}, but most time is between the steps"
+        return Silence(f"Devices wait for input for {where}.")
+    sent = [one for _, one in gathered]
+    if isinstance(repeated_transfer.judge(run, sent), Finding):
+        lost = max(0, round(lost - repeated_transfer.lost_ps(run, sent)))
+        if lost < INPUT_SHARE * (run.period_ps if part.between else run.step_ps):
+            return Silence(f"Input takes {part.share:.1%} of the {part.base}, nearly all of it in uploads.")
+    (worst, _), host = max(zip(gathered, run.hosts, strict=True), key=lambda one: one[0][0].lost_ps)
+    evidence = [*_idle(run, part), *_waits(run, worst, host, part)]
+    part = replace(part, ps=lost, share=part.share * lost / part.ps)
+    return _finding(part, [*evidence, *_ops(run)], _named(worst), (host,) if worst.name else ())
+
+
+def _idle(run: RunView, part: Lost) -> list[Evidence]:
+    """The part of the time budget; pages show only what of it is in steps."""
+    page = "" if part.between else "time_budget"
+    return [
+        Evidence(f"Idle because of input, of the {part.base}", 100 * part.share, "%", page),
+        Evidence(f"Idle because of input per {run.base}", part.ps / PS_PER_MS, "ms", page),
+    ]
+
+
+def _waits(run: RunView, worst: InputWait, host: str, part: Lost) -> list[Evidence]:
+    evidence = []
+    where = timeline(host, *worst.window, worst.name)
+    if worst.name:
+        evidence.append(Evidence("Waits in", shown(worst.name), "", TIMELINE, where))
+        evidence.append(Evidence("Time in it per step", worst.ps / max(run.steps, 1) / PS_PER_MS, "ms"))
+    if worst.slowest is not None:
+        page, query = "tf_data_bottleneck_analysis", {"host": host}
+        evidence.append(Evidence("Slowest transformation", worst.slowest.shown, "", page, query))
+        evidence.append(Evidence("Its self time, of the longest call", 100 * worst.slowest.share, "%"))
+    length = worst.window[1] - worst.window[0]
+    label = "Longest time from step to step" if part.between else "Length of the step that waits longest"
+    return [*evidence, Evidence(label, length / PS_PER_MS, "ms", TIMELINE, where)]
+
+
+def _named(worst: InputWait) -> str:
+    """What most of the wait is in: the slowest transformation of a pipeline, else the event."""
+    return worst.slowest.shown if worst.slowest is not None else shown(worst.name)
+
+
+def _by_steps(run: RunView) -> Finding | Silence:
+    """Without devices in the time budget: what the events of the steps tell."""
+    steps = run.slowest
+    if not len(steps) or not (run.summary.input_events or bool(steps.waiting_most.any())):
+        return Silence("No steps with input events recorded.", looked=False)
+    percent = slowest_verdict(steps).input.percent if steps.on_tpu else steps.percent("input")
+    if percent < 100 * INPUT_SHARE:
+        return Silence(f"Input takes {percent:.1f}% of the step.")
+    lost = round(run.step_ps * percent / 100)
+    first = Evidence("Waiting for input, of the step", percent, "%", "input_pipeline_analyzer")
+    return _finding(Lost(lost, run.share(lost), run.base, False), [first, *_ops(run)], "", ())
+
+
+def _ops(run: RunView) -> list[Evidence]:
+    """The input op of the hosts with most self time, as the input pipeline analyzer lists it."""
+    ops = input_ops(run.summary.host)
+    if not ops:
+        return []
+    label, page = "Input op with most self time on the host", "input_pipeline_analyzer"
+    split = []
+    if run.summary.host.infeed.distance_ps > 0:
+        # Then the page's numbers depend on the host's ops alone.
+        breakdown = input_breakdown(run.summary.host, 0.0)
+        prepared = breakdown.preprocessing_us + breakdown.demanded_read_us + breakdown.advanced_read_us
+        split.append(Evidence("Enqueuing on the host, all steps", breakdown.enqueue_us / US_PER_MS, "ms", page))
+        split.append(Evidence("Reading and preprocessing on the host, all steps", prepared / US_PER_MS, "ms"))
+    return [
+        *split,
+        Evidence(label, ops[0].name, "", page),
+        Evidence("Its self time, all runs", ops[0].self_ps / PS_PER_MS, "ms", page),
+        Evidence("What it does", ops[0].category, "", page),
+    ]
+
+
+def _finding(part: Lost, evidence: Sequence[Evidence], name: str, hosts: tuple[str, ...]) -> Finding:
+    where = f", most of it in {name}" if name else ""
+    confidence: Confidence = "high" if part.share >= INPUT_SHARE_HIGH else "medium"
+    title = f"Devices wait {part.share:.1%} of the {part.base} for input{where}"
+    return Finding(title, part.ps, _FORMULA, confidence, tuple(evidence), ADVICE, hosts, part.between)
+
+
+RULE = Rule("input_bound", "Waiting for input", judge, gather, ("sequential_input",))

@@ -1,0 +1,122 @@
+"""The same data is sent to the devices in every step.
+
+Fires if at least {UPLOAD_STEPS:.0%} of the steps, and no fewer than {UPLOADS_SEEN}, have an upload of the same size or
+length that takes at least {UPLOAD_SHARE:.0%} of the step and that no computation hides.
+
+Send data that does not change once, before the loop; send new data during the step before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.findings.evidence.host.uploads import UPLOAD_SHARE, Uploads, uploads
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.periods import share_of_period
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import PS_PER_MS, PS_PER_S
+
+UPLOAD_STEPS = 0.80
+"""Share of the steps with such an upload: with fewer it is not repeated (81% seen)."""
+UPLOADS_SEEN = 3
+"""Fewer steps do not show a repetition."""
+SLOWEST_UPLOAD = 200_000_000
+"""Bytes per second: copies are faster, so fewer bytes cannot be the cause of the time."""
+UPLOAD_EVEN = 0.50
+"""Largest interquartile range of the steps' upload times, over their median, of the same upload: single steps take much
+longer while the processors have other work."""
+SAME_SIZE = 0.01
+"""Largest deviation from the median number of bytes that counts as the same size."""
+
+_MIB = 1 << 20
+ADVICE = Advice(
+    "Send data that does not change to the device once, before the loop, and keep it there. Data that is new in each "
+    "step should be sent during the step before, so that computation hides it.",
+    jax="Call jax.device_put on arrays that do not change once, before the loop: a NumPy array that is passed to a "
+    "jitted function is copied in every call. Put the next batch on the device before the current step is waited for.",
+    tensorflow="Keep data that does not change in a tf.Variable or tf.constant that is made before the loop. For "
+    "batches, end the pipeline with tf.data.experimental.prefetch_to_device.",
+    pytorch="Move tensors that do not change to the device once, before the loop. Copy batches from pinned memory with "
+    "non_blocking=True, so that computation hides it.",
+)
+
+
+def judge(run: RunView, gathered: Sequence[Uploads | None]) -> Finding | Silence:
+    """The verdict on the uploads of all hosts."""
+    if not run.budget.devices:
+        return Silence("No devices recorded.", looked=False)
+    known = run.present(gathered)
+    if run.steps < UPLOADS_SEEN or run.whole_recording:
+        return Silence("Too few steps to see a repetition.", looked=False)
+    if not known or not run.step_ps:
+        return Silence(f"Waiting for input and copies take less than {UPLOAD_SHARE:.0%} of the {run.base}.")
+    lost = lost_ps(run, gathered)
+    share = run.share(lost)
+    if min(share, share_of_period(run, lost)) < UPLOAD_SHARE:
+        return Silence(f"Uploads that no computation hides take {share:.1%} of the {run.base}.")
+    worst, host = max(known, key=lambda one: int(one[0].ps.sum()))
+    often = float(np.mean(worst.ps >= UPLOAD_SHARE * run.step_ps))
+    if often < UPLOAD_STEPS:
+        return Silence(f"Uploads take {share:.1%} of the {run.base}, but only in {often:.0%} of the steps.")
+    if not _even(worst):
+        return Silence(f"Uploads take {share:.1%} of the {run.base}, but they differ from step to step.")
+    return Finding(
+        f"The same upload to the device takes {share:.1%} of every {run.base}{_what(worst)}",
+        round(lost),
+        "time of uploads that no computation hides, per step and device",
+        "high" if len(worst.size) else "medium",
+        _evidence(run, worst, host, share, often),
+        ADVICE,
+        (host,),
+    )
+
+
+def lost_ps(run: RunView, gathered: Sequence[Uploads | None]) -> float:
+    """Time of uploads that no computation hides, per step and device."""
+    return sum(float(one.ps.mean()) for one in gathered if one is not None and len(one.ps)) / len(run.budget.hosts)
+
+
+def _even(sent: Uploads) -> bool:
+    """The steps send the same: as many bytes where these are known, else for about as long."""
+    if len(sent.size):
+        middle = float(np.median(sent.size))
+        return middle > 0 and float(np.mean(np.abs(sent.size - middle) <= SAME_SIZE * middle)) >= UPLOAD_STEPS
+    if not len(sent.each_ps):
+        return False
+    low, middle, high = np.quantile(sent.each_ps.astype(np.float64), (0.25, 0.5, 0.75))
+    return bool(middle > 0 and high - low <= UPLOAD_EVEN * middle)
+
+
+def _what(sent: Uploads) -> str:
+    """The function that sends, or the argument, if the others are too small for the upload to be theirs."""
+    if sent.function:
+        return f", in {shown(sent.function)}"
+    if sent.argument is None or sent.argument.others > SLOWEST_UPLOAD * float(np.median(sent.ps)) / PS_PER_S:
+        return ""
+    return f": {sent.argument.shape} {sent.argument.name}".rstrip()
+
+
+def _evidence(run: RunView, sent: Uploads, host: str, share: float, often: float) -> tuple[Evidence, ...]:
+    where = timeline(host, *sent.window, sent.name)
+    evidence = [
+        Evidence(f"Uploads that no computation hides, of the {run.base}", 100 * share, "%", TIMELINE, where),
+        Evidence(f"Steps with such an upload, of all {run.steps}", 100 * often, "%"),
+        Evidence("Median upload per step", float(np.median(sent.ps)) / PS_PER_MS, "ms"),
+    ]
+    if len(sent.size):
+        evidence.append(Evidence("Sent per step and device", float(np.median(sent.size)) / _MIB, "MiB"))
+    if sent.argument is not None:
+        name = f" {sent.argument.name}" if sent.argument.name else ""
+        evidence.append(Evidence("Largest argument of the program", f"{sent.argument.shape}{name}"))
+        evidence.append(Evidence("Size of this argument", sent.argument.size / _MIB, "MiB"))
+    if sent.function:
+        evidence.append(Evidence("Function", shown(sent.function), "", TIMELINE, {**where, "find": sent.function}))
+    if sent.name:
+        evidence.append(Evidence("Most of it in", sent.name))
+    return tuple(evidence)
+
+
+RULE = Rule("repeated_transfer", "The same data sent in every step", judge, uploads)

@@ -1,0 +1,84 @@
+"""A tf.data pipeline runs one element at a time, or not ahead of the program, while the program waits for it.
+
+Fires if waiting for input takes at least {INPUT_SHARE:.0%} of the step and the slowest transformation, with at least
+{BOTTLENECK_SHARE:.0%} of the longest call, works on one element at a time, or only when the program asks for one.
+
+Give the transformation num_parallel_calls, and end the pipeline with prefetch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tpu_profile_plugin.analysis.budget.categories import IDLE_INPUT
+from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest, slowest_stage
+from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.periods import Lost, lost_to
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import PS_PER_MS
+
+BOTTLENECK_SHARE = 0.30
+"""Least share of a slow call that its slowest transformation must take itself to be named as the cause."""
+
+_PAGE = "tf_data_bottleneck_analysis"
+
+
+def judge(run: RunView, gathered: Sequence[Slowest | None]) -> Finding | Silence:
+    """The verdict on the pipeline that the program waits for longest."""
+    if not run.summary.input_events:
+        return Silence("No input events recorded.", looked=False)
+    part = lost_to(run, IDLE_INPUT)
+    known = run.present(gathered)
+    if part.share < INPUT_SHARE or part.ps < INPUT_SHARE * run.period_ps:
+        return Silence(f"Devices wait for input for {part.share:.1%} of the {part.base}.")
+    if not known:
+        return Silence("No tf.data pipeline with a bottleneck recorded.", looked=False)
+    worst, host = max(known, key=lambda one: one[0].calls * one[0].mean_ps)
+    if worst.share < BOTTLENECK_SHARE or not (worst.alone or worst.late):
+        where = f"{worst.name} takes {worst.share:.1%} of the longest call of {worst.pipeline}"
+        return Silence(f"{where}; it is parallel or ahead of the program.")
+    how = "one element at a time" if worst.alone else "only when the program asks for an element"
+    return Finding(
+        f"Devices wait {part.share:.1%} of the {part.base} for input: {worst.name} runs {how}",
+        part.ps,
+        "time in which the device waits for input, per step and device",
+        "high",
+        _evidence(part, worst, host),
+        _advice(worst),
+        (host,),
+        part.between,
+    )
+
+
+def _evidence(part: Lost, worst: Slowest, host: str) -> tuple[Evidence, ...]:
+    page = {"host": host}
+    evidence = [
+        Evidence(f"Idle because of input, of the {part.base}", 100 * part.share, "%",
+                 "" if part.between else "time_budget"),
+        Evidence("Slowest transformation", worst.shown, "",
+                 _PAGE, page),
+        Evidence("Its self time, of the longest call", 100 * worst.share, "%"),
+        Evidence("Mean wait of the program for a batch", worst.mean_ps / PS_PER_MS, "ms", _PAGE, page),
+        Evidence("Longest wait", (worst.window[1] - worst.window[0]) / PS_PER_MS, "ms", TIMELINE,
+                 timeline(host, *worst.window)),
+    ]  # fmt: skip
+    if worst.parallelism is not None:
+        evidence.insert(2, Evidence("Elements that it works on at once", worst.parallelism, "", _PAGE, page))
+    return tuple(evidence)
+
+
+def _advice(worst: Slowest) -> Advice:
+    """For this transformation."""
+    ahead = "End the pipeline with prefetch(tf.data.AUTOTUNE), so that it works while the devices compute."
+    if not worst.alone:
+        return Advice(f"{ahead} {worst.name} then prepares the next batch during the current step.")
+    call = "interleave" if "Interleave" in worst.name else "map"
+    return Advice(
+        f"Give the Dataset.{call} behind {worst.name} num_parallel_calls=tf.data.AUTOTUNE. {ahead} "
+        "A Python function in it (tf.py_function, tf.numpy_function) still runs one call at a time."
+    )
+
+
+RULE = Rule("sequential_input", "Sequential input pipeline", judge, slowest_stage)

@@ -1,0 +1,1 @@
+"""Rules about what devices spend their time on."""

@@ -1,0 +1,111 @@
+"""Most of the ops' time moves data instead of computing.
+
+Fires if gathers, scatters, transposes, copies and the like take at least {MOVEMENT_SHARE:.0%} of the ops' time, matrix
+products less than {MATRIX_SHARE:.0%}, and movement at least {LEAST_SHARE:.0%} of the step; on TPUs also from
+{SHUFFLE_SHARE:.0%} of the step, as XProf does. It names the op and its line.
+
+Change the layout where the data is made, or read and write contiguous blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.budget.categories import COMPUTE
+from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op
+from tpu_profile_plugin.analysis.findings.evidence.device.op_nature import Nature
+from tpu_profile_plugin.analysis.findings.evidence.device.op_places import Place, longest_run
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import NamedOp, work_of
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+
+MOVEMENT_SHARE, MATRIX_SHARE = 0.5, 0.2
+"""Least share of movement, and largest share of matrix products, in the ops' time. Programs of matrix products need
+some movement; on real captures these limits told the two kinds apart with a wide margin."""
+SHUFFLE_SHARE = 0.3
+"""Movement on TPUs, as a share of the step: XProf's limit."""
+
+_KINDS = 3
+_INDEXED = frozenset(("gather", "scatter", "dynamic-slice", "dynamic-update-slice", "sort"))
+_LAYOUT = "Change the order of dimensions or the layout where the data is made so that this op is not needed, or let "
+_LAYOUT += "the next op read the data as it is."
+_INDEX = "Read and write contiguous blocks instead of single rows or elements: sort or group indices first, use slices "
+_INDEX += "or a matrix product with one-hot rows for small tables, and keep the indexed dimension outermost."
+_TPU = " On TPUs the innermost dimension should be a multiple of 128."
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Self times of one host's ops; `most` and `kinds` take most of the movement."""
+
+    counted_ps: int
+    unknown_ps: int
+    movement_ps: int
+    matrix_ps: int
+    most: NamedOp | None
+    kinds: tuple[tuple[str, int], ...]
+    longest: Place | None
+
+
+def gather(host: HostView) -> Moved:
+    """How much of the ops' time moves data."""
+    work = work_of(host)
+    moving = work.of(Nature.MOVEMENT)
+    moved, matrix = work.time_ps(moving), work.time_ps(work.of(Nature.MATRIX))
+    longest = None
+    if moving and moved >= SHUFFLE_SHARE * work.counted_ps:
+        row = moving[0].index
+        longest = longest_run(host, host.ops.module[row], host.ops.name[row])
+    most = work.named(moving[0]) if moving else None
+    unknown = work.time_ps(work.of(Nature.UNKNOWN))
+    return Moved(work.counted_ps, unknown, moved, matrix, most, tuple(work.kinds(moving)[:_KINDS]), longest)
+
+
+def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
+    """The verdict on the ops of all hosts."""
+    counted, moved = sum(part.counted_ps for part in parts), sum(part.movement_ps for part in parts)
+    if 2 * sum(part.unknown_ps for part in parts) >= counted:
+        return Silence("No ops with known work recorded.", looked=False)
+    of_ops, matrix = moved / counted, sum(part.matrix_ps for part in parts) / counted
+    lost = round(of_ops * run.part_ps(COMPUTE))
+    share = run.share(lost)
+    shuffles = run.hardware is Hardware.TPU and share >= SHUFFLE_SHARE
+    if share < LEAST_SHARE or not (shuffles or (of_ops >= MOVEMENT_SHARE and matrix < MATRIX_SHARE)):
+        return Silence(
+            f"Ops that move data take {of_ops:.1%} of the ops' time ({share:.1%} of the {run.base}), matrix products "
+            f"{matrix:.1%}."
+        )
+    host = max(range(len(parts)), key=lambda i: parts[i].movement_ps)
+    most = parts[host].most
+    assert most is not None
+    return Finding(
+        f"Moving data takes {share:.1%} of the {run.base}, most of it in {most.label}: {most.does}",
+        lost,
+        "time of computation times the share of gathers, scatters, transposes, copies and the like in the ops' time",
+        "high" if of_ops >= MOVEMENT_SHARE else "medium",
+        (
+            Evidence("Ops that move data, of the time of ops that compute or move", 100 * of_ops, "%"),
+            Evidence("Matrix products, of the same time", 100 * matrix, "%"),
+            Evidence("What they do", _kinds(parts[host])),
+            *of_op(run.hosts[host], most, parts[host].longest),
+        ),
+        _advice(run, most),
+        tuple(run.hosts[i] for i, part in enumerate(parts) if part.movement_ps),
+    )
+
+
+def _kinds(part: Moved) -> str:
+    """The kinds of movement with their shares of all of it."""
+    return ", ".join(f"{does} {ps / part.movement_ps:.0%}" for does, ps in part.kinds)
+
+
+def _advice(run: RunView, most: NamedOp) -> Advice:
+    general = _INDEX if most.does in _INDEXED else _LAYOUT
+    return Advice(general + (_TPU if run.hardware is Hardware.TPU else ""))
+
+
+RULE = Rule("data_movement", "Ops that only move data", judge, gather)

@@ -1,0 +1,1 @@
+"""Rules about code, launches and compilation on the host."""

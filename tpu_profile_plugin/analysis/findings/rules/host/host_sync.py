@@ -1,0 +1,192 @@
+"""The host waits for results within steps, and the devices have nothing to do afterwards.
+
+Fires if the host waits for at least {BLOCKED_SHARE:.0%} of the time from step to step and devices are idle for
+{AFTER_CALLS_SHARE:.0%} of it after these calls. Time of compilation does not count.
+
+Read values less often, several at once, or after the next step is launched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
+from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import lies_between
+from tpu_profile_plugin.analysis.findings.evidence.host.spans import HostCode
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.periods import share_of_saving
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import PS_PER_MS
+
+BLOCKED_SHARE = 0.30
+"""Share of the step that the host waits for results: healthy programs wait as well."""
+AFTER_CALLS_SHARE = 0.10
+"""Idle time after the waits, as a share of the step: tells harmful waits from waits during which devices work."""
+
+_NAMES = (
+    (re.compile(r"\b(?:_item|item)\Z|aten::item|_local_scalar_dense"), ".item()"),
+    (re.compile(r"__float__\Z"), "float()"),
+    (re.compile(r"__(?:int|index)__\Z"), "int()"),
+    (re.compile(r"__bool__\Z"), "bool()"),
+    (re.compile(r"asarray|\b(?:_value|__array__|array)\Z"), "np.asarray()"),
+    (re.compile(r"[Bb]lock_?[Uu]ntil_?[Rr]eady"), "block_until_ready()"),
+    (re.compile(r"\bdevice_get\Z"), "jax.device_get()"),
+    (re.compile(r"\b_?numpy\Z"), ".numpy()"),
+    (re.compile(r"\btolist\Z"), ".tolist()"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetches:
+    """Calls that wait for results on one host.
+
+    Attributes:
+      cells: steps times devices; steps: how many; length_ps: time from step to step, summed over `cells`.
+      running_ps: `length_ps` without compilation, which may be in a single step and as long as many others.
+      calls: in steps; blocked_ps: time in them, summed over steps.
+      after_ps: idle time after them, summed over cells.
+      call, place: the kind of call with most idle time after it, and the frame of the program's code around it, or "".
+      window: the call with the longest idle time after it, and that idle time.
+      between: some of the idle time lies between the end of a step and the begin of the next.
+    """
+
+    cells: int
+    steps: int
+    length_ps: int
+    running_ps: int
+    calls: int
+    blocked_ps: int
+    after_ps: int
+    call: str
+    place: str
+    window: tuple[int, int]
+    between: bool = False
+
+    @property
+    def blocked(self) -> float:
+        """Share of the time from step to step in which the host waits."""
+        return self.blocked_ps * (self.cells // self.steps) / self.length_ps
+
+    @property
+    def after(self) -> float:
+        """Share of idle time after the calls."""
+        return self.after_ps / self.length_ps
+
+    @property
+    def harmful(self) -> bool:
+        """The host waits for `BLOCKED_SHARE` and devices are idle after it for `AFTER_CALLS_SHARE`."""
+        longer = self.length_ps / self.running_ps
+        return self.blocked * longer >= BLOCKED_SHARE and self.after * longer >= AFTER_CALLS_SHARE
+
+
+def gather(host: HostView) -> Fetches | None:
+    """The calls of one host; None without any, or if the devices are hardly idle."""
+    code = code_of(host)
+    if code is None or host.steps is None or not len(code.after_calls.ps):
+        return None
+    spans = code.after_calls
+    row = int(np.argmax(spans.ps))
+    calls = np.zeros(len(code.calls), np.int64)
+    np.add.at(calls, spans.event, spans.ps)
+    name, place = _where(code, calls)
+    call = int(spans.event[row])
+    return Fetches(
+        code.cells,
+        len(host.steps),
+        code.length_ps,
+        max(code.length_ps - code.compile_ps, 1),
+        code.call_count,
+        code.blocked_ps,
+        spans.total(),
+        _call_name(name),
+        place,
+        (int(code.calls.begin_ps[call]), int(spans.end_ps[row])),
+        lies_between(host, spans),
+    )
+
+
+def _where(code: HostCode, ps: np.ndarray) -> tuple[str, str]:
+    """Name of the calls with most idle time after them, and the function that contains most of those."""
+    sums = np.zeros(len(code.names), np.int64)
+    np.add.at(sums, code.calls.name, ps)
+    best = int(sums.argmax())
+    calls = np.flatnonzero((code.calls.name == best) & (ps > 0))
+    frames = code.caller[calls]
+    known = frames >= 0
+    if not known.any():
+        return code.names[best], ""
+    places = np.zeros(len(code.names), np.int64)
+    np.add.at(places, frames[known], ps[calls[known]])
+    return code.names[best], code.names[int(places.argmax())]
+
+
+def _call_name(event: str) -> str:
+    return next((name for pattern, name in _NAMES if pattern.search(event)), shown(event))
+
+
+ADVICE = Advice(
+    "Fetch values less often, or one step late: launch the next step first, then read the results of the last one. "
+    "Several values that are read at the same time should be fetched together.",
+    jax="Keep results as jax.Array and read them every N-th step, or after the next step is launched; "
+    "float(), .item() and block_until_ready() wait for the device. jax.device_get of a whole tree fetches many values "
+    "at once, and a loop over small steps belongs into lax.scan.",
+    tensorflow="Keep results as tensors (a tf.keras.metrics object adds them up) and call .numpy() or float() every "
+    "N-th step. A loop whose next step depends on a value belongs into one tf.function.",
+    pytorch="Keep results as tensors and call .item() or .cpu() every N-th step. Copy with non_blocking=True and read "
+    "the values after the next step is launched.",
+)
+
+
+def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence:
+    """The verdict on the host with most idle time after waits."""
+    if not run.budget.devices:
+        return Silence("No devices recorded.", looked=False)
+    known = run.present(gathered)
+    if not known:
+        return Silence("Devices work on while the host waits for results.")
+    worst, host = max(known, key=lambda one: one[0].after_ps)
+    if not worst.harmful:
+        return Silence(
+            f"The host waits for results {worst.blocked:.1%} of the {run.base}; the devices are idle after it for "
+            f"{worst.after:.1%}."
+        )
+    place = f" in {shown(worst.place)}" if worst.place else ""
+    lost = sum(one.after_ps for one, _ in known) // run.budget.duration_ps.size
+    share, base = share_of_saving(run, lost, between=worst.between)
+    return Finding(
+        f"Devices are idle {share:.1%} of the {base} after {worst.call}{place}, "
+        f"{round(worst.calls / worst.steps, 1):g} per {run.base}",
+        lost,
+        "idle time from the end of a device's work, for which the host waits, to the next launch, without code that is "
+        "known to run meanwhile; per step and device",
+        "high" if worst.place else "medium",
+        _evidence(run, worst, host, 100 * share, base),
+        ADVICE,
+        (host,),
+        worst.between,
+    )
+
+
+def _evidence(run: RunView, worst: Fetches, host: str, percent: float, base: str) -> tuple[Evidence, ...]:
+    where = timeline(host, *worst.window)
+    evidence = [
+        Evidence(f"Devices idle after such calls, of the {base}", percent, "%", TIMELINE, where),
+        Evidence("Host waits for results, of the time from step to step", 100 * worst.blocked, "%"),
+        Evidence(f"Calls per {run.base}", round(worst.calls / worst.steps, 1)),
+        Evidence("Kind of call", worst.call),
+    ]
+    if worst.place:
+        evidence.append(
+            Evidence("Function", shown(worst.place), "", TIMELINE, timeline(host, *worst.window, worst.place))
+        )
+    lost = worst.after_ps / worst.cells / PS_PER_MS
+    return (*evidence, Evidence("Idle after such calls, per step and device", lost, "ms"))
+
+
+RULE = Rule("host_sync", "Waiting for results in steps", judge, gather)

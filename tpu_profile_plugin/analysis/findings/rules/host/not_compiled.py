@@ -1,0 +1,117 @@
+"""A step consists of very many tiny programs or eager ops: it is not compiled as a whole.
+
+Fires if dozens of tiny programs or eager ops of several kinds run per step and device, devices are mostly idle, and
+idle time between them takes at least {LEAST_SHARE:.0%} of the time from step to step.
+
+Compile the whole step as one program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.budget.categories import (
+    COMPUTE,
+)
+from tpu_profile_plugin.analysis.findings.evidence.host.callers import calling_function
+from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
+    BETWEEN_PROGRAMS,
+    BUSY,
+    Launched,
+    is_uncompiled,
+    launched,
+    starved,
+)
+from tpu_profile_plugin.analysis.findings.evidence.host.slow_code import slow_code
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.periods import share_of_period
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import PS_PER_US
+
+ADVICE = Advice(
+    "Compile the whole step as one program, so that the host launches it once. What must stay outside is reading "
+    "results and code that depends on their values.",
+    jax="Put the whole step, gradient and update included, into one function with jax.jit. Outside of it every "
+    "operation is a program of its own, which costs the host far more than the device.",
+    tensorflow="Put the whole step into a tf.function (in Keras: run_eagerly=False). Outside of it every operation is "
+    "launched from Python, which costs more than the operation.",
+    pytorch="Compile the model with torch.compile, or capture the step in a CUDA graph. Otherwise every operation is "
+    "launched by itself, which costs the host far more than the device.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiny:
+    """Program runs or eager ops of one host in its steps.
+
+    Attributes:
+      lost_ps: idle time between them without what slow code of other functions takes, summed over steps and devices.
+      function: what runs them, "" if unknown.
+    """
+
+    launches: Launched
+    lost_ps: int = 0
+    function: str = ""
+
+
+def gather(host: HostView) -> Tiny | None:
+    """Launches of a host's steps; None if the budget alone tells that devices are not starved between programs."""
+    if not starved(host) or host.steps is None:
+        return None
+    launches = launched(host, host.steps)
+    if not is_uncompiled(launches):
+        return Tiny(launches)
+    slow = slow_code(host, launches)
+    lost = max(launches.short_ps, launches.idle_ps - (slow.lost_ps if slow is not None else 0))
+    return Tiny(launches, lost, calling_function(host, launches.at_ps))
+
+
+def judge(run: RunView, gathered: Sequence[Tiny | None]) -> Finding | Silence:
+    """The verdict on the host with most launches per step."""
+    if not run.budget.devices:
+        return Silence("No devices recorded.", looked=False)
+    busy = run.share(sum(run.part_ps(part) for part in BUSY))
+    known = run.present(gathered)
+    if not known:
+        return Silence(f"Devices work for {busy:.1%} of the {run.base}, or are idle for other reasons than programs.")
+    worst, host = max(known, key=lambda one: one[0].launches.per_step)
+    what = "eager ops" if worst.launches.eager else "programs"
+    numbers = f"{worst.launches.per_step:,.0f} {what} of {worst.launches.distinct} kinds run per {run.base} and device"
+    if not is_uncompiled(worst.launches):
+        return Silence(f"{numbers}; devices work for {busy:.1%} of it.")
+    lost = min(sum(one.lost_ps for one, _ in known) // run.budget.duration_ps.size,
+               sum(run.part_ps(part) for part in BETWEEN_PROGRAMS))  # fmt: skip
+    if share_of_period(run, lost) < LEAST_SHARE:
+        return Silence(f"{numbers}; between them devices are idle for {run.share(lost):.1%} of it.")
+    where = f" by {shown(worst.function)}" if worst.function else ""
+    return Finding(
+        f"Not compiled: {worst.launches.per_step:,.0f} {what} per {run.base} are launched one by one{where}",
+        lost,
+        "idle time between two runs, without waits for input and for slow code of other functions, per step and device",
+        "high",
+        _evidence(run, worst, host, what),
+        ADVICE,
+        (host,),
+    )
+
+
+def _evidence(run: RunView, worst: Tiny, host: str, what: str) -> tuple[Evidence, ...]:
+    launches = worst.launches
+    where = timeline(host, *launches.window)
+    evidence = [
+        Evidence(f"{what.capitalize()} per {run.base} and device", round(launches.per_step, 1), "", TIMELINE, where),
+        Evidence(f"Kinds of {what}", launches.distinct),
+        Evidence("Median op", launches.median_ps / PS_PER_US, "us"),
+        Evidence(f"Compute, of the {run.base}", 100 * run.share(run.part_ps(COMPUTE)), "%", "time_budget"),
+    ]
+    if worst.function:
+        find = {**where, "find": worst.function}
+        evidence.insert(1, Evidence("Function that runs them", shown(worst.function), "", TIMELINE, find))
+    return tuple(evidence)
+
+
+RULE = Rule("not_compiled", "Operations outside compiled programs", judge, gather)

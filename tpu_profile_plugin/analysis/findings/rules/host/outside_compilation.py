@@ -1,0 +1,56 @@
+"""Parts of a compiled TPU program run on the host, and the device waits for them.
+
+Fires if ops that exchange values with such parts take more than {OUTSIDE_SHARE:.0%} of the op time on the devices.
+
+Move these ops out of the training loop, or run them less often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tpu_profile_plugin.analysis.budget.categories import EXPOSED_COPY
+from tpu_profile_plugin.analysis.common.op_names import is_outside_compilation
+from tpu_profile_plugin.analysis.common.statistics import ratio
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+
+OUTSIDE_SHARE = 0.05
+"""Least share of the devices' op time: less is hardly noticeable."""
+ADVICE = Advice(
+    "Move ops that run on the host (outside compilation) out of the training loop, or run them every N-th step. The "
+    "device waits for each exchange with the host."
+)
+
+
+def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
+    """The verdict on the ops of all devices."""
+    table = run.summary.device
+    if not table.op_ps:
+        return Silence("No device ops recorded.", looked=False)
+    rows = [
+        row
+        for row, (provenance, category) in enumerate(zip(table.provenance, table.category, strict=True))
+        if is_outside_compilation(provenance) or category == "host send-done"
+    ]
+    spent = int(table.self_ps[rows].sum())
+    share = ratio(spent, table.op_ps)
+    what = f"{share:.1%} of the op time on devices is spent on parts of the program that run on the host"
+    if share <= OUTSIDE_SHARE:
+        return Silence(f"{what}.")
+    cells = run.budget.duration_ps.size
+    most = max(rows, key=lambda row: int(table.self_ps[row]))
+    return Finding(
+        what,
+        min(spent // cells, run.part_ps(EXPOSED_COPY)) if cells else 0,
+        "time of these ops per step and device, as far as it is exposed copies",
+        "high",
+        (
+            Evidence("Exchange with the host, of the op time on devices", 100 * share, "%"),
+            Evidence("Most of it in", table.name[most], "", "hlo_stats"),
+        ),
+        ADVICE,
+    )
+
+
+RULE = Rule("outside_compilation", "Parts of programs on the host", judge, implied_by=("debug_callbacks",))

@@ -1,0 +1,1 @@
+"""Compilation within steps."""

@@ -1,0 +1,53 @@
+"""Calls of a tf.function trace it or run it eagerly for much of its time.
+
+Fires if a tf.function with several calls spends at least {TRACED_SHARE:.0%} of its self time in calls that trace it
+or run it eagerly. A single call has to trace.
+
+Pass tensors in place of Python values, and give the function an input_signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.ops.tf_functions import EXPENSIVE_SHARE, expensive_functions
+
+_NAMED = 3
+TRACED_SHARE = EXPENSIVE_SHARE
+"""Least share of tracing and eager execution in the self time of a function, as XProf has it."""
+ADVICE = Advice(
+    "Pass tensors in place of Python values, and give the function an input_signature. Each new Python value or shape "
+    "is traced again."
+)
+
+
+def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
+    """The verdict on the functions of all hosts."""
+    functions = [function for function in run.summary.functions if function.calls > 1]
+    if not functions:
+        looked = bool(run.frameworks) and TENSORFLOW not in run.frameworks
+        return Silence("No tf.function with several calls recorded.", looked)
+    worst = expensive_functions(functions)
+    if not worst:
+        share = max(function.expensive_share for function in functions)
+        return Silence(f"Tracing and eager execution take at most {share:.1%} of the time of a tf.function.")
+    names = ", ".join(f"{function.name} ({function.expensive_share:.1%})" for function in worst[:_NAMED])
+    more = " and more" if len(worst) > _NAMED else ""
+    return Finding(
+        f"Tracing or eager execution takes much of the time of {names}{more}",
+        0,
+        "no time: `recompilation` has what tracing costs the steps",
+        "medium",
+        tuple(
+            Evidence(f"Tracing and eager execution, of the time of {function.name}", 100 * function.expensive_share,
+                     "%", "overview_page")
+            for function in worst[:_NAMED]
+        ),
+        ADVICE,
+    )  # fmt: skip
+
+
+RULE = Rule("tf_function_tracing", "Tracing of tf.functions", judge, implied_by=("not_compiled", "recompilation"))

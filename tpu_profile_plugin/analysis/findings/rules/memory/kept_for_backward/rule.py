@@ -1,0 +1,120 @@
+"""Much of a program's memory holds results of the forward pass until the backward pass reads them.
+
+Fires if such buffers make up at least {KEPT_SHARE:.0%} of the peak, counting source lines with {KEPT_BUFFER_SHARE:.0%}
+of it each. Programs with a peak below 32 MiB do not count.
+
+Recompute the values in the backward pass, or make them smaller. This frees memory, not time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.rules.memory.kept_for_backward.buffers import (
+    Kept,
+    has_backward_pass,
+    kept_buffers,
+)
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.memory.capacity import device_memory
+from tpu_profile_plugin.units import MIB
+
+KEPT_BUFFER_SHARE, KEPT_SHARE = 0.1, 0.25
+"""Least share of the peak for the buffers of one line, and for all these lines together. Every training program keeps
+some buffers, and recomputing them costs time."""
+NEEDED_SHARE = 0.25
+"""Below this share of the device's memory a peak leaves room to grow: freeing memory gains little."""
+KEPT_LEAST_PEAK = 32 << 20
+"""Bytes: programs with a smaller peak fit into any device many times over."""
+
+ADVICE = Advice(
+    "Recompute this value in the backward pass instead of keeping it (gradient checkpointing), or make it smaller: "
+    "fewer rows at a time, 16 bits. That costs one more forward computation of it and frees its memory.",
+    jax="Wrap the function that makes it in jax.checkpoint (jax.remat), in a scan its body; a policy such as "
+    "jax.checkpoint_policies.dots_with_no_batch_dims_saveable keeps what is costly to recompute. That costs one more "
+    "forward computation and frees this memory.",
+    tensorflow="Wrap the layer or function that makes it in tf.recompute_grad, or use a smaller batch with accumulated "
+    "gradients. That costs one more forward computation and frees this memory.",
+    pytorch="Wrap the module that makes it in torch.utils.checkpoint.checkpoint(..., use_reentrant=False). That costs "
+    "one more forward computation and frees this memory.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One host: the program that keeps most (None: none is large enough), and how many have a backward pass.
+
+    `capacity`: bytes of a device, 0 if unknown.
+    """
+
+    most: Kept | None
+    programs: int
+    capacity: int = 0
+
+
+def gather(host: HostView) -> Looked:
+    """Looks at the programs that ran longest and have a backward pass."""
+    training = [
+        number for number in programs_by_time(host, MOST_PROGRAMS) if has_backward_pass(host.hlo.programs.blob(number))
+    ]
+    layouts = [layout for number in training if (layout := layout_of(host, number)) is not None]
+    kept = [kept_buffers(layout, KEPT_LEAST_PEAK, KEPT_BUFFER_SHARE) for layout in layouts]
+    most = max((one for one in kept if one is not None), key=lambda one: one.size, default=None)
+    capacity = device_memory(host.space).bytes if most is not None and most.size else 0
+    return Looked(most, len(layouts), capacity)
+
+
+def judge(run: RunView, parts: Sequence[Looked]) -> Finding | Silence:
+    """The verdict on the program that keeps most."""
+    if not any(part.programs for part in parts):
+        return Silence("No program with a backward pass recorded.", looked=False)
+    known = [
+        (part.most, host, part.capacity) for part, host in zip(parts, run.hosts, strict=True) if part.most is not None
+    ]
+    if not known:
+        return Silence(f"No program with a backward pass has a peak of {KEPT_LEAST_PEAK // MIB} MiB of memory.")
+    kept, host, capacity = max(known, key=lambda one: one[0].size)
+    share = kept.size / kept.peak if kept.peak else 0.0
+    if share < KEPT_SHARE:
+        return Silence(
+            f"Large buffers kept for the backward pass are {share:.1%} of the peak of {kept.module}, "
+            f"{kept.peak / MIB:.0f} MiB."
+        )
+    return Finding(
+        f"{share:.0%} of the memory at the peak of {kept.module} is kept for the backward pass, most of it for "
+        f"{kept.groups[0].label}",
+        0,
+        "no time: memory that recomputing in the backward pass would free",
+        "low" if kept.peak < NEEDED_SHARE * capacity else "high",
+        _evidence(kept, host, share, capacity),
+        ADVICE,
+        (host,),
+    )
+
+
+def _evidence(kept: Kept, host: str, share: float, capacity: int) -> tuple[Evidence, ...]:
+    query = {"host": host, "module_name": kept.module}
+    first = kept.groups[0].buffers[0]
+    evidence = [
+        Evidence("Kept for the backward pass, of the peak", 100 * share, "%"),
+        Evidence("Peak memory of the program", kept.peak / MIB, "MiB", "memory_viewer", query),
+    ]
+    if capacity:
+        evidence.append(Evidence("That peak, of the device's memory", 100 * kept.peak / capacity, "%"))
+    for group in kept.groups[:3]:
+        count = len(group.buffers)
+        evidence.append(Evidence(f"{count} buffer{'s' * (count > 1)} of {group.label}", group.size / MIB, "MiB"))
+    label = f"Buffer {first.name}, {first.shape.partition('{')[0]}"
+    evidence.append(Evidence(label, first.size / MIB, "MiB", "memory_viewer", {**query, "q": first.name}))
+    if first.made_by:
+        evidence.append(Evidence("It holds the result of", first.made_by))
+    if first.place:
+        evidence.append(Evidence("Source line", first.place))
+    return tuple(evidence)
+
+
+RULE = Rule("kept_for_backward", "Memory kept for the backward pass", judge, gather)

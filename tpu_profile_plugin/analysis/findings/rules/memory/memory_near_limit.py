@@ -1,0 +1,105 @@
+"""A device's memory is almost full.
+
+Fires if the peak of an allocator, else of a program, takes at least {MEMORY_SHARE:.0%} of the device's memory.
+
+Reduce what is live at the peak before an allocation fails: smaller batches, recomputation, 16 bits, sharding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.memory.allocations import MemoryUse
+from tpu_profile_plugin.analysis.memory.capacity import device_memory
+from tpu_profile_plugin.units import MIB
+
+MEMORY_SHARE = 0.9
+"""Share of a device's memory in use at the peak: fragmentation or a longer batch easily takes the rest."""
+
+ADVICE = Advice(
+    "Reduce what is live at the peak before it fails: smaller batches with accumulated gradients, recomputation in the "
+    "backward pass, 16-bit activations, parameters and optimizer state sharded over devices. A little more, or "
+    "fragmentation, and an allocation fails.",
+    jax="Reduce what is live at the peak: donate arguments that are replaced (donate_argnums), jax.checkpoint, a "
+    "smaller batch, sharded parameters. A little more, or fragmentation, and an allocation fails.",
+    tensorflow="Reduce what is live at the peak: a smaller batch, tf.recompute_grad, mixed precision. A little more, "
+    "or fragmentation, and an allocation fails.",
+    pytorch="Reduce what is live at the peak: torch.utils.checkpoint, set_to_none in zero_grad, a smaller batch, "
+    "autocast. A little more, or fragmentation, and an allocation fails.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Bytes in use at a peak and what there is; of an allocator, or of a program (`module`) by itself."""
+
+    name: str
+    used: int
+    capacity: int
+    module: bool = False
+
+    @property
+    def share(self) -> float:
+        """Share of the capacity in use; 0 if that is unknown."""
+        return self.used / self.capacity if self.capacity > 0 else 0.0
+
+
+def gather(host: HostView) -> Use | None:
+    """The fullest allocator of the host's devices, or without allocator events the program that needs most."""
+    hardware = host.summary.environment.hardware
+    if hardware not in (Hardware.TPU, Hardware.GPU):
+        return None
+    uses = list(_allocators(host.allocators))
+    return max(uses or _programs(host), key=lambda one: one.share, default=None)
+
+
+def _allocators(allocators: dict[str, MemoryUse]) -> Iterable[Use]:
+    for name, rows in allocators.items():
+        peak = len(rows.in_use) - 1 - int(rows.in_use[::-1].argmax())  # the last, as in the memory profile
+        used = int(rows.in_use[peak])
+        if rows.free.any() and used > 0:
+            yield Use(name, used, used + int(rows.free[peak]))
+
+
+def _programs(host: HostView) -> list[Use]:
+    capacity = device_memory(host.space).bytes
+    if not capacity:
+        return []
+    layouts = [(number, layout_of(host, number)) for number in programs_by_time(host, MOST_PROGRAMS)]
+    names = host.hlo.programs.names
+    return [Use(names[number], one.peak_bytes, capacity, True) for number, one in layouts if one is not None]
+
+
+def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
+    """The verdict on the fullest allocator or program."""
+    known = run.present(parts)
+    if not known:
+        return Silence("No device allocators and no programs with known memory recorded.", looked=False)
+    most, host = max(known, key=lambda one: one[0].share)
+    what = f"program {most.name}" if most.module else f"allocator {most.name}"
+    if most.share < MEMORY_SHARE:
+        return Silence(f"The peak of {what} is {most.share:.1%} of the device's memory.")
+    tool, query = ("memory_viewer", "module_name") if most.module else ("memory_profile", "memory_id")
+    page = {"host": host, query: most.name}
+    return Finding(
+        f"Memory is {most.share:.0%} full at the peak of {what}, {most.used / MIB:,.0f} MiB",
+        0,
+        "no time: memory",
+        "medium" if most.module else "high",
+        (
+            Evidence("In use at the peak, of the capacity", 100 * most.share, "%", tool, page),
+            Evidence("In use at the peak", most.used / MIB, "MiB", tool, page),
+            Evidence("Capacity", most.capacity / MIB, "MiB", tool, page),
+        ),
+        ADVICE,
+        tuple(host for use, host in known if use.share >= MEMORY_SHARE),
+    )
+
+
+RULE = Rule("memory_near_limit", "Device memory almost full", judge, gather)

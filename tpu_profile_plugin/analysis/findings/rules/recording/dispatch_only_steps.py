@@ -1,0 +1,50 @@
+"""Markers of steps enclose only the dispatch of work, which continues after them.
+
+Fires if work continues long after the last marker has ended. Its time is then divided evenly among the steps.
+
+Nothing needs to change for speed. For exact step times, wait for the result inside the marker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import PS_PER_MS
+
+ADVICE = Advice(
+    "Nothing needs to be changed for speed: the program runs ahead of its devices. For exact times of single steps, "
+    "wait for the result of a step before its marker ends, in a profile only.",
+    jax="Nothing needs to be changed for speed: JAX returns before the devices have finished. For exact times of "
+    "single steps, call jax.block_until_ready on the results inside StepTraceAnnotation, in a profile only.",
+)
+
+
+def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
+    """The verdict on markers and the end of the work."""
+    known = [(one.dispatch, name) for one, name in zip(run.summary.recordings, run.hosts, strict=False)
+             if one is not None and one.dispatch is not None]  # fmt: skip
+    if "dispatch" not in run.budget.sources and not known:
+        return Silence("Work ends with the markers of the steps.", looked=bool(run.steps))
+    evidence = [Evidence("Step as read from the devices' work", run.step_ps / PS_PER_MS, "ms", "time_budget")]
+    if known:
+        dispatch, host = max(known, key=lambda one: one[0].work_ps)
+        page = {"host": host}
+        evidence += [
+            Evidence("From the first marker to the end of the last", dispatch.steps_ps / PS_PER_MS, "ms",
+                     "overview_page", page),
+            Evidence("From the first marker to the end of the work", dispatch.work_ps / PS_PER_MS, "ms",
+                     "overview_page", page),
+        ]  # fmt: skip
+    return Finding(
+        "Steps are marked around the dispatch of work only; the time until its end is divided evenly among them",
+        0,
+        "about the recording, not about time",
+        "high",
+        tuple(evidence),
+        ADVICE,
+    )
+
+
+RULE = Rule("dispatch_only_steps", "Steps that are only dispatch", judge)

@@ -1,0 +1,73 @@
+"""The profile has no markers of steps: steps are inferred or missing.
+
+Fires if steps are inferred from an event without step numbers, if the whole recording counts as one step, or if there
+are no steps.
+
+Mark each step of the training loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
+from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns import stats as read
+
+_KERAS = "Profiled batch"
+"""Keras encloses each batch of a profile in this event."""
+ADVICE = Advice(
+    "Mark each step of the training loop, so that times per step and what happens between steps can be told apart. "
+    "A marker costs less than a microsecond.",
+    jax="Enclose each step in `with jax.profiler.StepTraceAnnotation('train', step_num=i):`. The fetching of the batch "
+    "belongs inside, so that waits for input count.",
+    tensorflow="Enclose each step in `with tf.profiler.experimental.Trace('train', step_num=i, _r=1):`. In Keras, "
+    "TensorBoard(profile_batch=(10, 20)) as a callback marks the batches.",
+    pytorch="Call `xp.StepTrace('train', step_num=i)` (torch_xla) or torch.profiler's `step()` once per iteration. "
+    "Otherwise steps can only be inferred.",
+)
+
+
+def gather(host: HostView) -> bool:
+    """Whether the event that steps were inferred from has step numbers: groups may leave such marks out."""
+    steps, plane = host.steps, host.plane
+    if steps is None or steps.evidence is None or plane is None or plane.declared.stat_metadata.row("step_num") is None:
+        return False
+    name = steps.evidence.event
+    if not plane.decoded:
+        (plane,) = host.space.filtered(EventFilter(plane, event=name.__eq__))
+    _, known = read.ints(host.space, plane, plane.events.stats, "step_num")
+    named = np.array([one == name for one in plane.event_metadata.names], np.bool_)
+    return bool(named[plane.events.metadata[known]].any())
+
+
+def judge(run: RunView, gathered: Sequence[bool]) -> Finding | Silence:
+    """The verdict on where the steps come from."""
+    sources, evidence = run.budget.sources, run.budget.evidence
+    marked = len(run.summary.merged_steps) or any(one is not None for one in run.summary.recordings)
+    if not run.budget.devices:
+        return Silence("Steps are marked.") if marked else _found("The profile has no steps", ())
+    if "inferred" in sources and evidence is not None:
+        if any(gathered) or evidence.event == _KERAS or is_explicit_marker(evidence.event):
+            return Silence(f"{evidence.event} marks {run.steps} steps.")
+        proofs = (
+            Evidence("Event that steps are inferred from", evidence.event, "", "time_budget"),
+            Evidence("How often it repeats", evidence.occurrences, "", "overview_page"),
+        )
+        return _found(f"Steps are not marked; they are inferred from {evidence.event}", proofs)
+    if "recording" in sources:
+        length = Evidence("Length of what counts as one step", run.step_ps / 1e9, "ms", "time_budget")
+        return _found("Steps are not marked; the whole recording counts as one step", (length,))
+    return Silence(f"{run.steps} steps are marked.")
+
+
+def _found(title: str, evidence: tuple[Evidence, ...]) -> Finding:
+    return Finding(title, 0, "about the recording, not about time", "high", evidence, ADVICE)
+
+
+RULE = Rule("steps_not_marked", "Missing step markers", judge, gather)

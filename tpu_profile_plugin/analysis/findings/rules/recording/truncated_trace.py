@@ -1,0 +1,84 @@
+"""Parts of the recording are missing.
+
+Fires if the profiler reports lost events, if events have impossible times, or if a device that worked before has no
+event in the last {CUT_STEPS:.0%} of the steps.
+
+Record fewer steps, or lower the tracer levels. Numbers about the missing part are not true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.categories import COMPUTE, EXPOSED_COMMUNICATION, EXPOSED_COPY
+from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.run_view import RunView
+
+CUT_STEPS = 0.20
+"""Share of the steps, the last ones, in which a device that worked before has no event."""
+
+_LOSS = re.compile(
+    r"\bdropp(?:ed|ing)\b|truncat|\bbuffers?\b.*\b(?:full|overflow|exceed|limit)|overflow|\blost\b|too many events"
+    r"|maximum number of (?:events|records)|event limit",
+    re.IGNORECASE,
+)
+_BUSY = (COMPUTE, EXPOSED_COMMUNICATION, EXPOSED_COPY)
+ADVICE = Advice(
+    "Record fewer steps, so that the profiler's buffers hold all of them. Numbers about the missing part, such as idle "
+    "time at the end, are not true.",
+    jax="Record fewer steps, or lower host_tracer_level and python_tracer_level in jax.profiler.ProfileOptions. "
+    "Numbers about the missing part, such as idle time at the end, are not true.",
+    tensorflow="Record fewer steps (profile_batch of the TensorBoard callback), or lower the tracer levels in "
+    "ProfilerOptions. Numbers about the missing part, such as idle time at the end, are not true.",
+)
+
+
+def gather(host: HostView) -> tuple[str, int]:
+    """The device with most steps at the end of which it recorded nothing, nor after them; and how many.
+
+    A device that works after the last marker only follows late. The number is 0 below `CUT_STEPS` of the steps.
+    """
+    steps, busy = host.steps, host.budget.time_ps[:, :, _BUSY].sum(axis=2) > 0
+    if steps is None or not busy.any() or steps.source != "host":
+        return "", 0
+    silent = np.where(busy.any(axis=0), np.argmax(busy[::-1], axis=0), 0)
+    number = int(silent.argmax())
+    count = int(silent[number])
+    if count < max(2, CUT_STEPS * len(busy)):
+        return "", 0
+    span = host.devices[number].span()
+    if span is None or span[1] > int(steps.begin_ps[len(busy) - count, number]):
+        return "", 0
+    return host.devices[number].name, count
+
+
+def judge(run: RunView, gathered: Sequence[tuple[str, int]]) -> Finding | Silence:
+    """The verdict on messages, times and the ends of devices."""
+    texts = [text for text in (*run.summary.errors, *run.summary.warnings) if _LOSS.search(text)]
+    evidence = [
+        Evidence("The profiler reports", text.strip()[:300], "", "overview_page") for text in dict.fromkeys(texts)
+    ]
+    bad = sum(one.negative + one.too_long for one in run.summary.implausible)
+    if bad:
+        evidence.append(Evidence("Events with impossible times", bad, "", "overview_page"))
+    device, silent = max(gathered, key=lambda one: one[1])
+    if silent:
+        label = f"Last steps without any event of {device}, of {len(run.budget)}"
+        evidence.append(Evidence(label, silent, "", "time_budget"))
+    if not evidence:
+        return Silence("The profiler reports no lost events, and all devices are recorded to the end.")
+    title = "Parts of the recording are missing"
+    if silent:
+        title += f": {device} has no events in the last {silent} of {len(run.budget)} steps"
+    elif texts:
+        title += ": the profiler reports lost events"
+    else:
+        title += f": {bad} events have impossible times"
+    return Finding(title, 0, "about the recording, not about time", "high", tuple(evidence[:5]), ADVICE)
+
+
+RULE = Rule("truncated_trace", "A recording that is cut", judge, gather)
