@@ -107,17 +107,15 @@ _CLASSES: dict[str, tuple[str, ...]] = {
         "Dispatch",
         "Recording",
     ),
-    "analysis.tf_data.pipelines": (
+    "analysis.tf_data.model": (
+        "BottleneckFacts",
         "Iterator",
         "IteratorTimes",
         "Pipeline",
         "Run",
-        "TfData",
-    ),
-    "analysis.tf_data.settings": (
-        "BottleneckFacts",
         "Settings",
         "Stage",
+        "TfData",
     ),
     "analysis.timeline.listing": (
         "Event",
