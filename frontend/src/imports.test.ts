@@ -45,5 +45,13 @@ it("has no import cycle", () => {
 });
 
 it("would detect a cycle", () => {
-  expect(circle(new Map([["a", ["b"]], ["b", ["c"]], ["c", ["b"]]]))).toEqual(["b", "c", "b"]);
+  expect(
+    circle(
+      new Map([
+        ["a", ["b"]],
+        ["b", ["c"]],
+        ["c", ["b"]],
+      ]),
+    ),
+  ).toEqual(["b", "c", "b"]);
 });

@@ -32,12 +32,19 @@ export function moveIndex(key: string, index: number, count: number, page = 10):
   const last = count - 1;
   const at = (i: number): number => Math.max(0, Math.min(last, i));
   switch (key) {
-    case "ArrowDown": return at(index + 1);
-    case "ArrowUp": return at(index - 1);
-    case "PageDown": return at(index + page);
-    case "PageUp": return at(index - page);
-    case "Home": return at(0);
-    case "End": return at(last);
-    default: return null;
+    case "ArrowDown":
+      return at(index + 1);
+    case "ArrowUp":
+      return at(index - 1);
+    case "PageDown":
+      return at(index + page);
+    case "PageUp":
+      return at(index - page);
+    case "Home":
+      return at(0);
+    case "End":
+      return at(last);
+    default:
+      return null;
   }
 }

@@ -9,7 +9,10 @@ function decode(text: string): string {
 }
 
 function segments(search: string): string[] {
-  return search.replace(/^\?/, "").split("&").filter((s) => s !== "");
+  return search
+    .replace(/^\?/, "")
+    .split("&")
+    .filter((s) => s !== "");
 }
 
 function keyOf(segment: string): string {

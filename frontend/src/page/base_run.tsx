@@ -29,7 +29,8 @@ export interface BaseAnswer<T> {
 /** The host of the base that corresponds to the shown one; undefined: none does. */
 export function hostOfBase(tool: ToolInfo, host: string | null): string | null | undefined {
   const names = tool.host_names;
-  if (host === null || host === ALL_HOSTS || tool.hosts === "all") return names.includes(ALL_HOSTS) ? ALL_HOSTS : names.length === 1 ? (names[0] ?? null) : null;
+  if (host === null || host === ALL_HOSTS || tool.hosts === "all")
+    return names.includes(ALL_HOSTS) ? ALL_HOSTS : names.length === 1 ? (names[0] ?? null) : null;
   if (names.includes(host)) return host;
   return names.length === 1 ? names[0] : undefined;
 }
@@ -56,13 +57,16 @@ export function useBase<T>(page: PageProps, { read, params, also = "" }: Asked<T
     const asked = { ...params, run: name, host: chosen ?? undefined, hosts: undefined };
     return { data: read(await client.json<unknown>("data", asked, { signal })), host: chosen, why: null };
   });
-  if (loaded.error !== null) return { run: name, data: null, host: null, why: explain(loaded.error, { run: name ?? undefined, tool: tool.id }).why };
+  if (loaded.error !== null)
+    return { run: name, data: null, host: null, why: explain(loaded.error, { run: name ?? undefined, tool: tool.id }).why };
   return { run: name, data: null, host: null, why: null, ...loaded.data };
 }
 
 function useLoadedComparison({ run, base, client }: Pick<PageProps, "run" | "base" | "client">): Loaded<Comparison> {
   const params = { tag: COMPARE, run, base: base.run };
-  return useLoad(base.run === null ? null : JSON.stringify(params), async (signal) => readComparison(await client.json<unknown>("data", params, { signal })));
+  return useLoad(base.run === null ? null : JSON.stringify(params), async (signal) =>
+    readComparison(await client.json<unknown>("data", params, { signal })),
+  );
 }
 
 /** What changed between base and run; null without a base, while it is read, and if they cannot be compared. */
@@ -95,13 +99,39 @@ export function BaseLine({ page, answer, per, steps, note, none }: LineProps) {
   const { run, host, data, why } = answer;
   if (run === null) return null;
   const where = host !== null && host !== ALL_HOSTS && host !== page.host ? `, host ${host}` : "";
-  const totals = steps && steps.base > 0 && steps.run > 0 && steps.base !== steps.run ? `Totals are of whole recordings: ${plural(steps.base, "step")} in the base, ${plural(steps.run, "step")} here.` : "";
-  const text = why !== null ? `No comparison with ${run}: ${why}` : data === null ? `Reading the base ${run}…` : run === page.run ? "The base is this run: nothing differs." : `Compared with ${run}${where}.`;
+  const totals =
+    steps && steps.base > 0 && steps.run > 0 && steps.base !== steps.run
+      ? `Totals are of whole recordings: ${plural(steps.base, "step")} in the base, ${plural(steps.run, "step")} here.`
+      : "";
+  const text =
+    why !== null
+      ? `No comparison with ${run}: ${why}`
+      : data === null
+        ? `Reading the base ${run}…`
+        : run === page.run
+          ? "The base is this run: nothing differs."
+          : `Compared with ${run}${where}.`;
   return (
-    <p class={why === null ? "base-line" : "base-line failed"} role="status" data-base={why !== null ? "failed" : data === null ? "pending" : "shown"}>
-      <span>{[text, data === null ? "" : (none ?? ""), data === null ? "" : totals, data === null || !per ? "" : perStepText(per), data === null ? "" : (note ?? "")].filter(Boolean).join(" ")}</span>
+    <p
+      class={why === null ? "base-line" : "base-line failed"}
+      role="status"
+      data-base={why !== null ? "failed" : data === null ? "pending" : "shown"}
+    >
+      <span>
+        {[
+          text,
+          data === null ? "" : (none ?? ""),
+          data === null ? "" : totals,
+          data === null || !per ? "" : perStepText(per),
+          data === null ? "" : (note ?? ""),
+        ]
+          .filter(Boolean)
+          .join(" ")}
+      </span>
       {data === null || !per ? null : <PerStepSwitch per={per} state={page.state} />}
-      <button type="button" class="link" onClick={() => page.base.choose(null)}>Remove the base</button>
+      <button type="button" class="link" onClick={() => page.base.choose(null)}>
+        Remove the base
+      </button>
     </p>
   );
 }

@@ -3,7 +3,8 @@ import { ApiError, errorFromBody } from "../api/error";
 import { explain } from "./explain";
 
 describe("explain", () => {
-  const corrupt = (message: string, details = {}) => explain(new ApiError(422, "corrupt_profile", message, { file: "h.xplane.pb", offset: 123456, ...details }));
+  const corrupt = (message: string, details = {}) =>
+    explain(new ApiError(422, "corrupt_profile", message, { file: "h.xplane.pb", offset: 123456, ...details }));
 
   it("names file and byte", () => {
     const words = corrupt("Unknown wire type 7.");

@@ -34,8 +34,12 @@ export function loadFindings(client: Client, run: string): Promise<Findings> {
   kept.set(key, entry);
   for (const old of [...kept.keys()].slice(0, -MOST_KEPT)) kept.delete(old);
   entry.answer.then(
-    (value) => { entry.value = value; },
-    () => { if (kept.get(key) === entry) kept.delete(key); },
+    (value) => {
+      entry.value = value;
+    },
+    () => {
+      if (kept.get(key) === entry) kept.delete(key);
+    },
   );
   return entry.answer;
 }
@@ -100,5 +104,9 @@ export function showsFindings(tool: string): boolean {
 /** The findings about a page and, if it shows one, about a host. */
 export function findingsAbout({ findings }: Findings, tool: string, host: string | null): Finding[] {
   const pages = new Set([bare(tool), ...(ABOUT[bare(tool)] ?? [])]);
-  return findings.filter(({ evidence, hosts }) => evidence.some((one) => pages.has(bare(one.tool))) && (host === null || host === ALL_HOSTS || hosts.length === 0 || hosts.includes(host)));
+  return findings.filter(
+    ({ evidence, hosts }) =>
+      evidence.some((one) => pages.has(bare(one.tool))) &&
+      (host === null || host === ALL_HOSTS || hosts.length === 0 || hosts.includes(host)),
+  );
 }

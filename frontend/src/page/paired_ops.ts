@@ -46,23 +46,34 @@ export function knownOps(found: Comparison | null): Known {
     else if (mine.length === theirs.length) mine.forEach((name, i) => run.set(key(here, name), key(there, theirs[i] ?? "")));
   });
   const before = textsOf(found.programs, "base_program", "the table of programs");
-  const programs = new Map(textsOf(found.programs, "program", "the table of programs").map((name, row) => [name, before[row] ?? ""] as const).filter(([name, old]) => name !== "" && old !== "" && name !== old));
+  const programs = new Map(
+    textsOf(found.programs, "program", "the table of programs")
+      .map((name, row) => [name, before[row] ?? ""] as const)
+      .filter(([name, old]) => name !== "" && old !== "" && name !== old),
+  );
   return { run, gone, programs };
 }
 
 /** Pairs the rows of two op tables. */
 export function pairOps(run: TableData, base: TableData, columns: OpColumns, found: Comparison | null): Pairs {
   const known = knownOps(found);
-  const ids = (table: TableData): string[] => keysOf(table, [...(columns.program === null ? [] : [columns.program]), columns.name]).map((one) => (columns.program === null ? key("", one) : one));
+  const ids = (table: TableData): string[] =>
+    keysOf(table, [...(columns.program === null ? [] : [columns.program]), columns.name]).map((one) =>
+      columns.program === null ? key("", one) : one,
+    );
   const [mine, theirs] = [ids(run), ids(base)];
   const told = known.run.size > 0;
-  const open = (keys: readonly string[], from: readonly string[], closed: (id: string) => boolean): string[] => keys.map((one, row) => (closed(from[row] ?? "") ? "" : one));
+  const open = (keys: readonly string[], from: readonly string[], closed: (id: string) => boolean): string[] =>
+    keys.map((one, row) => (closed(from[row] ?? "") ? "" : one));
   const level = (of: (table: TableData) => string[], unique = false): Keys => ({
     run: open(of(run), mine, (id) => known.run.get(id) === ""),
     base: open(of(base), theirs, (id) => known.gone.has(id)),
     unique,
   });
-  const by = (names: readonly string[]) => (table: TableData): string[] => keysOf(table, names);
+  const by =
+    (names: readonly string[]) =>
+    (table: TableData): string[] =>
+      keysOf(table, names);
   const kindless = (table: TableData): string[] => {
     const rest = keysOf(table, [...columns.kind, ...columns.origin]);
     return keysOf(table, [columns.name]).map((name, row) => `${withoutNumber(name)}\0${rest[row] ?? ""}`);

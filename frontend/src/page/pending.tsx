@@ -22,7 +22,9 @@ export function Pending({ answer, page: { run, tool, host }, what, rows = 20, ch
   return (
     <Panel {...explain(answer.error, { run, tool: tool.id, host })}>
       {children}
-      <button type="button" class="button" onClick={answer.reload}>Try again</button>
+      <button type="button" class="button" onClick={answer.reload}>
+        Try again
+      </button>
     </Panel>
   );
 }

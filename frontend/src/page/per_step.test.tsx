@@ -13,7 +13,12 @@ function pageOf(answer: unknown) {
   const found = answer === null ? null : readComparison(answer);
   function Page(page: PageProps) {
     const per = usePerStep(page, found);
-    return <div><BaseLine page={page} answer={{ run: page.base.run, data: 1, host: null, why: null }} per={per} /><i>{JSON.stringify(per.steps)}</i></div>;
+    return (
+      <div>
+        <BaseLine page={page} answer={{ run: page.base.run, data: 1, host: null, why: null }} per={per} />
+        <i>{JSON.stringify(per.steps)}</i>
+      </div>
+    );
   }
   return { ids: ["kernel_stats"], Page, compares: true };
 }

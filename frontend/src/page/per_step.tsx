@@ -38,7 +38,14 @@ export function PerStepSwitch({ per: { steps, recorded }, state }: { per: PerSte
   return (
     <span class="segmented" role="group" aria-label="Times and counts">
       {[false, true].map((totals) => (
-        <button key={String(totals)} type="button" aria-pressed={(steps === null) === totals} onClick={() => state.set({ [TOTALS_KEY]: totals ? "1" : null }, "push")}>{totals ? "Total" : "Per step"}</button>
+        <button
+          key={String(totals)}
+          type="button"
+          aria-pressed={(steps === null) === totals}
+          onClick={() => state.set({ [TOTALS_KEY]: totals ? "1" : null }, "push")}
+        >
+          {totals ? "Total" : "Per step"}
+        </button>
       ))}
     </span>
   );

@@ -85,14 +85,28 @@ export class Timeline {
     this.elements = elements;
     this.painter = new Painter(elements);
     this.tooltip = new Tooltip(elements);
-    this.minimap = new Minimap(elements.minimap, () => this.window, (span) => this.apply(showSpan(span, false)));
+    this.minimap = new Minimap(
+      elements.minimap,
+      () => this.window,
+      (span) => this.apply(showSpan(span, false)),
+    );
     this.labels = new Labels(elements.labels, {
       toggleSection: (pid) => this.apply(toggleSection(pid)),
       toggleTrack: (key) => this.apply(toggleTrack(key)),
       menu: (target, anchor) => events.menu(target, anchor),
     });
-    bindSplitter(elements.splitter, () => this.labelWidth, (width) => this.setLabelWidth(width));
-    this.unbind = bindGestures({ store, machine, elements, toolChanged: () => events.view(), command: (command) => events.command(command) });
+    bindSplitter(
+      elements.splitter,
+      () => this.labelWidth,
+      (width) => this.setLabelWidth(width),
+    );
+    this.unbind = bindGestures({
+      store,
+      machine,
+      elements,
+      toolChanged: () => events.view(),
+      command: (command) => events.command(command),
+    });
     store.subscribe((state, before) => this.changed(state, before));
     this.observer = new ResizeObserver(() => this.fit());
     this.observer.observe(elements.stage);

@@ -78,7 +78,10 @@ function readFinding(value: unknown): Finding {
   const text = (key: string): string => asText(one[key], `${key} of a finding`);
   const confidence = text("confidence");
   return {
-    id: text("id"), title: text("title"), formula: text("formula"), advice: text("advice"),
+    id: text("id"),
+    title: text("title"),
+    formula: text("formula"),
+    advice: text("advice"),
     share: asNumber(one["share"], "the share of a finding"),
     savingPs: asNumber(one["saving_ps_per_step"], "the saving of a finding"),
     confidence: CONFIDENCES.includes(confidence) ? (confidence as Confidence) : "low",
@@ -90,7 +93,12 @@ function readFinding(value: unknown): Finding {
 function readPart(value: unknown): BudgetShare {
   const one = asDict(value, "a part of the step");
   const category = asText(one["category"], "the category of a part");
-  return { category, name: asText(one["name"] ?? category, "the name of a part"), help: asText(one["help"] ?? "", "the help of a part"), share: asNumber(one["share"], "the share of a part") };
+  return {
+    category,
+    name: asText(one["name"] ?? category, "the name of a part"),
+    help: asText(one["help"] ?? "", "the help of a part"),
+    share: asNumber(one["share"], "the share of a part"),
+  };
 }
 
 /** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
@@ -98,7 +106,12 @@ export function readFindings(value: unknown): Findings {
   const all: Dict = asDict(value, "the findings");
   const silent = asList(all["silent"], "causes that were not found").map((entry): Silence => {
     const one = asDict(entry, "a cause that was not found");
-    return { id: asText(one["id"], "the id of a cause"), looksFor: asText(one["looks_for"], "a cause"), reason: asText(one["reason"], "the reason of a cause"), looked: one["looked"] === true };
+    return {
+      id: asText(one["id"], "the id of a cause"),
+      looksFor: asText(one["looks_for"], "a cause"),
+      reason: asText(one["reason"], "the reason of a cause"),
+      looked: one["looked"] === true,
+    };
   });
   return {
     findings: asList(all["findings"], "the list of findings").map(readFinding),

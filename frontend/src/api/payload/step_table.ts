@@ -84,7 +84,14 @@ export function readSteps(value: unknown): StepBreakdown {
     parts,
     totalMs: totals,
     time: refined(table.properties, "steptime_ms", totals),
-    waiting: columnOf(table, "waitingPercent") === null ? waitingOf(table) : ownWaiting(table, parts.filter(({ category }) => category === "input"), totals),
+    waiting:
+      columnOf(table, "waitingPercent") === null
+        ? waitingOf(table)
+        : ownWaiting(
+            table,
+            parts.filter(({ category }) => category === "input"),
+            totals,
+          ),
     slowest: columnOf(table, "host") === null ? null : { hosts: textsOf(table, "host", WHAT), cores: textsOf(table, "core", WHAT) },
     properties: table.properties,
   };

@@ -126,9 +126,13 @@ export interface Limit {
 export function inputLimit(level: string, percent: number): Limit | null {
   const share = formatPercent(percent);
   switch (level) {
-    case "HIGHLY": return { tone: "bad", title: `Input-bound: ${share} of the step time is spent waiting for input` };
-    case "MODERATELY": return { tone: "fair", title: `Moderately input-bound: ${share} of the step time is spent waiting for input` };
-    case "POTENTIALLY": return { tone: "fair", title: `Possibly input-bound: ${share} of the step time is not covered by any recorded event` };
-    default: return null;
+    case "HIGHLY":
+      return { tone: "bad", title: `Input-bound: ${share} of the step time is spent waiting for input` };
+    case "MODERATELY":
+      return { tone: "fair", title: `Moderately input-bound: ${share} of the step time is spent waiting for input` };
+    case "POTENTIALLY":
+      return { tone: "fair", title: `Possibly input-bound: ${share} of the step time is not covered by any recorded event` };
+    default:
+      return null;
   }
 }

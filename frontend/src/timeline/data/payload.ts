@@ -58,11 +58,7 @@ function parseHeader(bytes: Uint8Array): Record<string, unknown> {
   return record(value, "header");
 }
 
-function readArrays(
-  buffer: ArrayBuffer,
-  body: number,
-  declared: Record<string, unknown>,
-): Map<string, Column> {
+function readArrays(buffer: ArrayBuffer, body: number, declared: Record<string, unknown>): Map<string, Column> {
   const arrays = new Map<string, Column>();
   for (const [name, value] of Object.entries(declared)) {
     const entry = record(value, `array ${name}`);
@@ -75,9 +71,7 @@ function readArrays(
     const offset = body + count(entry.offset, `offset of ${name}`);
     const length = count(entry.length, `length of ${name}`);
     if (offset + length * size > buffer.byteLength) {
-      throw new PayloadError(
-        `array ${name} ends at byte ${offset + length * size}, the response at ${buffer.byteLength}`,
-      );
+      throw new PayloadError(`array ${name} ends at byte ${offset + length * size}, the response at ${buffer.byteLength}`);
     }
     if (offset % ALIGNMENT !== 0) {
       throw new PayloadError(`array ${name} begins at byte ${offset}, which is not 8-aligned`);
@@ -126,11 +120,7 @@ export function text(value: unknown): string {
 }
 
 /** A column of the given class and length; null when absent. Throws PayloadError on another type. */
-export function column<T extends Column>(
-  container: Container,
-  name: string,
-  type: new (n: number) => T,
-): T | null {
+export function column<T extends Column>(container: Container, name: string, type: new (n: number) => T): T | null {
   const found = container.arrays.get(name);
   if (found === undefined) {
     return null;
@@ -142,12 +132,7 @@ export function column<T extends Column>(
 }
 
 /** A required column with exactly `length` values. */
-export function needColumn<T extends Column>(
-  container: Container,
-  name: string,
-  type: new (n: number) => T,
-  length: number,
-): T {
+export function needColumn<T extends Column>(container: Container, name: string, type: new (n: number) => T, length: number): T {
   const found = column(container, name, type);
   if (found === null) {
     throw new PayloadError(`array ${name} is missing`);

@@ -31,7 +31,9 @@ export interface Overview {
 /** The bands of as many sections as fit; the last place goes to the last section, the host. */
 export function overviewOf(trace: Trace, bins: number = BINS): Overview {
   const shares = busyBins(trace, bins);
-  const all = trace.sections.flatMap((section, i): Band[] => (sectionEvents(trace, section) > 0 ? [{ device: isDevice(section), shares: shares[i]! }] : []));
+  const all = trace.sections.flatMap((section, i): Band[] =>
+    sectionEvents(trace, section) > 0 ? [{ device: isDevice(section), shares: shares[i]! }] : [],
+  );
   const bands = all.length > MAX_BANDS ? [...all.slice(0, MAX_BANDS - 1), all[all.length - 1]!] : all;
   return { bands, work: workBins(trace, bins) };
 }
@@ -129,7 +131,13 @@ export class Minimap {
 }
 
 /** Draws the shade over the whole height, and on it one band per section: devices in colour, the host in grey. */
-export function drawOverview(context: Pick<CanvasRenderingContext2D, "fillStyle" | "globalAlpha" | "fillRect">, { bands, work }: Overview, palette: Palette, width: number, height: number): void {
+export function drawOverview(
+  context: Pick<CanvasRenderingContext2D, "fillStyle" | "globalAlpha" | "fillRect">,
+  { bands, work }: Overview,
+  palette: Palette,
+  width: number,
+  height: number,
+): void {
   context.fillStyle = palette.sunken;
   context.fillRect(0, 0, width, height);
   const step = width / work.length;

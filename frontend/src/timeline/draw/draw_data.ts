@@ -89,11 +89,7 @@ function collectTrack(scene: Scene, frame: Frame, lane: number, y: CssPx, clipTo
   for (let row = first; row < last; row++) {
     const begin = Math.max(y + row * rowHeight, clipTop);
     const end = y + (row + 1) * rowHeight - (rowHeight > 3 ? ROW_LINE : 0);
-    const place = {
-      y: Math.round(begin * ratio),
-      height: Math.max(1, Math.round(end * ratio) - Math.round(begin * ratio)),
-      labelWidth,
-    };
+    const place = { y: Math.round(begin * ratio), height: Math.max(1, Math.round(end * ratio) - Math.round(begin * ratio)), labelWidth };
     addRow(frame, trace, trace.rowBase[track]! + row, scene.scale, ratio, place, scene.colours);
   }
 }

@@ -83,7 +83,14 @@ export class Painter {
   }
 
   /** Draws boxes and ruler. */
-  drawData(trace: Trace, layout: Layout, placed: readonly PlacedLane[], scale: TimeScale, height: CssPx, hits: readonly ScreenRect[]): void {
+  drawData(
+    trace: Trace,
+    layout: Layout,
+    placed: readonly PlacedLane[],
+    scale: TimeScale,
+    height: CssPx,
+    hits: readonly ScreenRect[],
+  ): void {
     const marks = ticks(scale, 0, TICK_GAP);
     const { ratio, palette, hatch, colours } = this;
     drawData(

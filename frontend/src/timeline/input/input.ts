@@ -76,7 +76,15 @@ export type Action =
 type Gesture =
   | { readonly kind: "none" }
   | { readonly kind: "press"; readonly tool: Tool; readonly x: CssPx; readonly y: CssPx; readonly add: boolean; readonly ruler: boolean }
-  | { readonly kind: "drag"; readonly tool: Tool; readonly x: CssPx; readonly y: CssPx; readonly add: boolean; readonly lastX: CssPx; readonly lastY: CssPx }
+  | {
+      readonly kind: "drag";
+      readonly tool: Tool;
+      readonly x: CssPx;
+      readonly y: CssPx;
+      readonly add: boolean;
+      readonly lastX: CssPx;
+      readonly lastY: CssPx;
+    }
   | { readonly kind: "grip"; readonly end: IntervalEnd };
 
 /** Pointer movement below this counts as a click. */

@@ -208,13 +208,7 @@ export function laneOfTrack(layout: Layout, track: TrackIndex): number {
 }
 
 /** The scroll position nearest to the current one at which a row of a lane is visible. */
-export function scrollToRow(
-  layout: Layout,
-  lane: number,
-  row: number,
-  scroll: CssPx,
-  height: CssPx,
-): CssPx {
+export function scrollToRow(layout: Layout, lane: number, row: number, scroll: CssPx, height: CssPx): CssPx {
   if (lane < layout.pinned) return scroll;
   const room = Math.max(0, height - layout.pinnedHeight);
   const top = layout.top[lane]! + row * layout.rowHeight[lane]!;

@@ -64,7 +64,9 @@ export function readCommunication(value: unknown): Communication {
         waits: optional(straggler["waits_ratio"], "the waits for a straggler"),
       };
     }),
-    lateHosts: asList(answer["late_hosts"] ?? [], "the late hosts").map((one) => asText(asDict(one, "a late host")["host"], "the name of a late host")),
+    lateHosts: asList(answer["late_hosts"] ?? [], "the late hosts").map((one) =>
+      asText(asDict(one, "a late host")["host"], "the name of a late host"),
+    ),
     clocks: asTable(answer["clocks"], "the table of clocks"),
     hostOffsets: readHostOffsets(answer),
     earlyEnds: asNumber(answer["early_ends"] ?? 0, "the number of early ends"),

@@ -26,7 +26,9 @@ it("moves with the arrow keys: up to an operand, down to a user, sideways in the
 });
 
 it("finds nodes by name, opcode, shape, framework op and source", () => {
-  expect(["REDUCE", "f32[4]", "step)/p", "train.py:7", " ", "nope"].map((query) => findNodes(closed, query).length)).toEqual([1, 4, 2, 4, 0, 0]);
+  expect(["REDUCE", "f32[4]", "step)/p", "train.py:7", " ", "nope"].map((query) => findNodes(closed, query).length)).toEqual([
+    1, 4, 2, 4, 0, 0,
+  ]);
 });
 
 it("reads the times of a module, and what they say about a node", () => {
@@ -37,18 +39,31 @@ it("reads the times of a module, and what they say about a node", () => {
   expect(readingOf(times, "reduce", "time")).toEqual({ text: "20 us", place: 0.5 });
   expect(readingOf(times, "fusion", "flops")).toEqual({ text: "25.0%", place: 0.25 });
   expect(readingOf(times, "fusion", "memory")).toEqual({ text: "30.0%", place: 0.3 });
-  expect([readingOf(times, "reduce", "flops"), readingOf(times, "p0", "time"), readingOf(null, "fusion", "time")]).toEqual([null, null, null]);
+  expect([readingOf(times, "reduce", "flops"), readingOf(times, "p0", "time"), readingOf(null, "fusion", "time")]).toEqual([
+    null,
+    null,
+    null,
+  ]);
   const one = times.byName.get("fusion");
   expect(one && timeLines(times, one)).toEqual([
-    ["Self time", "80 us, 80.0% of the module's"], ["Occurrences", "4, on average 22.50 us"],
-    ["FLOP rate", "250 GFLOP/s, 25.0% of the peak of the device"], ["Bandwidth", "30 GiB/s, 30.0% of the peak of the device"], ["Bound by", "HBM"],
+    ["Self time", "80 us, 80.0% of the module's"],
+    ["Occurrences", "4, on average 22.50 us"],
+    ["FLOP rate", "250 GFLOP/s, 25.0% of the peak of the device"],
+    ["Bandwidth", "30 GiB/s, 30.0% of the peak of the device"],
+    ["Bound by", "HBM"],
   ]);
   const wild = readTimes({ ...TIMES, p: { compute_peak: "1000", hbm_peak: "3" } }, "jit_step(7)");
   expect(readingOf(wild, "fusion", "memory")).toBeNull();
   const far = wild.byName.get("fusion");
-  expect(far && timeLines(wild, far)[3]).toEqual(["Bandwidth", "⚠ more than the peak of the device (3 GiB/s). Work of this op is done outside its recorded time."]);
+  expect(far && timeLines(wild, far)[3]).toEqual([
+    "Bandwidth",
+    "⚠ more than the peak of the device (3 GiB/s). Work of this op is done outside its recorded time.",
+  ]);
   const unknown = readTimes({ ...TIMES, p: {} }, "jit_step(7)");
-  expect([readingOf(unknown, "fusion", "flops"), scaleOf(unknown, "flops").base]).toEqual([null, "the profile has no peak to compare with"]);
+  expect([readingOf(unknown, "fusion", "flops"), scaleOf(unknown, "flops").base]).toEqual([
+    null,
+    "the profile has no peak to compare with",
+  ]);
 });
 
 it("has a scale per colouring, whose base it names", () => {
@@ -61,13 +76,38 @@ it("has a scale per colouring, whose base it names", () => {
 it("reads the view from the address", () => {
   const hlo = readHlo(SHORT);
   const view = (keys: Record<string, string>) => readView((key) => keys[key] ?? null, hlo);
-  expect(view({})).toMatchObject({ name: null, instruction: -1, computation: 2, selected: null, steps: 2, merged: true, opened: [], nodes: 1000, colouring: "kind", parts: "both" });
-  expect(view({ node_name: "%reduce", graph_width: "99", expand: "a,b", merge_fusion: "false", view: "graph" })).toMatchObject({ name: "reduce", instruction: hlo.byName.get("reduce"), computation: -1, selected: "reduce", steps: 10, merged: false, opened: ["a", "b"], parts: "graph" });
+  expect(view({})).toMatchObject({
+    name: null,
+    instruction: -1,
+    computation: 2,
+    selected: null,
+    steps: 2,
+    merged: true,
+    opened: [],
+    nodes: 1000,
+    colouring: "kind",
+    parts: "both",
+  });
+  expect(view({ node_name: "%reduce", graph_width: "99", expand: "a,b", merge_fusion: "false", view: "graph" })).toMatchObject({
+    name: "reduce",
+    instruction: hlo.byName.get("reduce"),
+    computation: -1,
+    selected: "reduce",
+    steps: 10,
+    merged: false,
+    opened: ["a", "b"],
+    parts: "graph",
+  });
   expect(view({ node_name: "add", sel: "sum" })).toMatchObject({ computation: 1, instruction: -1, selected: "sum" });
   expect(view({ node_name: "nope", sel: "nope" })).toMatchObject({ instruction: -1, computation: -1, selected: null });
   expect([toggled([], "a"), toggled(["a"], "a"), toggled(["a"], "b")]).toEqual(["a", null, "a,b"]);
 });
 
 it("draws smooth edges", () => {
-  expect(edgePath([[0, 0], [10, 20]])).toBe("M0 0C0 10 10 10 10 20");
+  expect(
+    edgePath([
+      [0, 0],
+      [10, 20],
+    ]),
+  ).toBe("M0 0C0 10 10 10 10 20");
 });

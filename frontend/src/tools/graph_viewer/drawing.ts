@@ -75,16 +75,29 @@ function rectOf(value: unknown): Rect {
 
 function readFacts(one: Dict): Facts {
   const text = (name: string): string => asText(one[name], name);
-  return { name: text("name"), opcode: text("opcode"), shape: text("shape"), opName: text("opName"), source: text("source"), text: text("text"), stack: texts(one["stack"], "stack") };
+  return {
+    name: text("name"),
+    opcode: text("opcode"),
+    shape: text("shape"),
+    opName: text("opName"),
+    source: text("source"),
+    text: text("text"),
+    stack: texts(one["stack"], "stack"),
+  };
 }
 
 function readNode(value: unknown): Node {
   const one = asDict(value, "a node");
   return {
-    ...rectOf(one["at"]), ...readFacts(one),
-    id: asNumber(one["id"], "id of a node"), group: asText(one["group"], "group of a node"), computation: asText(one["computation"], "computation of a node"),
-    calls: texts(one["calls"], "calls"), applies: texts(one["applies"], "applies"),
-    root: one["root"] === true, boundary: one["boundary"] === true,
+    ...rectOf(one["at"]),
+    ...readFacts(one),
+    id: asNumber(one["id"], "id of a node"),
+    group: asText(one["group"], "group of a node"),
+    computation: asText(one["computation"], "computation of a node"),
+    calls: texts(one["calls"], "calls"),
+    applies: texts(one["applies"], "applies"),
+    root: one["root"] === true,
+    boundary: one["boundary"] === true,
     inline: asList(one["inline"], "inline").map((each) => {
       const operand: Dict = asDict(each, "an operand");
       return { operand: asNumber(operand["operand"], "number of an operand"), text: asText(operand["text"], "text of an operand") };
@@ -94,7 +107,13 @@ function readNode(value: unknown): Node {
 
 function readBox(value: unknown): Box {
   const one = asDict(value, "a box");
-  return { ...rectOf(one["at"]), ...readFacts(one), computation: asText(one["computation"], "computation of a box"), fusion: one["fusion"] === true, caller: asNumber(one["caller"], "caller of a box") };
+  return {
+    ...rectOf(one["at"]),
+    ...readFacts(one),
+    computation: asText(one["computation"], "computation of a box"),
+    fusion: one["fusion"] === true,
+    caller: asNumber(one["caller"], "caller of a box"),
+  };
 }
 
 function readEdge(value: unknown): Edge {
@@ -109,9 +128,14 @@ function readEdge(value: unknown): Edge {
 export function readDrawing(value: unknown): Drawing {
   const one = asDict(value, "the drawing");
   return {
-    width: asNumber(one["width"], "width"), height: asNumber(one["height"], "height"), leftOut: asNumber(one["leftOut"], "leftOut"),
-    computation: asText(one["computation"], "computation"), center: typeof one["center"] === "string" ? one["center"] : null,
-    nodes: asList(one["nodes"], "nodes").map(readNode), boxes: asList(one["boxes"], "boxes").map(readBox), edges: asList(one["edges"], "edges").map(readEdge),
+    width: asNumber(one["width"], "width"),
+    height: asNumber(one["height"], "height"),
+    leftOut: asNumber(one["leftOut"], "leftOut"),
+    computation: asText(one["computation"], "computation"),
+    center: typeof one["center"] === "string" ? one["center"] : null,
+    nodes: asList(one["nodes"], "nodes").map(readNode),
+    boxes: asList(one["boxes"], "boxes").map(readBox),
+    edges: asList(one["edges"], "edges").map(readEdge),
     root: one["root"] === null ? null : rectOf(one["root"]),
   };
 }
@@ -125,7 +149,10 @@ const middle = ({ x, width }: Rect): number => x + width / 2;
 
 /** Of several nodes the one that is horizontally nearest. */
 function nearest(nodes: readonly Node[], from: Rect): Node | null {
-  return nodes.reduce<Node | null>((best, one) => (best === null || Math.abs(middle(one) - middle(from)) < Math.abs(middle(best) - middle(from)) ? one : best), null);
+  return nodes.reduce<Node | null>(
+    (best, one) => (best === null || Math.abs(middle(one) - middle(from)) < Math.abs(middle(best) - middle(from)) ? one : best),
+    null,
+  );
 }
 
 /** The node that an arrow key leads to: up to an operand, down to a user, sideways in the layer; null for other keys. */
@@ -133,9 +160,22 @@ export function neighbour(drawing: Drawing, name: string | null, key: string): s
   const at = drawing.nodes.find((one) => one.name === name);
   if (!key.startsWith("Arrow")) return null;
   if (!at) return drawing.nodes.find((one) => one.name === drawing.center)?.name ?? drawing.nodes[0]?.name ?? null;
-  const ids = new Set(drawing.edges.flatMap(({ from, to }) => (key === "ArrowUp" && to === at.id ? [from] : key === "ArrowDown" && from === at.id ? [to] : [])));
-  if (ids.size > 0) return nearest(drawing.nodes.filter(({ id }) => ids.has(id)), at)?.name ?? null;
-  const side = drawing.nodes.filter((one) => one.y < at.y + at.height && one.y + one.height > at.y && (key === "ArrowLeft" ? one.x < at.x : key === "ArrowRight" && one.x > at.x));
+  const ids = new Set(
+    drawing.edges.flatMap(({ from, to }) =>
+      key === "ArrowUp" && to === at.id ? [from] : key === "ArrowDown" && from === at.id ? [to] : [],
+    ),
+  );
+  if (ids.size > 0)
+    return (
+      nearest(
+        drawing.nodes.filter(({ id }) => ids.has(id)),
+        at,
+      )?.name ?? null
+    );
+  const side = drawing.nodes.filter(
+    (one) =>
+      one.y < at.y + at.height && one.y + one.height > at.y && (key === "ArrowLeft" ? one.x < at.x : key === "ArrowRight" && one.x > at.x),
+  );
   return nearest(side, at)?.name ?? null;
 }
 
@@ -143,5 +183,7 @@ export function neighbour(drawing: Drawing, name: string | null, key: string): s
 export function findNodes(drawing: Drawing, query: string): string[] {
   const wanted = query.trim().toLowerCase();
   if (wanted === "") return [];
-  return drawing.nodes.filter((one) => [one.name, one.opcode, one.shape, one.opName, one.source].some((text) => text.toLowerCase().includes(wanted))).map(({ name }) => name);
+  return drawing.nodes
+    .filter((one) => [one.name, one.opcode, one.shape, one.opName, one.source].some((text) => text.toLowerCase().includes(wanted)))
+    .map(({ name }) => name);
 }

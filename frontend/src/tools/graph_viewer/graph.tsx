@@ -58,19 +58,48 @@ export function Graph(props: Props) {
     <>
       <div class="graph-controls">
         <span class="segmented" role="group" aria-label="Colour of the nodes">
-          {COLOURINGS.map(({ id, label: text, tip }) => <button key={id} type="button" aria-pressed={id === colouring} data-tip={tip} disabled={id !== "kind" && times === null} onClick={() => props.onColour(id)}>{text}</button>)}
+          {COLOURINGS.map(({ id, label: text, tip }) => (
+            <button
+              key={id}
+              type="button"
+              aria-pressed={id === colouring}
+              data-tip={tip}
+              disabled={id !== "kind" && times === null}
+              onClick={() => props.onColour(id)}
+            >
+              {text}
+            </button>
+          ))}
         </span>
         <span class="graph-find">
           <input
-            class="field" type="search" aria-label="Find in the graph" placeholder="Find in the graph" value={query} onInput={(event) => setQuery(event.currentTarget.value)}
-            data-tip="Names, opcodes, shapes, framework ops and sources; Enter goes to the next match" onKeyDown={(event) => { if (event.key === "Enter" && found.length) step(event.shiftKey ? -1 : 1); }}
+            class="field"
+            type="search"
+            aria-label="Find in the graph"
+            placeholder="Find in the graph"
+            value={query}
+            onInput={(event) => setQuery(event.currentTarget.value)}
+            data-tip="Names, opcodes, shapes, framework ops and sources; Enter goes to the next match"
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && found.length) step(event.shiftKey ? -1 : 1);
+            }}
           />
-          <span class="dim number" aria-live="polite">{query.trim() ? (found.length ? `${selected !== null && found.includes(selected) ? `${found.indexOf(selected) + 1} of ` : ""}${plural(found.length, "node")}` : "no match") : plural(drawing.nodes.length, "node")}</span>
+          <span class="dim number" aria-live="polite">
+            {query.trim()
+              ? found.length
+                ? `${selected !== null && found.includes(selected) ? `${found.indexOf(selected) + 1} of ` : ""}${plural(found.length, "node")}`
+                : "no match"
+              : plural(drawing.nodes.length, "node")}
+          </span>
         </span>
       </div>
       <GraphView
-        drawing={{ width: drawing.width, height: drawing.height, identity, readable: READABLE, focus: middle }} label={label} fileName={fileName}
-        active={active ? nodeId(active.id) : undefined} hint="Drag, Ctrl + wheel; arrows, Enter, E, + − 0" onKey={onKey}
+        drawing={{ width: drawing.width, height: drawing.height, identity, readable: READABLE, focus: middle }}
+        label={label}
+        fileName={fileName}
+        active={active ? nodeId(active.id) : undefined}
+        hint="Drag, Ctrl + wheel; arrows, Enter, E, + − 0"
+        onKey={onKey}
       >
         {(shown) => <Visible drawing={drawing} look={look} shown={shown} actions={{ onSelect, onCenter, onToggle }} />}
       </GraphView>
@@ -114,16 +143,31 @@ function Legend({ drawing, colouring, times, untimed, theme, onMore }: LegendPro
     <ul class="legend graph-legend">
       {scale ? (
         <li>
-          {scale.low}<span class="graph-scale" aria-hidden="true">{STOPS.map((place) => <i key={place} style={{ background: fillOf(place, colouring, theme) }} />)}</span>{scale.high}
+          {scale.low}
+          <span class="graph-scale" aria-hidden="true">
+            {STOPS.map((place) => (
+              <i key={place} style={{ background: fillOf(place, colouring, theme) }} />
+            ))}
+          </span>
+          {scale.high}
           <span class="dim"> {scale.base}; without fill: not measured</span>
         </li>
-      ) : groups.map((group) => <li key={group}><i class={`graph-key op-${group}`} />{group}</li>)}
+      ) : (
+        groups.map((group) => (
+          <li key={group}>
+            <i class={`graph-key op-${group}`} />
+            {group}
+          </li>
+        ))
+      )}
       {drawing.nodes.some(({ boundary }) => boundary) ? <li class="dim">dashed: has neighbours that are not shown</li> : null}
       {untimed ? <li class="dim">{untimed}</li> : null}
       {drawing.leftOut > 0 ? (
         <li>
           {plural(drawing.leftOut, "further node")} not shown
-          <button type="button" class="link" onClick={() => onMore(drawing.nodes.length + drawing.leftOut)}>Show all</button>
+          <button type="button" class="link" onClick={() => onMore(drawing.nodes.length + drawing.leftOut)}>
+            Show all
+          </button>
         </li>
       ) : null}
     </ul>
@@ -133,6 +177,8 @@ function Legend({ drawing, colouring, times, untimed, theme, onMore }: LegendPro
 /** The last drawing stays until the next has arrived, so that nothing flickers. */
 export function useLatest<T>(value: T | null, identity: string): T | null {
   const [kept, setKept] = useState<{ identity: string; value: T } | null>(null);
-  useEffect(() => { if (value !== null) setKept({ identity, value }); }, [value, identity]);
+  useEffect(() => {
+    if (value !== null) setKept({ identity, value });
+  }, [value, identity]);
   return value ?? (kept?.identity === identity ? kept.value : null);
 }

@@ -57,14 +57,48 @@ export function VisibleGraph(props: Props) {
   return (
     <>
       <defs>
-        <marker id="graph-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8Z" class="graph-head" /></marker>
-        <marker id="graph-arrow-near" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8Z" class="graph-head near" /></marker>
+        <marker
+          id="graph-arrow"
+          viewBox="0 0 8 8"
+          refX="7"
+          refY="4"
+          markerWidth="9"
+          markerHeight="9"
+          markerUnits="userSpaceOnUse"
+          orient="auto"
+        >
+          <path d="M0 0L8 4L0 8Z" class="graph-head" />
+        </marker>
+        <marker
+          id="graph-arrow-near"
+          viewBox="0 0 8 8"
+          refX="7"
+          refY="4"
+          markerWidth="11"
+          markerHeight="11"
+          markerUnits="userSpaceOnUse"
+          orient="auto"
+        >
+          <path d="M0 0L8 4L0 8Z" class="graph-head near" />
+        </marker>
       </defs>
-      {drawing.boxes.filter((box) => seen(viewport, box)).map((box) => <OpenBox key={box.caller} {...props} box={box} />)}
-      {edges.map((edge, i) => <path key={i} class={`graph-edge ${edge.kind}`} d={edgePath(edge.points)} marker-end={plain ? undefined : "url(#graph-arrow)"} />)}
-      {near.map((edge, i) => <path key={`near ${i}`} class={`graph-edge near ${edge.kind}`} d={edgePath(edge.points)} marker-end="url(#graph-arrow-near)" />)}
+      {drawing.boxes
+        .filter((box) => seen(viewport, box))
+        .map((box) => (
+          <OpenBox key={box.caller} {...props} box={box} />
+        ))}
+      {edges.map((edge, i) => (
+        <path key={i} class={`graph-edge ${edge.kind}`} d={edgePath(edge.points)} marker-end={plain ? undefined : "url(#graph-arrow)"} />
+      ))}
+      {near.map((edge, i) => (
+        <path key={`near ${i}`} class={`graph-edge near ${edge.kind}`} d={edgePath(edge.points)} marker-end="url(#graph-arrow-near)" />
+      ))}
       {drawing.root && seen(viewport, drawing.root) ? <Tag at={drawing.root} /> : null}
-      {drawing.nodes.filter((node) => seen(viewport, node)).map((node) => <NodeView key={node.id} {...props} node={node} />)}
+      {drawing.nodes
+        .filter((node) => seen(viewport, node))
+        .map((node) => (
+          <NodeView key={node.id} {...props} node={node} />
+        ))}
     </>
   );
 }
@@ -73,7 +107,9 @@ function Tag({ at: { x, y, width, height } }: { at: Rect }) {
   return (
     <g class="graph-tag">
       <rect x={x} y={y} width={width} height={height} rx={height / 2} />
-      <text x={x + width / 2} y={y + height / 2 + 4} text-anchor="middle">result</text>
+      <text x={x + width / 2} y={y + height / 2 + 4} text-anchor="middle">
+        result
+      </text>
     </g>
   );
 }
@@ -81,7 +117,16 @@ function Tag({ at: { x, y, width, height } }: { at: Rect }) {
 function Toggle({ x, y, open, name, onToggle }: { x: number; y: number; open: boolean; name: string; onToggle: (name: string) => void }) {
   const label = open ? `Close ${name}` : `Open ${name} in place`;
   return (
-    <g class="graph-toggle" role="button" aria-label={label} data-tip={`${label} (E)`} onClick={(event) => { event.stopPropagation(); onToggle(name); }}>
+    <g
+      class="graph-toggle"
+      role="button"
+      aria-label={label}
+      data-tip={`${label} (E)`}
+      onClick={(event) => {
+        event.stopPropagation();
+        onToggle(name);
+      }}
+    >
       <rect x={x} y={y} width={TOGGLE} height={TOGGLE} rx="3" />
       <path d={`M${x + 4} ${y + TOGGLE / 2}h${TOGGLE - 8}${open ? "" : `M${x + TOGGLE / 2} ${y + 4}v${TOGGLE - 8}`}`} />
     </g>
@@ -93,20 +138,46 @@ function OpenBox({ box, plain, selected, colouring, times, theme, closable, onSe
   const letters = Math.max(6, Math.floor((box.width - 40) / 7));
   return (
     <g
-      class={`graph-box${box.name === selected ? " chosen" : ""}`} data-tip={`${box.name}: ${box.opcode}\n${box.computation}\n${box.shape}`}
-      onClick={() => onSelect(box.name)} onDblClick={() => onCenter(box.name)}
+      class={`graph-box${box.name === selected ? " chosen" : ""}`}
+      data-tip={`${box.name}: ${box.opcode}\n${box.computation}\n${box.shape}`}
+      onClick={() => onSelect(box.name)}
+      onDblClick={() => onCenter(box.name)}
     >
       <rect x={box.x} y={box.y} width={box.width} height={box.height} rx="6" />
-      {reading && colouring !== "kind" ? <rect class="graph-reading-bar" x={box.x + 6} y={box.y + 4} width={box.width - 12} height="4" rx="2" style={{ fill: fillOf(reading.place, colouring, theme) }} /> : null}
-      {plain ? null : <text class="graph-name" x={box.x + 10} y={box.y + 22}>{cutMiddle(`${box.name} ${reading ? ` ${reading.text}` : ""}`, letters)}</text>}
-      {box.fusion && closable && !plain ? <Toggle x={box.x + box.width - TOGGLE - 8} y={box.y + 11} open name={box.name} onToggle={onToggle} /> : null}
+      {reading && colouring !== "kind" ? (
+        <rect
+          class="graph-reading-bar"
+          x={box.x + 6}
+          y={box.y + 4}
+          width={box.width - 12}
+          height="4"
+          rx="2"
+          style={{ fill: fillOf(reading.place, colouring, theme) }}
+        />
+      ) : null}
+      {plain ? null : (
+        <text class="graph-name" x={box.x + 10} y={box.y + 22}>
+          {cutMiddle(`${box.name} ${reading ? ` ${reading.text}` : ""}`, letters)}
+        </text>
+      )}
+      {box.fusion && closable && !plain ? (
+        <Toggle x={box.x + box.width - TOGGLE - 8} y={box.y + 11} open name={box.name} onToggle={onToggle} />
+      ) : null}
     </g>
   );
 }
 
 /** What the tooltip and screen readers say of a node. */
 export function describeNode({ name, opcode, root, shape, boundary }: Node, reading: Reading | null, what: string): string {
-  return [name, `${opcode}${root ? ", result of its computation" : ""}`, shape, reading ? `${what}: ${reading.text}` : "", boundary ? "Dashed outline: some neighbours are not shown." : ""].filter(Boolean).join("\n");
+  return [
+    name,
+    `${opcode}${root ? ", result of its computation" : ""}`,
+    shape,
+    reading ? `${what}: ${reading.text}` : "",
+    boundary ? "Dashed outline: some neighbours are not shown." : "",
+  ]
+    .filter(Boolean)
+    .join("\n");
 }
 
 const WHAT: Record<Colouring, string> = { kind: "Self time", time: "Self time", flops: "FLOP rate", memory: "Bandwidth" };
@@ -117,24 +188,52 @@ function NodeView({ node, plain, selected, found, colouring, times, theme, onSel
   const ink = fill ? textOn(fill) : null;
   const chosen = node.name === selected;
   const { x, y, width, height } = node;
-  const inline = node.inline.length > MOST_INLINE ? [...node.inline.slice(0, MOST_INLINE - 1).map(inlineText), `and ${node.inline.length - MOST_INLINE + 1} more operands`] : node.inline.map(inlineText);
+  const inline =
+    node.inline.length > MOST_INLINE
+      ? [...node.inline.slice(0, MOST_INLINE - 1).map(inlineText), `and ${node.inline.length - MOST_INLINE + 1} more operands`]
+      : node.inline.map(inlineText);
   const lines = [node.applies.length ? `${node.opcode} (${node.applies.join(", ")})` : node.opcode, node.shape, ...inline];
   return (
     <g
-      id={nodeId(node.id)} role="img" class={["graph-node", `op-${node.group}`, chosen ? "chosen" : "", node.boundary ? "open" : "", found.has(node.name) ? "found" : "", colouring !== "kind" && !fill ? "unmeasured" : ""].filter(Boolean).join(" ")}
-      aria-label={describeNode(node, reading, WHAT[colouring])} data-tip={describeNode(node, reading, WHAT[colouring])}
-      onClick={() => onSelect(node.name)} onDblClick={() => onCenter(node.name)}
+      id={nodeId(node.id)}
+      role="img"
+      class={[
+        "graph-node",
+        `op-${node.group}`,
+        chosen ? "chosen" : "",
+        node.boundary ? "open" : "",
+        found.has(node.name) ? "found" : "",
+        colouring !== "kind" && !fill ? "unmeasured" : "",
+      ]
+        .filter(Boolean)
+        .join(" ")}
+      aria-label={describeNode(node, reading, WHAT[colouring])}
+      data-tip={describeNode(node, reading, WHAT[colouring])}
+      onClick={() => onSelect(node.name)}
+      onDblClick={() => onCenter(node.name)}
     >
       <rect class="graph-frame" x={x} y={y} width={width} height={height} rx="4" style={fill ? { fill } : undefined} />
       <rect class="graph-stripe" x={x} y={y} width="5" height={height} />
       {plain ? null : (
         <g style={ink ? { fill: ink } : undefined}>
-          <text class="graph-name" x={x + 11} y={y + 16}>{cutMiddle(node.name, CHARS - (node.opcode === "fusion" ? 2 : 0))}</text>
-          {lines.map((line, i) => <text key={i} class={i > 1 ? "graph-inline" : undefined} x={x + 11} y={y + 16 + LINE * (i + 1)}>{cutMiddle(line, i === 0 && reading ? CHARS - reading.text.length - 1 : CHARS)}</text>)}
-          {reading ? <text class="graph-reading" x={x + width - 6} y={y + 16 + LINE} text-anchor="end">{reading.text}</text> : null}
+          <text class="graph-name" x={x + 11} y={y + 16}>
+            {cutMiddle(node.name, CHARS - (node.opcode === "fusion" ? 2 : 0))}
+          </text>
+          {lines.map((line, i) => (
+            <text key={i} class={i > 1 ? "graph-inline" : undefined} x={x + 11} y={y + 16 + LINE * (i + 1)}>
+              {cutMiddle(line, i === 0 && reading ? CHARS - reading.text.length - 1 : CHARS)}
+            </text>
+          ))}
+          {reading ? (
+            <text class="graph-reading" x={x + width - 6} y={y + 16 + LINE} text-anchor="end">
+              {reading.text}
+            </text>
+          ) : null}
         </g>
       )}
-      {node.opcode === "fusion" && node.calls.length && !plain ? <Toggle x={x + width - TOGGLE - 4} y={y + 4} open={false} name={node.name} onToggle={onToggle} /> : null}
+      {node.opcode === "fusion" && node.calls.length && !plain ? (
+        <Toggle x={x + width - TOGGLE - 4} y={y + 4} open={false} name={node.name} onToggle={onToggle} />
+      ) : null}
     </g>
   );
 }

@@ -8,7 +8,11 @@ const names = (list: readonly number[]): string[] => list.map((i) => hlo.instruc
 
 describe("HLO text", () => {
   it("parses computations and instructions", () => {
-    expect(hlo.computations.map(({ name, entry, line }) => [name, entry, line])).toEqual([["fused_computation", false, 2], ["add", false, 9], ["main", true, 15]]);
+    expect(hlo.computations.map(({ name, entry, line }) => [name, entry, line])).toEqual([
+      ["fused_computation", false, 2],
+      ["add", false, 9],
+      ["main", true, 15],
+    ]);
     expect(hlo.instructions).toHaveLength(13);
     expect(hlo.instructions[index("reduce")]).toMatchObject({ opcode: "reduce", shape: "f32[4]{0}", root: true, computation: 2, line: 21 });
     expect(hlo.instructions[index("pair")]).toMatchObject({ opcode: "tuple", shape: "(f32[4,2]{1,0}, f32[])" });

@@ -83,10 +83,19 @@ const withoutQuotes = (text: string): string => text.replace(/"(?:[^"\\]|\\.)*"/
 function readLine(line: string, start: number): { shape: string; opcode: string; tail: number } & Draft {
   const shapeEnd = skip(line, start, " ");
   const open = line.indexOf("(", shapeEnd);
-  if (open < 0) return { shape: line.slice(start, shapeEnd), opcode: line.slice(shapeEnd).trim(), tail: line.length, operands: [], attributes: "" };
+  if (open < 0)
+    return { shape: line.slice(start, shapeEnd), opcode: line.slice(shapeEnd).trim(), tail: line.length, operands: [], attributes: "" };
   const close = skip(line, open + 1, ")");
-  const operands = splitTop(line.slice(open + 1, close).replace(/\/\*.*?\*\//g, "")).map((part) => part.split(/\s+/).at(-1)?.replace(/^%/, "") ?? "");
-  return { shape: line.slice(start, shapeEnd), opcode: line.slice(shapeEnd, open).trim(), tail: open, operands, attributes: withoutQuotes(line.slice(close + 1)) };
+  const operands = splitTop(line.slice(open + 1, close).replace(/\/\*.*?\*\//g, "")).map(
+    (part) => part.split(/\s+/).at(-1)?.replace(/^%/, "") ?? "",
+  );
+  return {
+    shape: line.slice(start, shapeEnd),
+    opcode: line.slice(shapeEnd, open).trim(),
+    tail: open,
+    operands,
+    attributes: withoutQuotes(line.slice(close + 1)),
+  };
 }
 
 /** Parses a module; lines that are neither headers nor definitions are kept as text. */
@@ -111,18 +120,34 @@ export function readHlo(text: string): HloText {
     const { operands, attributes, ...rest } = readLine(line, found[0].length);
     atLine[number] = instructions.length;
     computations[current]?.instructions.push(instructions.length);
-    instructions.push({ ...rest, name: found[2] ?? "", line: number, computation: current, root: found[1] !== undefined, operands: [], users: [], calls: [] });
+    instructions.push({
+      ...rest,
+      name: found[2] ?? "",
+      line: number,
+      computation: current,
+      root: found[1] !== undefined,
+      operands: [],
+      users: [],
+      calls: [],
+    });
     drafts.push({ operands, attributes });
   });
   const computationByName = new Map(computations.map(({ name }, i) => [name, i]));
   link(instructions, computations, drafts, computationByName);
   // If names are not unique, they refer to the first.
   const byName = new Map<string, number>();
-  instructions.forEach(({ name }, i) => { if (!byName.has(name)) byName.set(name, i); });
+  instructions.forEach(({ name }, i) => {
+    if (!byName.has(name)) byName.set(name, i);
+  });
   return { lines, instructions, computations, atLine, within, byName, computationByName };
 }
 
-function link(instructions: Instruction[], computations: Computation[], drafts: readonly Draft[], computationByName: ReadonlyMap<string, number>): void {
+function link(
+  instructions: Instruction[],
+  computations: Computation[],
+  drafts: readonly Draft[],
+  computationByName: ReadonlyMap<string, number>,
+): void {
   for (const { instructions: own } of computations) {
     const local = new Map(own.map((i) => [instructions[i]?.name ?? "", i]));
     for (const i of own) {
@@ -155,8 +180,16 @@ export function pieces(hlo: HloText, number: number): Piece[] {
     if (!computation || computation.line !== number) return [{ text: line, kind: "plain", target: null }];
     return piecesAround(line, line.indexOf(computation.name), computation.name, "definition");
   }
-  const [before, name, after] = piecesAround(line.slice(0, instruction.tail), line.indexOf(instruction.name), instruction.name, "definition");
-  const targets = new Set([...instruction.operands.map((i) => hlo.instructions[i]?.name ?? ""), ...instruction.calls.map((i) => hlo.computations[i]?.name ?? "")]);
+  const [before, name, after] = piecesAround(
+    line.slice(0, instruction.tail),
+    line.indexOf(instruction.name),
+    instruction.name,
+    "definition",
+  );
+  const targets = new Set([
+    ...instruction.operands.map((i) => hlo.instructions[i]?.name ?? ""),
+    ...instruction.calls.map((i) => hlo.computations[i]?.name ?? ""),
+  ]);
   const out: Piece[] = [before, name, after].filter((piece) => piece !== undefined);
   const tail = line.slice(instruction.tail);
   const blind = tail.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => " ".repeat(quoted.length));
@@ -164,7 +197,10 @@ export function pieces(hlo: HloText, number: number): Piece[] {
   for (const match of blind.matchAll(NAME)) {
     const target = match[1] ?? "";
     if (!targets.has(target)) continue;
-    out.push({ text: tail.slice(done, match.index), kind: "plain", target: null }, { text: tail.slice(match.index, match.index + match[0].length), kind: "link", target });
+    out.push(
+      { text: tail.slice(done, match.index), kind: "plain", target: null },
+      { text: tail.slice(match.index, match.index + match[0].length), kind: "link", target },
+    );
     done = match.index + match[0].length;
   }
   out.push({ text: tail.slice(done), kind: "plain", target: null });

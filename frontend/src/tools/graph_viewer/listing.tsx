@@ -38,7 +38,8 @@ export function Listing({ hlo, chosen, scrollTarget, found, current, onGo }: Pro
     const element = box.current;
     if (!element || !scrollTarget || scrollTarget.line < 0) return;
     const top = scrollTarget.line * LINE_PX;
-    if (top < element.scrollTop + LINE_PX || top > element.scrollTop + element.clientHeight - 2 * LINE_PX) element.scrollTop = Math.max(0, top - element.clientHeight / 3);
+    if (top < element.scrollTop + LINE_PX || top > element.scrollTop + element.clientHeight - 2 * LINE_PX)
+      element.scrollTop = Math.max(0, top - element.clientHeight / 3);
     element.scrollLeft = 0;
     measure();
   }, [scrollTarget, hlo]);
@@ -62,23 +63,61 @@ export function Listing({ hlo, chosen, scrollTarget, found, current, onGo }: Pro
       return;
     }
     if (event.target !== box.current) return;
-    const pages: Record<string, number> = { ArrowDown: LINE_PX, ArrowUp: -LINE_PX, PageDown: sight.height - LINE_PX, PageUp: LINE_PX - sight.height, Home: -count * LINE_PX, End: count * LINE_PX };
+    const pages: Record<string, number> = {
+      ArrowDown: LINE_PX,
+      ArrowUp: -LINE_PX,
+      PageDown: sight.height - LINE_PX,
+      PageUp: LINE_PX - sight.height,
+      Home: -count * LINE_PX,
+      End: count * LINE_PX,
+    };
     const by = pages[keyName(event)];
     if (by === undefined || !box.current) return;
     box.current.scrollTop += by;
     event.preventDefault();
   };
   return (
-    <div ref={box} class="hlo-text" tabIndex={0} role="region" aria-label={`HLO text, ${count} lines. The left and right arrow keys move between names, Enter follows one.`} onScroll={measure} onKeyDown={onKey}>
+    <div
+      ref={box}
+      class="hlo-text"
+      tabIndex={0}
+      role="region"
+      aria-label={`HLO text, ${count} lines. The left and right arrow keys move between names, Enter follows one.`}
+      onScroll={measure}
+      onKeyDown={onKey}
+    >
       <div class="hlo-lines" style={{ height: `${count * LINE_PX}px` }}>
         <div class="hlo-window" style={{ top: `${first * LINE_PX}px` }}>
           {Array.from({ length: Math.max(0, end - first) }, (_, i) => first + i).map((line) => (
-            <div key={line} class={["hlo-line", line === chosen ? "chosen" : "", found.has(line) ? "found" : "", line === current ? "current" : ""].filter(Boolean).join(" ")} data-line={line + 1}>
-              <span class="hlo-number" style={{ width: `${digits + 2}ch` }} aria-hidden="true">{line + 1}</span>
+            <div
+              key={line}
+              class={["hlo-line", line === chosen ? "chosen" : "", found.has(line) ? "found" : "", line === current ? "current" : ""]
+                .filter(Boolean)
+                .join(" ")}
+              data-line={line + 1}
+            >
+              <span class="hlo-number" style={{ width: `${digits + 2}ch` }} aria-hidden="true">
+                {line + 1}
+              </span>
               <code>
-                {pieces(hlo, line).map(({ text, kind, target }, i) => (target === null ? text : (
-                  <a key={i} tabIndex={-1} class={kind === "definition" ? "hlo-name" : "hlo-link"} href="#" onClick={(event) => { event.preventDefault(); onGo(target); }}>{text}</a>
-                )))}
+                {pieces(hlo, line).map(({ text, kind, target }, i) =>
+                  target === null ? (
+                    text
+                  ) : (
+                    <a
+                      key={i}
+                      tabIndex={-1}
+                      class={kind === "definition" ? "hlo-name" : "hlo-link"}
+                      href="#"
+                      onClick={(event) => {
+                        event.preventDefault();
+                        onGo(target);
+                      }}
+                    >
+                      {text}
+                    </a>
+                  ),
+                )}
               </code>
             </div>
           ))}

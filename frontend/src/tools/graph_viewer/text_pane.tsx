@@ -32,15 +32,44 @@ export function TextPane({ hlo, state, chosen, named, onGo }: Props) {
     <section class="graph-text" aria-label="Text of the module">
       <div class="graph-search">
         <input
-          class="field" type="search" aria-label="Search the text" placeholder="Search the text" value={query}
-          onInput={(event) => { state.set({ q: event.currentTarget.value || null }, "replace"); setHit({ at: event.currentTarget.value ? 0 : -1, chosen }); }}
-          onKeyDown={(event) => { if (event.key === "Enter") step(event.shiftKey ? -1 : 1); }}
+          class="field"
+          type="search"
+          aria-label="Search the text"
+          placeholder="Search the text"
+          value={query}
+          onInput={(event) => {
+            state.set({ q: event.currentTarget.value || null }, "replace");
+            setHit({ at: event.currentTarget.value ? 0 : -1, chosen });
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
+          }}
         />
-        <span class="dim number" aria-live="polite">{query.trim() ? (found.length ? `${at >= 0 ? `${at + 1} of ` : ""}${plural(found.length, "line")}` : "no match") : plural(hlo.lines.length, "line")}</span>
-        <button type="button" class="button ghost" disabled={found.length === 0} onClick={() => step(-1)}>Previous</button>
-        <button type="button" class="button ghost" disabled={found.length === 0} onClick={() => step(1)}>Next</button>
+        <span class="dim number" aria-live="polite">
+          {query.trim()
+            ? found.length
+              ? `${at >= 0 ? `${at + 1} of ` : ""}${plural(found.length, "line")}`
+              : "no match"
+            : plural(hlo.lines.length, "line")}
+        </span>
+        <button type="button" class="button ghost" disabled={found.length === 0} onClick={() => step(-1)}>
+          Previous
+        </button>
+        <button type="button" class="button ghost" disabled={found.length === 0} onClick={() => step(1)}>
+          Next
+        </button>
       </div>
-      <Listing hlo={hlo} chosen={chosen} scrollTarget={scrollTarget} found={foundSet} current={found[at] ?? -1} onGo={(name) => { setHit({ at: -1, chosen }); onGo(name); }} />
+      <Listing
+        hlo={hlo}
+        chosen={chosen}
+        scrollTarget={scrollTarget}
+        found={foundSet}
+        current={found[at] ?? -1}
+        onGo={(name) => {
+          setHit({ at: -1, chosen });
+          onGo(name);
+        }}
+      />
     </section>
   );
 }

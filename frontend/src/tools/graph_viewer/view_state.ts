@@ -30,7 +30,8 @@ export interface View {
 /** Keys of the address that this reads. */
 export const VIEW_KEYS = ["node_name", "sel", "graph_width", "merge_fusion", "expand", "max_nodes", "color", "view"] as const;
 
-const whole = (text: string | null, least: number, most: number, otherwise: number): number => Math.min(most, Math.max(least, Math.round(Number(text ?? otherwise)) || otherwise));
+const whole = (text: string | null, least: number, most: number, otherwise: number): number =>
+  Math.min(most, Math.max(least, Math.round(Number(text ?? otherwise)) || otherwise));
 
 export function readView(get: (key: string) => string | null, hlo: HloText): View {
   const name = get("node_name")?.replace(/^%/, "") ?? null;
@@ -39,7 +40,9 @@ export function readView(get: (key: string) => string | null, hlo: HloText): Vie
   const instruction = name === null || computation >= 0 ? -1 : (hlo.byName.get(name) ?? -1);
   const [parts, selected] = [get("view"), get("sel")];
   return {
-    name, instruction, computation,
+    name,
+    instruction,
+    computation,
     selected: selected !== null && hlo.byName.has(selected) ? selected : instruction >= 0 ? name : null,
     steps: whole(get("graph_width"), 1, MAX_STEPS, STEPS),
     merged: get("merge_fusion") !== "false",

@@ -30,12 +30,21 @@ export function useBaseModule(page: PageProps, module: string, space: string): B
     const chosen = theirs?.available ? hostOfBase(theirs, host) : undefined;
     if (!theirs?.available) return { data: null, host: null, why: theirs?.reason ?? "It has no compiled programs." };
     if (chosen === undefined) return { data: null, host: null, why: `It has no host named ${host ?? ""}.` };
-    const same = moduleOfBase(readModules(await client.text("module_list", { run: name, host: chosen ?? undefined }, { signal })), module, found);
+    const same = moduleOfBase(
+      readModules(await client.text("module_list", { run: name, host: chosen ?? undefined }, { signal })),
+      module,
+      found,
+    );
     if (same === null) return { data: null, host: null, why: `It has no program that corresponds to ${module}.` };
     const params = { run: name, tag: tool.id, host: chosen ?? undefined, module_name: same, memory_space: space, extended: true };
-    return { data: { module: same, view: readMemoryView(await client.json<unknown>("data", params, { signal })) }, host: chosen, why: null };
+    return {
+      data: { module: same, view: readMemoryView(await client.json<unknown>("data", params, { signal })) },
+      host: chosen,
+      why: null,
+    };
   });
-  if (loaded.error !== null) return { run: name, data: null, host: null, why: explain(loaded.error, { run: name ?? undefined, tool: tool.id }).why };
+  if (loaded.error !== null)
+    return { run: name, data: null, host: null, why: explain(loaded.error, { run: name ?? undefined, tool: tool.id }).why };
   return { run: name, data: null, host: null, why: null, ...loaded.data };
 }
 

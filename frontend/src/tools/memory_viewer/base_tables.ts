@@ -18,8 +18,12 @@ export function moduleOfBase(names: readonly string[], module: string, found: Co
 function amounts(view: MemoryView): [string, number | null][] {
   const kinds = byCategory(view.buffers).map(({ category, mib }): [string, number] => [`At the peak: ${category}`, mib]);
   return [
-    ["Peak memory usage", view.peakMib], ["Peak without padding", view.peakUnpaddedMib], ["Live for the whole program", view.indefiniteMib],
-    ["Arguments", view.parametersMib], ["Allocated in all", view.totalMib], ...kinds,
+    ["Peak memory usage", view.peakMib],
+    ["Peak without padding", view.peakUnpaddedMib],
+    ["Live for the whole program", view.indefiniteMib],
+    ["Arguments", view.parametersMib],
+    ["Allocated in all", view.totalMib],
+    ...kinds,
   ];
 }
 

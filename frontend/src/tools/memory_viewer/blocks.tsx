@@ -27,8 +27,20 @@ export function Blocks({ view, zoom, onZoom, buffers, fileName, tools, chosen, o
   return (
     <>
       <Chart
-        spec={spec} title="" fileName={fileName} tools={tools} height={340} zoom={zoom} onZoom={onZoom} chosen={place < 0 ? null : place} pickHint="Drag: zoom. Right click or Escape: show all."
-        onPoint={(at) => onPoint(at === null ? null : bufferAt(at))} onPick={(at) => { const buffer = bufferAt(at); if (buffer) onPick(buffer); }}
+        spec={spec}
+        title=""
+        fileName={fileName}
+        tools={tools}
+        height={340}
+        zoom={zoom}
+        onZoom={onZoom}
+        chosen={place < 0 ? null : place}
+        pickHint="Drag: zoom. Right click or Escape: show all."
+        onPoint={(at) => onPoint(at === null ? null : bufferAt(at))}
+        onPick={(at) => {
+          const buffer = bufferAt(at);
+          if (buffer) onPick(buffer);
+        }}
       />
       <p class="dim">Full colour: live at the peak. Faded: live at other times.</p>
     </>

@@ -41,7 +41,9 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
   const place = chosen ? list.indexOf(chosen) : -1;
   const hit = (event: PointerEvent | MouseEvent): Buffer | null => {
     const rect = box.current?.getBoundingClientRect();
-    return rect && rect.width > 0 ? (list[Math.min(list.length - 1, lastAtMost(at, (event.clientX - rect.left) / rect.width))] ?? null) : null;
+    return rect && rect.width > 0
+      ? (list[Math.min(list.length - 1, lastAtMost(at, (event.clientX - rect.left) / rect.width))] ?? null)
+      : null;
   };
   const onKey = (event: KeyboardEvent): void => {
     const sides: Record<string, string> = { ArrowRight: "ArrowDown", ArrowLeft: "ArrowUp" };
@@ -57,9 +59,24 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
     <div class="buffer-bar">
       <h3>{title}</h3>
       <div
-        ref={box} class="buffer-segments" tabIndex={0} role="listbox" aria-label={`${title}: ${list.length} buffers. Arrow keys select one, Enter pins it.`} aria-activedescendant={focused && chosen ? option : undefined}
-        onPointerMove={(event) => onPoint(hit(event))} onPointerLeave={() => onPoint(null)} onClick={(event) => { const buffer = hit(event); if (buffer) onPick(buffer); }}
-        onKeyDown={onKey} onFocus={() => setFocused(true)} onBlur={() => { setFocused(false); onPoint(null); }}
+        ref={box}
+        class="buffer-segments"
+        tabIndex={0}
+        role="listbox"
+        aria-label={`${title}: ${list.length} buffers. Arrow keys select one, Enter pins it.`}
+        aria-activedescendant={focused && chosen ? option : undefined}
+        onPointerMove={(event) => onPoint(hit(event))}
+        onPointerLeave={() => onPoint(null)}
+        onClick={(event) => {
+          const buffer = hit(event);
+          if (buffer) onPick(buffer);
+        }}
+        onKeyDown={onKey}
+        onFocus={() => setFocused(true)}
+        onBlur={() => {
+          setFocused(false);
+          onPoint(null);
+        }}
       >
         <svg width={width} height={HEIGHT} aria-hidden="true">
           {list.map((buffer, i) => {
@@ -72,11 +89,23 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
             return (
               <g key={buffer.index} class={found && !found.has(buffer.index) ? "faded" : undefined}>
                 <rect x={x} width={Math.max(0.5, wide - 1)} height={HEIGHT} fill={fill} />
-                {chars >= 3 ? <text x={x + 4} y={17} fill={textOn(fill)}>{name.length > chars ? `${name.slice(0, chars - 1)}…` : name}</text> : null}
+                {chars >= 3 ? (
+                  <text x={x + 4} y={17} fill={textOn(fill)}>
+                    {name.length > chars ? `${name.slice(0, chars - 1)}…` : name}
+                  </text>
+                ) : null}
               </g>
             );
           })}
-          {place >= 0 ? <rect class="segment-mark" x={(at[place] ?? 0) * width + 1} width={Math.max(2, ((at[place + 1] ?? 0) - (at[place] ?? 0)) * width - 2)} y={1} height={HEIGHT - 2} /> : null}
+          {place >= 0 ? (
+            <rect
+              class="segment-mark"
+              x={(at[place] ?? 0) * width + 1}
+              width={Math.max(2, ((at[place + 1] ?? 0) - (at[place] ?? 0)) * width - 2)}
+              y={1}
+              height={HEIGHT - 2}
+            />
+          ) : null}
         </svg>
         {focused && chosen ? (
           <span id={option} role="option" aria-selected="true" class="off-screen">

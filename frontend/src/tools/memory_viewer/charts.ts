@@ -3,7 +3,7 @@ import type { BlocksChart, StepsChart, Tip, TreemapChart } from "../../base/char
 import { categoryColour } from "../../base/colour";
 import type { Theme } from "../../base/colour";
 import { formatBytes, formatCount, plural } from "../../base/format";
-import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
+import { columnsOf, makeTable } from "../../base/table/columns";
 import type { TableData } from "../../base/table/table_data";
 import type { Block, Buffer, MemoryView } from "./decode";
 import { SMALL, axisEnd, blockSpan, bufferColour, bufferTable, bytes, capacityOf, groups, spaceTable } from "./model";
@@ -43,7 +43,12 @@ export function spaceChart(view: MemoryView, space: string): StepsChart {
       const [size, plain] = [sizes[place], unpadded[place]];
       if (size === undefined) return null;
       const title = place === points - 1 ? "After the last event" : `Before event ${place + 1}: ${view.instructions[place] || "(no name)"}`;
-      return tipOf(title, ["Size", bytes(size)], ["Unpadded size", plain === undefined ? "-" : bytes(plain)], ["Share of the peak", `${((100 * size) / (peakMib || 1)).toFixed(1)}%`]);
+      return tipOf(
+        title,
+        ["Size", bytes(size)],
+        ["Unpadded size", plain === undefined ? "-" : bytes(plain)],
+        ["Share of the peak", `${((100 * size) / (peakMib || 1)).toFixed(1)}%`],
+      );
     },
     table: () => spaceTable(view),
   };
@@ -60,24 +65,41 @@ export function blocksChart(view: Pick<MemoryView, "blocks" | "sizes">, buffers:
     blocks: blocks.map((block, i) => {
       const { id, name, offset, size } = block;
       const buffer = buffers.get(id);
-      return { name, x: blockSpan(block), y: [offset, offset + size], colour: id < 0 ? null : buffer ? bufferColour(buffer, theme) : categoryColour(i, theme), opacity: buffer ? 1 : 0.55 };
+      return {
+        name,
+        x: blockSpan(block),
+        y: [offset, offset + size],
+        colour: id < 0 ? null : buffer ? bufferColour(buffer, theme) : categoryColour(i, theme),
+        opacity: buffer ? 1 : 0.55,
+      };
     }),
     sentence: `Allocation timeline: ${plural(blocks.length, "block")} over ${plural(to - 1, "event")}.`,
     tip: (place) => {
       const block = blocks[place];
-      return block ? tipOf(block.name, ["Size", formatBytes(block.size)], ["Offset", formatBytes(block.offset)], ["Events", block.id < 0 ? `1 to ${formatCount(block.end)}` : `${formatCount(block.begin + 1)} to ${formatCount(block.end + 1)}`]) : null;
+      return block
+        ? tipOf(
+            block.name,
+            ["Size", formatBytes(block.size)],
+            ["Offset", formatBytes(block.offset)],
+            [
+              "Events",
+              block.id < 0 ? `1 to ${formatCount(block.end)}` : `${formatCount(block.begin + 1)} to ${formatCount(block.end + 1)}`,
+            ],
+          )
+        : null;
     },
     table: () => blockTable(blocks),
   };
 }
 
 function blockTable(blocks: readonly Block[]): TableData {
+  const { text, number } = columnsOf(blocks);
   return makeTable([
-    textColumn("name", "Buffer", "Instruction that defines the buffer.", blocks.map(({ name }) => name)),
-    numberColumn("offset", "Offset", "bytes", "First byte within the allocation.", blocks.map(({ offset }) => offset)),
-    numberColumn("size", "Size", "bytes", "Size with padding.", blocks.map(({ size }) => size)),
-    numberColumn("begin", "Allocated at", null, "Event of the program order, from 1.", blocks.map(({ begin }) => begin + 1)),
-    numberColumn("end", "Freed at", null, "Event of the program order, from 1.", blocks.map(({ id, end }) => (id < 0 ? end : end + 1))),
+    text("name", "Buffer", "Instruction that defines the buffer.", ({ name }) => name),
+    number("offset", "Offset", "bytes", "First byte within the allocation.", ({ offset }) => offset),
+    number("size", "Size", "bytes", "Size with padding.", ({ size }) => size),
+    number("begin", "Allocated at", null, "Event of the program order, from 1.", ({ begin }) => begin + 1),
+    number("end", "Freed at", null, "Event of the program order, from 1.", ({ id, end }) => (id < 0 ? end : end + 1)),
   ]);
 }
 
@@ -88,10 +110,15 @@ export function peakTreemap(buffers: readonly Buffer[], grouping: Grouping, foun
   return {
     kind: "treemap",
     groups: list.map(({ name, mib, buffers: members }) => ({
-      name, text: bytes(mib),
+      name,
+      text: bytes(mib),
       tiles: members.map((buffer) => ({
-        place: buffer.index, name: buffer.id < 0 ? "small" : buffer.name, text: bytes(buffer.sizeMib), value: buffer.sizeMib,
-        colour: bufferColour(buffer, theme), faded: found !== null && !found.has(buffer.index),
+        place: buffer.index,
+        name: buffer.id < 0 ? "small" : buffer.name,
+        text: bytes(buffer.sizeMib),
+        value: buffer.sizeMib,
+        colour: bufferColour(buffer, theme),
+        faded: found !== null && !found.has(buffer.index),
       })),
     })),
     sentence: `Memory at the peak by ${grouping}: ${plural(list.length, "group")}, ${plural(buffers.length, "buffer")}.`,

@@ -15,15 +15,17 @@ export interface Modules {
 export async function loadModules(client: Client, run: string, host: string | null, space: string, signal: AbortSignal): Promise<Modules> {
   const names = readModules(await client.text("module_list", { run, host: host ?? undefined }, { signal }));
   if (names.length > MAX_ASKED) return { names, peaks: new Map() };
-  const found = await Promise.all(names.map(async (name): Promise<[string, number] | null> => {
-    try {
-      const params = { run, tag: "memory_viewer", host: host ?? undefined, module_name: name, memory_space: space };
-      return [name, readMemoryView(await client.json<unknown>("data", params, { signal })).peakMib];
-    } catch {
-      // The error of a module is reported when it is chosen.
-      return null;
-    }
-  }));
+  const found = await Promise.all(
+    names.map(async (name): Promise<[string, number] | null> => {
+      try {
+        const params = { run, tag: "memory_viewer", host: host ?? undefined, module_name: name, memory_space: space };
+        return [name, readMemoryView(await client.json<unknown>("data", params, { signal })).peakMib];
+      } catch {
+        // The error of a module is reported when it is chosen.
+        return null;
+      }
+    }),
+  );
   signal.throwIfAborted();
   return { names, peaks: new Map(found.filter((one) => one !== null)) };
 }

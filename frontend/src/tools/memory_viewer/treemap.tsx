@@ -23,8 +23,18 @@ export function Treemap({ buffers, grouping, fileName, chosen, found, onPoint, o
   const at = (place: number | null): Buffer | null => (place === null ? null : (buffers.find(({ index }) => index === place) ?? null));
   return (
     <Chart
-      spec={spec} title="" fileName={fileName} height={HEIGHT} bare chosen={chosen?.index ?? null} onTable={onTable}
-      onPoint={(place) => onPoint(at(place))} onPick={(place) => { const buffer = at(place); if (buffer) onPick(buffer); }}
+      spec={spec}
+      title=""
+      fileName={fileName}
+      height={HEIGHT}
+      bare
+      chosen={chosen?.index ?? null}
+      onTable={onTable}
+      onPoint={(place) => onPoint(at(place))}
+      onPick={(place) => {
+        const buffer = at(place);
+        if (buffer) onPick(buffer);
+      }}
     />
   );
 }

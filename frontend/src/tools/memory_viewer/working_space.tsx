@@ -29,10 +29,25 @@ export function WorkingSpace({ view, space, buffer, zoom, onZoom, fileName }: Pr
   }, [peakEvent, sizes, buffer, theme]);
   return (
     <>
-      <Chart spec={spec} title="" fileName={`${fileName}_program_order`} height={230} startHidden={hidesCapacity(view, space) ? [CAPACITY] : []} marks={marks} zoom={zoom} onZoom={onZoom} pickHint="Drag: zoom. Right click or Escape: show all." />
-      {buffer
-        ? <p class="lifetime-key"><i class="swatch" style={swatchStyle({ light: bufferColour(buffer, "light"), dark: bufferColour(buffer, "dark") }, theme)} /><span>Lifetime of {buffer.id < 0 ? "the small buffers" : buffer.name}; its height is the size of the buffer.</span></p>
-        : <p class="lifetime-key dim">Hover over a buffer below to see its lifetime.</p>}
+      <Chart
+        spec={spec}
+        title=""
+        fileName={`${fileName}_program_order`}
+        height={230}
+        startHidden={hidesCapacity(view, space) ? [CAPACITY] : []}
+        marks={marks}
+        zoom={zoom}
+        onZoom={onZoom}
+        pickHint="Drag: zoom. Right click or Escape: show all."
+      />
+      {buffer ? (
+        <p class="lifetime-key">
+          <i class="swatch" style={swatchStyle({ light: bufferColour(buffer, "light"), dark: bufferColour(buffer, "dark") }, theme)} />
+          <span>Lifetime of {buffer.id < 0 ? "the small buffers" : buffer.name}; its height is the size of the buffer.</span>
+        </p>
+      ) : (
+        <p class="lifetime-key dim">Hover over a buffer below to see its lifetime.</p>
+      )}
     </>
   );
 }

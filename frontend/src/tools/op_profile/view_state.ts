@@ -42,7 +42,8 @@ const set = (ids: ReadonlySet<string>): string => [...ids].join(".");
 /** The query keys of a change; default values are removed from the address. */
 export function writeView(patch: Partial<ViewState>): Record<string, string | null> {
   const keys: Record<string, string | null> = {};
-  if (patch.groupBy !== undefined) Object.assign(keys, { group_by: patch.groupBy === "program" ? null : patch.groupBy, open: null, full: null, node: null });
+  if (patch.groupBy !== undefined)
+    Object.assign(keys, { group_by: patch.groupBy === "program" ? null : patch.groupBy, open: null, full: null, node: null });
   if (patch.order !== undefined) keys["order"] = patch.order === "time" ? null : patch.order;
   if (patch.limit !== undefined) keys["limit"] = patch.limit === 10 ? null : String(patch.limit);
   if (patch.top90 !== undefined) keys["top90"] = patch.top90 ? "1" : null;

@@ -19,16 +19,37 @@ export function stepAmounts(overview: Overview): [string, number | null][] {
 
 export function BaseCard({ page, overview, open, fileName }: PartProps) {
   const { run, tool, host, state } = page;
-  const base = useBase(page, { read: readOverview, params: { run, tag: tool.id, host: host ?? undefined, extended: "true", step_event: state.get("step_event") } });
+  const base = useBase(page, {
+    read: readOverview,
+    params: { run, tag: tool.id, host: host ?? undefined, extended: "true", step_event: state.get("step_event") },
+  });
   const found = useComparison(page);
-  const table = useMemo(() => (base.data === null ? null : amountsTable("Per step", "ms", stepAmounts(overview), stepAmounts(base.data))), [overview, base.data]);
+  const table = useMemo(
+    () => (base.data === null ? null : amountsTable("Per step", "ms", stepAmounts(overview), stepAmounts(base.data))),
+    [overview, base.data],
+  );
   const store = useMemo(() => storeAt(state, "t2"), [state]);
   if (base.run === null) return null;
-  const none = base.data !== null && (richSteps(overview).time === null || richSteps(base.data).time === null) ? "One side has no steps, so that step times cannot be compared." : "";
+  const none =
+    base.data !== null && (richSteps(overview).time === null || richSteps(base.data).time === null)
+      ? "One side has no steps, so that step times cannot be compared."
+      : "";
   return (
-    <Card title="Against the base" help={"Mean over the steps, each on its slowest host.\nThe sentence is about the devices' steps, as on the page Compare.\nSource: trace."}>
+    <Card
+      title="Against the base"
+      help={
+        "Mean over the steps, each on its slowest host.\nThe sentence is about the devices' steps, as on the page Compare.\nSource: trace."
+      }
+    >
       <BaseLine page={page} answer={base} note={none} />
-      {found === null ? null : <p><b>{found.headline.text}</b> <button type="button" class="link" onClick={() => open(COMPARE)}>What changed</button></p>}
+      {found === null ? null : (
+        <p>
+          <b>{found.headline.text}</b>{" "}
+          <button type="button" class="link" onClick={() => open(COMPARE)}>
+            What changed
+          </button>
+        </p>
+      )}
       {table === null || none !== "" ? null : <FitTable most={320} data={table} title="" fileName={`${fileName}_base`} store={store} />}
     </Card>
   );

@@ -19,7 +19,16 @@ export interface LatencyRow {
 
 export interface Inferred {
   host: string;
-  evidence: { source: string; event: string; line: string; plane: string; occurrences: number; periodMs: number; variation: number; coverage: number };
+  evidence: {
+    source: string;
+    event: string;
+    line: string;
+    plane: string;
+    occurrences: number;
+    periodMs: number;
+    variation: number;
+    coverage: number;
+  };
   table: TableData;
   statistics: Statistics;
 }
@@ -86,7 +95,13 @@ function readLatency(value: unknown): LatencyRow[] {
     textsOf(table, "percentile", "the latency table"),
     ...["hostTimeMs", "deviceTimeMs", "communicationTimeMs", "totalTimeMs"].map((id) => numbersOf(table, id, "the latency table")),
   ] as [string[], number[], number[], number[], number[]];
-  return labels.map((label, i) => ({ label, hostMs: host[i] ?? 0, deviceMs: device[i] ?? 0, communicationMs: communication[i] ?? 0, totalMs: total[i] ?? 0 }));
+  return labels.map((label, i) => ({
+    label,
+    hostMs: host[i] ?? 0,
+    deviceMs: device[i] ?? 0,
+    communicationMs: communication[i] ?? 0,
+    totalMs: total[i] ?? 0,
+  }));
 }
 
 const optional = (value: unknown): number | null => (typeof value === "number" && Number.isFinite(value) ? value : null);
@@ -102,13 +117,21 @@ function readInferred(value: unknown): Inferred | null {
   return {
     host: asText(dict["host"], `host of ${what}`),
     evidence: {
-      source: text("source"), event: text("event"), line: text("line"), plane: text("plane"), occurrences: number(evidence, "occurrences"),
-      periodMs: number(evidence, "period_ms"), variation: number(evidence, "variation"), coverage: number(evidence, "coverage"),
+      source: text("source"),
+      event: text("event"),
+      line: text("line"),
+      plane: text("plane"),
+      occurrences: number(evidence, "occurrences"),
+      periodMs: number(evidence, "period_ms"),
+      variation: number(evidence, "variation"),
+      coverage: number(evidence, "coverage"),
     },
     table: asTable(dict["table"], what),
     statistics: {
-      average: number(times, "average"), deviation: number(times, "count") > 1 ? number(times, "deviation") : null,
-      minimum: number(times, "minimum"), maximum: number(times, "maximum"),
+      average: number(times, "average"),
+      deviation: number(times, "count") > 1 ? number(times, "deviation") : null,
+      minimum: number(times, "minimum"),
+      maximum: number(times, "maximum"),
     },
   };
 }
@@ -124,13 +147,21 @@ function readSession(value: unknown): Session | null {
   if (value === null || value === undefined) return null;
   const dict = asDict(value, "the session");
   const number = (key: string): number => asNumber(dict[key], `${key} of the session`);
-  return { requests: number("requests"), averageMs: number("average_ms"), hostMs: number("host_ms"), deviceMs: number("device_ms"), communicationMs: number("communication_ms"), histogram: readHistogram(dict["histogram"]) };
+  return {
+    requests: number("requests"),
+    averageMs: number("average_ms"),
+    hostMs: number("host_ms"),
+    deviceMs: number("device_ms"),
+    communicationMs: number("communication_ms"),
+    histogram: readHistogram(dict["histogram"]),
+  };
 }
 
 function readSpans(value: unknown): Spans | null {
   if (value === null || value === undefined) return null;
   const dict = asDict(value, "the steps' times");
-  const times = (key: string): number[] => asList(dict[key], `${key} of the steps' times`).map((one) => asNumber(one, `${key} of the steps' times`));
+  const times = (key: string): number[] =>
+    asList(dict[key], `${key} of the steps' times`).map((one) => asNumber(one, `${key} of the steps' times`));
   return { hosts: asList(dict["hosts"], "the hosts of the steps' times").map(String), beginPs: times("begin_ps"), endPs: times("end_ps") };
 }
 
@@ -145,16 +176,31 @@ function readExtras(value: unknown): Extras | null {
     ...readStepReading(dict),
     inferred: readInferred(dict["inferred_steps"]),
     efficiency: {
-      peak: optional(efficiency["peak_flops_percent"]), flopRate: optional(efficiency["flop_rate_percent"]), bandwidth: optional(efficiency["memory_bw_percent"]),
-      goodput: optional(efficiency["goodput_percent"]), over: typeof efficiency["over"] === "string" ? efficiency["over"] : "profile",
+      peak: optional(efficiency["peak_flops_percent"]),
+      flopRate: optional(efficiency["flop_rate_percent"]),
+      bandwidth: optional(efficiency["memory_bw_percent"]),
+      goodput: optional(efficiency["goodput_percent"]),
+      over: typeof efficiency["over"] === "string" ? efficiency["over"] : "profile",
     },
-    precision: precision && { narrow: asNumber(precision["narrow_percent"], "the precision"), wide: asNumber(precision["wide_percent"], "the precision") },
+    precision: precision && {
+      narrow: asNumber(precision["narrow_percent"], "the precision"),
+      wide: asNumber(precision["wide_percent"], "the precision"),
+    },
     session: readSession(dict["session"]),
-    statements: dicts("statements").map((one) => ({ topic: asText(one["topic"] ?? "", "a statement"), level: asText(one["level"] ?? "", "a statement"), text: asText(one["text"], "a statement") })),
+    statements: dicts("statements").map((one) => ({
+      topic: asText(one["topic"] ?? "", "a statement"),
+      level: asText(one["level"] ?? "", "a statement"),
+      text: asText(one["text"], "a statement"),
+    })),
     advice: dicts("advice").map((one) => ({ text: asText(one["text"], "an advice"), tool: text(one, "tool"), url: text(one, "url") })),
     peakGflops: optional(dict["peak_gflops"]),
     cpuOps: dict["cpu_ops"] === true,
-    functions: dicts("functions").map((one) => ({ name: asText(one["name"], "a function"), calls: optional(one["calls"]) ?? 0, selfMs: optional(one["self_ms"]) ?? 0, share: optional(one["expensive_share"]) ?? 0 })),
+    functions: dicts("functions").map((one) => ({
+      name: asText(one["name"], "a function"),
+      calls: optional(one["calls"]) ?? 0,
+      selfMs: optional(one["self_ms"]) ?? 0,
+      share: optional(one["expensive_share"]) ?? 0,
+    })),
     spans: readSpans(dict["spans"]),
   };
 }
@@ -163,7 +209,11 @@ function readExtras(value: unknown): Extras | null {
 function withCategories(ops: TableData, categories: unknown): TableData {
   const found = asList(categories ?? [], "the categories of ops").map(String);
   if (found.length !== ops.rowCount) return ops;
-  const columns = ops.columns.map((column) => (column.id === "category" ? { ...column, values: column.values.map((kind, row) => (kind === "Unknown" ? (found[row] ?? kind) : kind)) } : column));
+  const columns = ops.columns.map((column) =>
+    column.id === "category"
+      ? { ...column, values: column.values.map((kind, row) => (kind === "Unknown" ? (found[row] ?? kind) : kind)) }
+      : column,
+  );
   return { ...ops, columns };
 }
 
@@ -175,7 +225,10 @@ export function readOverview(value: unknown): Overview {
   const environment = asTable(parts[2], "the run environment");
   const tips = asTable(parts[3], "the table of tips");
   return {
-    ops: withCategories(relabelled(withUnits(general, { selfTimePercent: "fraction", cumulativeTimePercent: "fraction" }), LABELS), asDict(parts[TABLES] ?? {}, "the extended data")["op_categories"]),
+    ops: withCategories(
+      relabelled(withUnits(general, { selfTimePercent: "fraction", cumulativeTimePercent: "fraction" }), LABELS),
+      asDict(parts[TABLES] ?? {}, "the extended data")["op_categories"],
+    ),
     general: general.properties,
     steps: readSteps(parts[1]),
     environment: environment.properties,
@@ -206,4 +259,3 @@ export function dutyCycle(overview: Overview): number | null {
   const percent = propertyNumber(overview.general, "device_duty_cycle_percent");
   return devices > 0 ? percent : null;
 }
-

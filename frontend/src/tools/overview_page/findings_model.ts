@@ -41,19 +41,31 @@ function without({ findings, parts, healthy, base }: Findings): Pick<Headline, "
   const compute = parts.find(({ category }) => category === COMPUTE);
   const [largest, ...others] = parts.filter(({ category }) => category !== COMPUTE);
   if (healthy) {
-    const rest = [largest, ...others].flatMap((part) => (part && part.share >= NOTABLE_SHARE ? [`${percent(part.share)} ${words(part)}`] : [])).slice(0, 2);
+    const rest = [largest, ...others]
+      .flatMap((part) => (part && part.share >= NOTABLE_SHARE ? [`${percent(part.share)} ${words(part)}`] : []))
+      .slice(0, 2);
     return { tone: "good", title: `Healthy: ${[`${percent(compute?.share ?? 0)} of the ${base} is computation`, ...rest].join(", ")}` };
   }
   if (!largest) return { tone: "none", title: `${percent(compute?.share ?? 0)} of the ${base} is computation` };
   const is = `${percent(largest.share)} of the ${base} is ${words(largest)}`;
   if (largest.category === "idle_other") return { tone: "fair", title: `${is} and no event tells why` };
-  return { tone: "fair", title: `${is}, and ${findings.some(({ share }) => share > 0) ? "no finding explains most of it" : "no rule knows the cause"}` };
+  return {
+    tone: "fair",
+    title: `${is}, and ${findings.some(({ share }) => share > 0) ? "no finding explains most of it" : "no rule knows the cause"}`,
+  };
 }
 
 function shareParts({ parts, stepPs }: Findings): SharePart[] {
   return parts.map(({ category, name, help, share }) => {
     const { colour, striped } = CATEGORIES[BUDGET_CATEGORIES[category] ?? "other"];
-    return { name, share, text: formatTime(share * stepPs), colour, striped: striped ?? false, help: `${help}\nMean over steps and devices.\nSource: trace.` };
+    return {
+      name,
+      share,
+      text: formatTime(share * stepPs),
+      colour,
+      striped: striped ?? false,
+      help: `${help}\nMean over steps and devices.\nSource: trace.`,
+    };
   });
 }
 
@@ -63,8 +75,17 @@ export function withFindings(own: Headline, found: Findings): Headline {
   const known = found.parts.length > 0;
   // Of a whole recording much is idle before and after the program.
   if (!main && !(known && found.base === STEP)) return own;
-  const { tone, title } = main ? { tone: main.share >= BAD_SHARE ? ("bad" as const) : ("fair" as const), title: main.title } : without(found);
-  const bar = known ? { parts: shareParts(found), barLabel: `Time budget of the ${found.base === STEP ? "average step" : found.base}: ${formatTime(found.stepPs)}, mean over ${found.base === STEP ? "steps and " : ""}devices` } : { parts: own.parts, barLabel: own.barLabel };
+  const { tone, title } = main
+    ? { tone: main.share >= BAD_SHARE ? ("bad" as const) : ("fair" as const), title: main.title }
+    : without(found);
+  const bar = known
+    ? {
+        parts: shareParts(found),
+        barLabel:
+          `Time budget of the ${found.base === STEP ? "average step" : found.base}: ${formatTime(found.stepPs)}, mean over ` +
+          `${found.base === STEP ? "steps and " : ""}devices`,
+      }
+    : { parts: own.parts, barLabel: own.barLabel };
   // Titles about steps judge by their own parts; others tell facts that stay.
   return { tone, title, ...bar, judges: true, sentences: own.judges ? own.sentences : [`${own.title}.`, ...own.sentences] };
 }
@@ -76,7 +97,12 @@ export function whileLooking(own: Headline): Headline {
 
 /** What is beside the bar of a finding: its share and what a step could gain. */
 export function gainOf({ share, savingPs }: Finding, base: string): { share: string; saving: string } | null {
-  return savingPs > 0 ? { share: `${percent(share)} of the ${base}`, saving: `up to ${formatTime(savingPs)} ${base === STEP ? "per step" : `of the ${base}`}` } : null;
+  return savingPs > 0
+    ? {
+        share: `${percent(share)} of the ${base}`,
+        saving: `up to ${formatTime(savingPs)} ${base === STEP ? "per step" : `of the ${base}`}`,
+      }
+    : null;
 }
 
 /** The value of evidence with its unit; Python frames without their mark. */

@@ -11,7 +11,8 @@ import type { Loaded } from "../../widgets/status/use_load";
 import { evidenceText, foundText, gainOf } from "./findings_model";
 import type { PartProps } from "./part";
 
-const HELP = "Causes of lost time or memory, the most costly first.\nThe share is what a step could gain at most, per step and device.\nSource: trace, HLO.";
+const HELP =
+  "Causes of lost time or memory, the most costly first.\nThe share is what a step could gain at most, per step and device.\nSource: trace, HLO.";
 const CONFIDENCE: Readonly<Record<Finding["confidence"], string>> = {
   high: "Events show cause and effect.",
   medium: "The cause is inferred from the events.",
@@ -34,15 +35,23 @@ export function FindingsPanel({ answer, ...part }: Props) {
 function Looking() {
   const step = useWaitStep();
   const progress = useContext(Progress);
-  return <p class="dim findings-wait" role="status" aria-busy="true">{step > 0 ? `Looking for causes of lost time${progress === null ? "" : `: ${progress}`}…` : "\u00a0"}</p>;
+  return (
+    <p class="dim findings-wait" role="status" aria-busy="true">
+      {step > 0 ? `Looking for causes of lost time${progress === null ? "" : `: ${progress}`}…` : "\u00a0"}
+    </p>
+  );
 }
 
 function Failed({ error, reload, page }: { error: unknown; reload: () => void; page: PartProps["page"] }) {
   const { title, why } = explain(error, { run: page.run, tool: page.tool.id, host: page.host });
   return (
     <div class="findings-failed" role="alert">
-      <p><strong>The findings are missing.</strong> {title}: {why}</p>
-      <button type="button" class="button" onClick={reload}>Try again</button>
+      <p>
+        <strong>The findings are missing.</strong> {title}: {why}
+      </p>
+      <button type="button" class="button" onClick={reload}>
+        Try again
+      </button>
     </div>
   );
 }
@@ -52,7 +61,13 @@ function Found({ found, ...part }: PartProps & { found: Findings }) {
   return (
     <>
       {text ? <p>{text}</p> : null}
-      {found.findings.length ? <ol class="findings-list">{found.findings.map((one) => <FindingItem key={one.id} one={one} base={found.base} {...part} />)}</ol> : null}
+      {found.findings.length ? (
+        <ol class="findings-list">
+          {found.findings.map((one) => (
+            <FindingItem key={one.id} one={one} base={found.base} {...part} />
+          ))}
+        </ol>
+      ) : null}
       <Silent silent={found.silent} />
     </>
   );
@@ -74,15 +89,36 @@ function FindingItem({ one, base, page, tools, open, overview }: PartProps & { o
       <p class="finding-gain">
         {gain ? (
           <>
-            <span class="finding-bar" aria-hidden="true"><i style={{ width: `${Math.min(100, 100 * one.share)}%` }} /></span>
+            <span class="finding-bar" aria-hidden="true">
+              <i style={{ width: `${Math.min(100, 100 * one.share)}%` }} />
+            </span>
             <b class="number">{gain.share}</b>
-            <span class="number finding-saving" tabIndex={0} data-tip={`${formatExact(one.savingPs / 1e9, "ms")}\n${one.formula}`}>{gain.saving}</span>
+            <span class="number finding-saving" tabIndex={0} data-tip={`${formatExact(one.savingPs / 1e9, "ms")}\n${one.formula}`}>
+              {gain.saving}
+            </span>
           </>
-        ) : <span class="dim">costs no time of the {base}</span>}
-        <span class={`finding-confidence ${one.confidence}`} tabIndex={0} data-tip={CONFIDENCE[one.confidence]}>{one.confidence} confidence</span>
-        {some ? <span class="dim">on {one.hosts.slice(0, 3).join(", ")}{one.hosts.length > 3 ? ` and ${plural(one.hosts.length - 3, "more host")}` : ""}</span> : null}
+        ) : (
+          <span class="dim">costs no time of the {base}</span>
+        )}
+        <span class={`finding-confidence ${one.confidence}`} tabIndex={0} data-tip={CONFIDENCE[one.confidence]}>
+          {one.confidence} confidence
+        </span>
+        {some ? (
+          <span class="dim">
+            on {one.hosts.slice(0, 3).join(", ")}
+            {one.hosts.length > 3 ? ` and ${plural(one.hosts.length - 3, "more host")}` : ""}
+          </span>
+        ) : null}
       </p>
-      {one.evidence.length ? <ul class="finding-evidence">{one.evidence.map((proof) => <li key={`${proof.label}${proof.value}`}><Proof proof={proof} here={page.tool.id} tools={tools} open={open} /></li>)}</ul> : null}
+      {one.evidence.length ? (
+        <ul class="finding-evidence">
+          {one.evidence.map((proof) => (
+            <li key={`${proof.label}${proof.value}`}>
+              <Proof proof={proof} here={page.tool.id} tools={tools} open={open} />
+            </li>
+          ))}
+        </ul>
+      ) : null}
       <p class="finding-advice">{one.advice}</p>
     </li>
   );
@@ -90,10 +126,26 @@ function FindingItem({ one, base, page, tools, open, overview }: PartProps & { o
 
 /** A piece of evidence; a link if the run has the page that shows it, and that is another one. */
 function Proof({ proof, here, tools, open }: Pick<PartProps, "tools" | "open"> & { proof: Evidence; here: string }) {
-  const text = <><span>{proof.label}:</span> <b class="number" data-exact={formatExact(proof.value, proof.unit)}>{evidenceText(proof)}</b></>;
+  const text = (
+    <>
+      <span>{proof.label}:</span>{" "}
+      <b class="number" data-exact={formatExact(proof.value, proof.unit)}>
+        {evidenceText(proof)}
+      </b>
+    </>
+  );
   const tool = availableTool(tools, proof.tool);
   if (tool === null || tool === here) return <span class="finding-proof">{text}</span>;
-  return <button type="button" class="link finding-proof" data-tip={`Open: ${tools.get(tool) ?? tool}`} onClick={() => open(tool, evidenceKeys(proof))}>{text}</button>;
+  return (
+    <button
+      type="button"
+      class="link finding-proof"
+      data-tip={`Open: ${tools.get(tool) ?? tool}`}
+      onClick={() => open(tool, evidenceKeys(proof))}
+    >
+      {text}
+    </button>
+  );
 }
 
 function Silent({ silent }: { silent: readonly Silence[] }) {
@@ -102,11 +154,22 @@ function Silent({ silent }: { silent: readonly Silence[] }) {
   const unknown = silent.filter((one) => !one.looked);
   return (
     <details class="findings-silent">
-      <summary>{looked.length ? `Looked for and not found (${looked.length}${unknown.length ? `; ${unknown.length} not known` : ""})` : `Not known (${unknown.length})`}</summary>
+      <summary>
+        {looked.length
+          ? `Looked for and not found (${looked.length}${unknown.length ? `; ${unknown.length} not known` : ""})`
+          : `Not known (${unknown.length})`}
+      </summary>
       <dl>
         {[...looked, ...unknown].map(({ id, looksFor, reason, looked: known }) => (
           <div key={id}>
-            <dt>{looksFor}{known ? null : <span class="not-known" tabIndex={0} data-tip="The profile lacks what is needed to tell.">not known</span>}</dt>
+            <dt>
+              {looksFor}
+              {known ? null : (
+                <span class="not-known" tabIndex={0} data-tip="The profile lacks what is needed to tell.">
+                  not known
+                </span>
+              )}
+            </dt>
             <dd>{reason}</dd>
           </div>
         ))}

@@ -58,7 +58,9 @@ function ofSteps(overview: Overview, time: Statistics): Headline {
   const shares = averageShares(steps);
   const recording = overview.extras?.recording ?? null;
   const dispatch = overview.extras ? dispatchLimit(overview.extras) : null;
-  const limit: Limit = dispatch ? { tone: "fair", title: dispatch.title } : inputLimit(verdict.input.level, verdict.input.percent) ?? otherLimit(verdict, shares, steps.hardware);
+  const limit: Limit = dispatch
+    ? { tone: "fair", title: dispatch.title }
+    : (inputLimit(verdict.input.level, verdict.input.percent) ?? otherLimit(verdict, shares, steps.hardware));
   const moderate = verdict.output.level === "moderate" ? [`Output takes ${formatPercent(verdict.output.percent)} of the step time.`] : [];
   const session = overview.extras?.session;
   const several = (overview.extras?.hosts.stepMs.size ?? 0) > 1;
@@ -69,7 +71,10 @@ function ofSteps(overview: Overview, time: Statistics): Headline {
     judges: dispatch === null,
     sentences: [
       several ? `${count}, on the slowest host of each ${describeTime(time)}.` : `${count}, ${describeTime(time)}.`,
-      ...(dispatch ? [dispatch.sentence] : []), ...moderate, ...(coverage ? [coverage] : []), ...(session ? [describeSession(session)] : []),
+      ...(dispatch ? [dispatch.sentence] : []),
+      ...moderate,
+      ...(coverage ? [coverage] : []),
+      ...(session ? [describeSession(session)] : []),
     ],
     barLabel: several ? "The average step, on the slowest host of each" : "The average step",
     parts: shares.map(sharePart),
@@ -83,7 +88,13 @@ function describeSession({ requests, averageMs }: Session): string {
 function ofRequests(session: Session): Headline {
   const { averageMs, hostMs, deviceMs, communicationMs } = session;
   const parts = latencyParts(session).filter(({ share }) => share > 0);
-  const [name, value] = ([["on the host", hostMs], ["on the device", deviceMs], ["transfers", communicationMs]] as const).reduce((a, b) => (b[1] > a[1] ? b : a));
+  const [name, value] = (
+    [
+      ["on the host", hostMs],
+      ["on the device", deviceMs],
+      ["transfers", communicationMs],
+    ] as const
+  ).reduce((a, b) => (b[1] > a[1] ? b : a));
   return {
     tone: "none",
     judges: false,
@@ -96,9 +107,20 @@ function ofRequests(session: Session): Headline {
 
 /** Host, device and transfers of a request, in the colours of their categories. */
 export function latencyParts({ averageMs, hostMs, deviceMs, communicationMs }: Session): SharePart[] {
-  const part = (name: string, time: number, colour: SharePart["colour"], help: string): SharePart => ({ name, share: averageMs > 0 ? time / averageMs : 0, text: ms(time), colour, help });
+  const part = (name: string, time: number, colour: SharePart["colour"], help: string): SharePart => ({
+    name,
+    share: averageMs > 0 ? time / averageMs : 0,
+    text: ms(time),
+    colour,
+    help,
+  });
   return [
-    part("Host", hostMs, CATEGORIES.host_compute.colour, "Time in neither the device nor transfers.\nLatency minus the other two.\nSource: trace."),
+    part(
+      "Host",
+      hostMs,
+      CATEGORIES.host_compute.colour,
+      "Time in neither the device nor transfers.\nLatency minus the other two.\nSource: trace.",
+    ),
     part("Device", deviceMs, CATEGORIES.device_compute.colour, "Time in which the device runs the program.\nSource: trace."),
     part("Communication", communicationMs, CATEGORIES.kernel_launch.colour, "Transfers between host and device.\nSource: trace."),
   ];
@@ -117,7 +139,8 @@ function ofInferred(overview: Overview): Headline | null {
   const inferred = overview.extras?.inferred;
   if (!inferred) return null;
   const { evidence, statistics, table } = inferred;
-  const column = (id: string): number => table.columns.find((c) => c.id === id)?.values.reduce<number>((all, value) => all + (typeof value === "number" ? value : 0), 0) ?? 0;
+  const column = (id: string): number =>
+    table.columns.find((c) => c.id === id)?.values.reduce<number>((all, value) => all + (typeof value === "number" ? value : 0), 0) ?? 0;
   const [busy, idle] = [column("deviceBusyMs"), column("deviceIdleMs")];
   const percent = dutyCycle(overview);
   return {
@@ -126,15 +149,24 @@ function ofInferred(overview: Overview): Headline | null {
     title: `${evidence.source === "named event" ? "Steps by the named event" : "Inferred steps"}: ${describeTime({ ...statistics, deviation: null })}`,
     sentences: [NO_MARKERS, `Based on ${plural(evidence.occurrences, "occurrence")} of ${evidence.event} (${evidence.source}).`],
     barLabel: busy + idle > 0 ? "The average inferred step" : "The devices",
-    parts: busy + idle > 0 ? busyParts((100 * busy) / (busy + idle)).map((part) => ({ ...part, text: "of inferred step time" })) : percent === null ? [] : busyParts(percent),
+    parts:
+      busy + idle > 0
+        ? busyParts((100 * busy) / (busy + idle)).map((part) => ({ ...part, text: "of inferred step time" }))
+        : percent === null
+          ? []
+          : busyParts(percent),
   };
 }
 
 function opParts(overview: Overview): SharePart[] {
   const [shares, names] = ["selfTimePercent", "operation"].map((id) => overview.ops.columns.find((c) => c.id === id)?.values ?? []);
-  const parts = (names ?? []).slice(0, 4).map((name, i): SharePart => ({ name: String(name), share: Number(shares?.[i] ?? 0), text: "of device op time", colour: i }));
+  const parts = (names ?? [])
+    .slice(0, 4)
+    .map((name, i): SharePart => ({ name: String(name), share: Number(shares?.[i] ?? 0), text: "of device op time", colour: i }));
   const rest = 1 - parts.reduce((all, { share }) => all + share, 0);
-  return rest > 0.001 && parts.length ? [...parts, { name: "Other ops", share: rest, text: "of device op time", colour: CATEGORIES.other.colour }] : parts;
+  return rest > 0.001 && parts.length
+    ? [...parts, { name: "Other ops", share: rest, text: "of device op time", colour: CATEGORIES.other.colour }]
+    : parts;
 }
 
 function withoutSteps(overview: Overview): Headline {
@@ -145,7 +177,10 @@ function withoutSteps(overview: Overview): Headline {
     tone: "none",
     judges: false,
     title: busy ? `Devices busy for ${formatPercent(percent)} of the time; steps unknown` : "No steps in this profile",
-    sentences: [NO_MARKERS, "Mark steps with StepTraceAnnotation (Keras does so itself), profile for longer, or enter below the name of an event that marks a step."],
+    sentences: [
+      NO_MARKERS,
+      "Mark steps with StepTraceAnnotation (Keras does so itself), profile for longer, or enter below the name of an event that marks a step.",
+    ],
     barLabel: busy ? "The devices" : "Device time by op",
     parts: busy ? busyParts(percent) : ops,
   };

@@ -26,7 +26,13 @@ export function inferredChart(inferred: Inferred): StackChart {
         { name: "Device idle", colour: CATEGORIES.idle.colour, values: values(table, "deviceIdleMs") },
       ]
     : [{ name: "Step time", colour: 4, values: values(table, "stepTimeMs") }];
-  return { kind: "stack", x: { name: "Inferred step", unit: null, labels }, y: { name: "Time", unit: "ms" }, series, ...(known ? { total: "Step time" } : {}) };
+  return {
+    kind: "stack",
+    x: { name: "Inferred step", unit: null, labels },
+    y: { name: "Time", unit: "ms" },
+    series,
+    ...(known ? { total: "Step time" } : {}),
+  };
 }
 
 const WHY: Readonly<Record<string, string>> = {
@@ -43,9 +49,19 @@ export function InferredCard({ page, overview, fileName }: PartProps) {
   if (marked && !named) return null;
   if (!overview.extras) return null;
   return (
-    <Card title={inferred?.evidence.source === "named event" ? "Steps by a named event" : "Inferred steps"} class="inferred" help="Inferred from repeating events, not measured. Not part of the other numbers on this page.">
-      {inferred ? <Guess inferred={inferred} fileName={fileName} /> : (
-        <p>{named ? `No event named "${named}" was found.` : "This profile contains no step markers, and no event repeats regularly enough to infer steps from it."}</p>
+    <Card
+      title={inferred?.evidence.source === "named event" ? "Steps by a named event" : "Inferred steps"}
+      class="inferred"
+      help="Inferred from repeating events, not measured. Not part of the other numbers on this page."
+    >
+      {inferred ? (
+        <Guess inferred={inferred} fileName={fileName} />
+      ) : (
+        <p>
+          {named
+            ? `No event named "${named}" was found.`
+            : "This profile contains no step markers, and no event repeats regularly enough to infer steps from it."}
+        </p>
       )}
       <EventForm page={page} named={named} />
     </Card>
@@ -58,15 +74,18 @@ function Guess({ inferred, fileName }: { inferred: Inferred; fileName: string })
   return (
     <>
       <p>
-        <span class="guess">{evidence.source === "named event" ? "named" : "inferred"}</span>{" "}
-        {describeTime(statistics)}, if {WHY[evidence.source] ?? evidence.source} is a step.
+        <span class="guess">{evidence.source === "named event" ? "named" : "inferred"}</span> {describeTime(statistics)}, if{" "}
+        {WHY[evidence.source] ?? evidence.source} is a step.
       </p>
       <dl class="evidence">
-        <dt>Repeating event</dt><dd>{evidence.event}</dd>
-        <dt>Location</dt><dd>{[evidence.plane, evidence.line, inferred.host].filter(Boolean).join(", ")}</dd>
+        <dt>Repeating event</dt>
+        <dd>{evidence.event}</dd>
+        <dt>Location</dt>
+        <dd>{[evidence.plane, evidence.line, inferred.host].filter(Boolean).join(", ")}</dd>
         <dt>Evidence</dt>
         <dd class="number">
-          {plural(evidence.occurrences, "time")}, every {formatQuantity(evidence.periodMs, "ms")}, intervals vary by {formatPercent(100 * evidence.variation)}, covering {formatPercent(100 * evidence.coverage)} of the recording
+          {plural(evidence.occurrences, "time")}, every {formatQuantity(evidence.periodMs, "ms")}, intervals vary by{" "}
+          {formatPercent(100 * evidence.variation)}, covering {formatPercent(100 * evidence.coverage)} of the recording
         </dd>
       </dl>
       <Chart spec={spec} title="Inferred step time" fileName={`${fileName}_inferred_steps`} height={200} pickHint="Drag: zoom." />
@@ -84,8 +103,14 @@ function EventForm({ page, named }: { page: PartProps["page"]; named: string | n
     <form class="event-form" onSubmit={submit}>
       <label for="step-event">Name of an event that marks a step, as shown in the trace viewer</label>
       <input id="step-event" class="field" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-      <button type="submit" class="button">Use it</button>
-      {named ? <button type="button" class="button ghost" onClick={() => page.state.set({ step_event: null }, "push")}>Remove</button> : null}
+      <button type="submit" class="button">
+        Use it
+      </button>
+      {named ? (
+        <button type="button" class="button ghost" onClick={() => page.state.set({ step_event: null }, "push")}>
+          Remove
+        </button>
+      ) : null}
     </form>
   );
 }

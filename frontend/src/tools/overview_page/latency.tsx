@@ -31,7 +31,8 @@ export function sessionHistogram({ histogram: { edgesMs, counts } }: Session): S
     return counts.length === 1 ? formatQuantity((from + to) / 2, "ms") : `${formatQuantity(from, "ms")} to ${formatQuantity(to, "ms")}`;
   });
   return {
-    kind: "stack", unordered: true,
+    kind: "stack",
+    unordered: true,
     x: { name: "Latency", unit: null, labels },
     y: { name: "Requests", unit: null },
     series: [{ name: "Requests", colour: CATEGORIES.device_compute.colour, values: counts }],
@@ -43,8 +44,13 @@ export function SessionCard({ overview, fileName }: PartProps) {
   const spec = useMemo(() => session && sessionHistogram(session), [session]);
   if (!session || !spec) return null;
   return (
-    <Card title="Distribution of session time" help={"Number of requests by latency, from the first event of each to its last.\nSource: trace."}>
-      <p class="dim">{plural(session.requests, "request")}, {formatQuantity(session.averageMs, "ms")} on average.</p>
+    <Card
+      title="Distribution of session time"
+      help={"Number of requests by latency, from the first event of each to its last.\nSource: trace."}
+    >
+      <p class="dim">
+        {plural(session.requests, "request")}, {formatQuantity(session.averageMs, "ms")} on average.
+      </p>
       <Chart spec={spec} title="" fileName={`${fileName}_sessions`} height={200} />
     </Card>
   );
@@ -53,7 +59,11 @@ export function SessionCard({ overview, fileName }: PartProps) {
 export function LatencyCard({ overview, tools, open, fileName }: PartProps) {
   const spec = useMemo(() => latencyChart(overview.latency), [overview]);
   if (overview.latency.length === 0) return null;
-  const requests = tools.has("inference_profile") ? <button type="button" class="link" onClick={() => open("inference_profile")}>Individual requests</button> : null;
+  const requests = tools.has("inference_profile") ? (
+    <button type="button" class="link" onClick={() => open("inference_profile")}>
+      Individual requests
+    </button>
+  ) : null;
   return (
     <Card
       title="Inference session latency breakdown"

@@ -38,7 +38,11 @@ export function OverviewSummary({ overview, tools, open, answer }: Props) {
       {hosts ? (
         <p class={hosts.warn ? "host-line warn" : "host-line dim"}>
           {hosts.text}{" "}
-          {tools.has("pod_viewer") ? <button type="button" class="link" onClick={() => open("pod_viewer")}>Compare the workers</button> : null}
+          {tools.has("pod_viewer") ? (
+            <button type="button" class="link" onClick={() => open("pod_viewer")}>
+              Compare the workers
+            </button>
+          ) : null}
         </p>
       ) : null}
     </SummaryBox>

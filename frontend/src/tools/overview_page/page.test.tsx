@@ -17,11 +17,16 @@ const headline = () => shown.root.querySelector("h1")?.textContent;
 
 async function show(findings: unknown, keys: Record<string, string> = {}): Promise<void> {
   asked = [];
-  shown = await showPage(page, TOOL, ({ pathname, searchParams }: URL) => {
-    if (pathname.endsWith("run_info")) return RUN_INFO;
-    asked.push(searchParams.get("tag") ?? "");
-    return searchParams.get("tag") === "smart_suggestion" ? findings : OVERVIEW;
-  }, keys);
+  shown = await showPage(
+    page,
+    TOOL,
+    ({ pathname, searchParams }: URL) => {
+      if (pathname.endsWith("run_info")) return RUN_INFO;
+      asked.push(searchParams.get("tag") ?? "");
+      return searchParams.get("tag") === "smart_suggestion" ? findings : OVERVIEW;
+    },
+    keys,
+  );
 }
 
 const failure = () => new Response(JSON.stringify({ error: { code: "internal", message: "It broke." } }), { status: 500 });
@@ -40,7 +45,11 @@ describe("findings on the overview", () => {
     expect(first.querySelector(".finding-advice")?.textContent).toBe(SLOW.advice);
     const proofs = [...first.querySelectorAll<HTMLElement>(".finding-proof")];
     expect(proofs.map(({ tagName, textContent }) => [tagName, textContent])).toEqual([
-      ["BUTTON", "Idle because of host code, of the step: 28.9%"], ["BUTTON", "The longest wait: 550 us"], ["SPAN", "The code: augment.py:7 random_crop"], ["SPAN", "Steps: 6"], ["BUTTON", "Op: fusion.3"],
+      ["BUTTON", "Idle because of host code, of the step: 28.9%"],
+      ["BUTTON", "The longest wait: 550 us"],
+      ["SPAN", "The code: augment.py:7 random_crop"],
+      ["SPAN", "Steps: 6"],
+      ["BUTTON", "Op: fusion.3"],
     ]);
     proofs[1]?.click();
     expect(Object.fromEntries(shown.keys)).toEqual({ tool: "trace_viewer@", host: "h1", window: "405000000,2495000000" });
@@ -61,7 +70,10 @@ describe("findings on the overview", () => {
     const silent = panel().querySelector("details") as HTMLDetailsElement;
     expect(silent.open).toBe(false);
     expect(silent.querySelector("summary")?.textContent).toBe("Looked for and not found (1; 1 not known)");
-    expect([...silent.querySelectorAll("dt")].map((one) => one.textContent)).toEqual(["Exposed communication", "Transfers in the loopnot known"]);
+    expect([...silent.querySelectorAll("dt")].map((one) => one.textContent)).toEqual([
+      "Exposed communication",
+      "Transfers in the loopnot known",
+    ]);
   });
 
   it("that are named in the address are focused", async () => {
@@ -87,7 +99,9 @@ describe("findings on the overview", () => {
 
   it("report an error in their panel only, and can be asked for again", async () => {
     let answers: unknown[] = [failure(), findingsAnswer()];
-    shown = await showPage(page, TOOL, ({ pathname, searchParams }: URL) => (pathname.endsWith("run_info") ? RUN_INFO : searchParams.get("tag") === "smart_suggestion" ? answers.shift() : OVERVIEW));
+    shown = await showPage(page, TOOL, ({ pathname, searchParams }: URL) =>
+      pathname.endsWith("run_info") ? RUN_INFO : searchParams.get("tag") === "smart_suggestion" ? answers.shift() : OVERVIEW,
+    );
     expect(panel().querySelector("[role=alert]")?.textContent).toContain("The findings are missing. The server failed: It broke.");
     expect(headline()).toBe("No steps in this profile");
     panel().querySelector("button")?.click();

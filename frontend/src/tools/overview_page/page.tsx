@@ -37,7 +37,16 @@ function OverviewPage(page: PageProps) {
   const answer = useLoad(JSON.stringify(params), async (signal) => readOverview(await client.json<unknown>("data", params, { signal })));
   const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
   const tools = useMemo(() => new Map(info.data?.tools.filter((one) => one.available).map((one) => [one.id, one.title])), [info.data]);
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Computing the overview of ${plural(hostCount(tool, host, hosts), "host")}`}>{event ? <button type="button" class="button" onClick={() => state.set({ step_event: null }, "push")}>Remove the named event</button> : null}</Pending>;
+  if (answer.data === null)
+    return (
+      <Pending answer={answer} page={page} what={`Computing the overview of ${plural(hostCount(tool, host, hosts), "host")}`}>
+        {event ? (
+          <button type="button" class="button" onClick={() => state.set({ step_event: null }, "push")}>
+            Remove the named event
+          </button>
+        ) : null}
+      </Pending>
+    );
   const fileName = fileNameOf("overview", run, host);
   const open: PartProps["open"] = (id, more = {}) => state.set(toolPatch(id, host, OWN_KEYS, more), "push");
   return <Content page={page} overview={answer.data} tools={tools} open={open} fileName={fileName} />;
@@ -63,8 +72,12 @@ function Content(props: PartProps) {
             <Recommendations {...props} found={findings.data} />
           </div>
           <div class="column overview-facts">
-            <Card title="Performance summary"><Figures items={performance(overview)} /></Card>
-            <Card title="Run environment"><Figures items={environment(overview)} /></Card>
+            <Card title="Performance summary">
+              <Figures items={performance(overview)} />
+            </Card>
+            <Card title="Run environment">
+              <Figures items={environment(overview)} />
+            </Card>
           </div>
         </div>
         <TopOps {...props} />

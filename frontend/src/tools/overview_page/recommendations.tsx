@@ -26,20 +26,54 @@ export function Recommendations({ overview, tools, open, found: findings }: Prop
     <Card title="Recommendations for next steps" class="tips">
       {statements.length + sentences.length ? (
         <ul class="statements">
-          {statements.map(({ text }) => <li key={text}><RichText html={text} /></li>)}
-          {sentences.map(({ text }) => <li key={text}>{text}</li>)}
+          {statements.map(({ text }) => (
+            <li key={text}>
+              <RichText html={text} />
+            </li>
+          ))}
+          {sentences.map(({ text }) => (
+            <li key={text}>{text}</li>
+          ))}
         </ul>
       ) : null}
-      {functions.length && !isCovered("tf_function", findings) ? <p class="dim">Functions with the most tracing or eager execution: {functions.slice(0, 3).map(({ name, share }) => `${name} (${(100 * share).toFixed(1)}%)`).join(", ")}.</p> : null}
+      {functions.length && !isCovered("tf_function", findings) ? (
+        <p class="dim">
+          Functions with the most tracing or eager execution:{" "}
+          {functions
+            .slice(0, 3)
+            .map(({ name, share }) => `${name} (${(100 * share).toFixed(1)}%)`)
+            .join(", ")}
+          .
+        </p>
+      ) : null}
       {pages.length || tools.has(TF_DATA) ? <h3>Pages that show more</h3> : null}
       <ul>
-        {pages.map((link) => <li key={link.tool}><ToolLink link={link} open={open} /></li>)}
-        {tools.has(TF_DATA) ? <li><button type="button" class="link" onClick={() => open(TF_DATA)}>{tools.get(TF_DATA)}</button>: which tf.data pipeline is slow, and which of its transformations is the bottleneck</li> : null}
+        {pages.map((link) => (
+          <li key={link.tool}>
+            <ToolLink link={link} open={open} />
+          </li>
+        ))}
+        {tools.has(TF_DATA) ? (
+          <li>
+            <button type="button" class="link" onClick={() => open(TF_DATA)}>
+              {tools.get(TF_DATA)}
+            </button>
+            : which tf.data pipeline is slow, and which of its transformations is the bottleneck
+          </li>
+        ) : null}
       </ul>
       {documents.length ? (
         <>
           <h3>Documents</h3>
-          <ul>{documents.map(({ text, url }) => <li key={text}><a href={url ?? ""} target="_blank" rel="noreferrer noopener">{text}</a></li>)}</ul>
+          <ul>
+            {documents.map(({ text, url }) => (
+              <li key={text}>
+                <a href={url ?? ""} target="_blank" rel="noreferrer noopener">
+                  {text}
+                </a>
+              </li>
+            ))}
+          </ul>
         </>
       ) : null}
     </Card>
@@ -47,5 +81,12 @@ export function Recommendations({ overview, tools, open, found: findings }: Prop
 }
 
 function ToolLink({ link: { tool, title, text }, open }: { link: Link; open: PartProps["open"] }) {
-  return <><button type="button" class="link" onClick={() => open(tool ?? "")}>{title}</button>: {text}</>;
+  return (
+    <>
+      <button type="button" class="link" onClick={() => open(tool ?? "")}>
+        {title}
+      </button>
+      : {text}
+    </>
+  );
 }

@@ -56,13 +56,32 @@ export function StepCard({ page, overview, tools, open, fileName }: PartProps) {
   };
   const tool = differ ? (
     <span class="segmented" role="group" aria-label="Reading">
-      <button type="button" aria-pressed={!plain} data-tip={OWN} onClick={() => choose(false)}>{hosts ? "Slowest host" : "Steps"}</button>
-      <button type="button" aria-pressed={plain} data-tip={XPROF[steps.hardware] ?? XPROF_CPU} onClick={() => choose(true)}>XProf</button>
+      <button type="button" aria-pressed={!plain} data-tip={OWN} onClick={() => choose(false)}>
+        {hosts ? "Slowest host" : "Steps"}
+      </button>
+      <button type="button" aria-pressed={plain} data-tip={XPROF[steps.hardware] ?? XPROF_CPU} onClick={() => choose(true)}>
+        XProf
+      </button>
     </span>
   ) : null;
   return (
-    <Card title="Step-time graph" help={`Time of every step by category.\nWhere categories overlap, the time counts for the one with the highest priority.\n${steps === own ? OWN : (XPROF[steps.hardware] ?? XPROF_CPU)}\nSource: trace.`}>
-      <Chart spec={spec} title="" fileName={`${fileName}_steps`} height={250} tools={tool} {...(canOpen ? { onPick: pick, pickHint: "Click: open in the trace viewer. Drag: zoom." } : { pickHint: "Drag: zoom." })} />
+    <Card
+      title="Step-time graph"
+      help={
+        "Time of every step by category.\n" +
+        "Where categories overlap, the time counts for the one with the highest priority.\n" +
+        `${steps === own ? OWN : (XPROF[steps.hardware] ?? XPROF_CPU)}\n` +
+        "Source: trace."
+      }
+    >
+      <Chart
+        spec={spec}
+        title=""
+        fileName={`${fileName}_steps`}
+        height={250}
+        tools={tool}
+        {...(canOpen ? { onPick: pick, pickHint: "Click: open in the trace viewer. Drag: zoom." } : { pickHint: "Drag: zoom." })}
+      />
     </Card>
   );
 }

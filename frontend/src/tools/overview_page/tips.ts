@@ -6,7 +6,8 @@ export function statementsOf(overview: Overview): { topic: string; level: string
   if (overview.extras) return overview.extras.statements;
   const { advice, steps } = overview;
   const texts = [advice["statement"] || steps.properties["input_conclusion"], steps.properties["output_conclusion"]];
-  for (const key of ["device_collectives_statement", "kernel_launch_statement", "all_other_statement", "precision_statement"]) texts.push(advice[key]);
+  for (const key of ["device_collectives_statement", "kernel_launch_statement", "all_other_statement", "precision_statement"])
+    texts.push(advice[key]);
   return texts.flatMap((text) => (text ? [{ topic: "", level: "", text }] : []));
 }
 

@@ -40,8 +40,15 @@ function Named({ pipelines, onShow }: { pipelines: readonly Pipeline[]; onShow: 
     <ul class="tfd-named">
       {pipelines.slice(0, MAX_NAMED).map((one) => (
         <li key={`${one.host} ${one.name}`}>
-          <button type="button" class="link" onClick={() => onShow(one)}>{one.name} of {one.host}</button>: up to {formatTime(one.maxPs)}
-          {one.bottleneck ? <>, bottleneck <strong>{one.bottleneck.name}</strong> ({formatTime(one.bottleneck.selfPs)})</> : null}
+          <button type="button" class="link" onClick={() => onShow(one)}>
+            {one.name} of {one.host}
+          </button>
+          : up to {formatTime(one.maxPs)}
+          {one.bottleneck ? (
+            <>
+              , bottleneck <strong>{one.bottleneck.name}</strong> ({formatTime(one.bottleneck.selfPs)})
+            </>
+          ) : null}
         </li>
       ))}
       {pipelines.length > MAX_NAMED ? <li class="dim">and {pipelines.length - MAX_NAMED} more, in the table below</li> : null}
@@ -56,11 +63,30 @@ function Step({ text }: { text: string }) {
 export function Advice({ steps, links }: { steps: readonly string[]; links: readonly Link[] }) {
   return (
     <>
-      {steps.length > 1 ? <ol>{steps.map((step) => <li key={step}><Step text={step.replace(/^\d+\.\s*/, "")} /></li>)}</ol> : steps.map((step) => <p key={step}><Step text={step} /></p>)}
+      {steps.length > 1 ? (
+        <ol>
+          {steps.map((step) => (
+            <li key={step}>
+              <Step text={step.replace(/^\d+\.\s*/, "")} />
+            </li>
+          ))}
+        </ol>
+      ) : (
+        steps.map((step) => (
+          <p key={step}>
+            <Step text={step} />
+          </p>
+        ))
+      )}
       {links.length ? (
         <p class="tfd-links">
           <span class="dim">Guides: </span>
-          {links.map(({ title, href }, i) => [i ? ", " : "", <a key={href} href={href} target="_blank" rel="noreferrer noopener">{title}</a>])}
+          {links.map(({ title, href }, i) => [
+            i ? ", " : "",
+            <a key={href} href={href} target="_blank" rel="noreferrer noopener">
+              {title}
+            </a>,
+          ])}
         </p>
       ) : null}
     </>
@@ -81,7 +107,10 @@ export function AllPipelines({ analysis, chosen, file, state, onShow }: AllProps
     if (one && one !== chosen) onShow(one);
   };
   return (
-    <Card title="Summary of all input pipelines" help={"One row per pipeline of each host.\nDouble click or Enter shows its graph below.\nSource: trace."}>
+    <Card
+      title="Summary of all input pipelines"
+      help={"One row per pipeline of each host.\nDouble click or Enter shows its graph below.\nSource: trace."}
+    >
       <FitTable most={300} data={table} title="" fileName={`${file}_pipelines`} store={store} onOpen={open} />
     </Card>
   );

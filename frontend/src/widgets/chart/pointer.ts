@@ -24,7 +24,8 @@ export interface Drawn {
 const REACH_PX = 14;
 const GRID = { gridIndex: 0 } as const;
 
-const inside = ({ x, y, width, height }: Rect, px: number, py: number): boolean => px >= x && px <= x + width && py >= y && py <= y + height;
+const inside = ({ x, y, width, height }: Rect, px: number, py: number): boolean =>
+  px >= x && px <= x + width && py >= y && py <= y + height;
 const clamp = (value: number, from: number, to: number): number => Math.max(from, Math.min(to, value));
 
 /** The place at a pixel. Null outside the plot and for kinds whose hits ECharts reports (slices, rectangles). */

@@ -19,8 +19,17 @@ export function Callouts({ messages }: { messages: readonly Callout[] }) {
       {shown.map(({ severity, text }) => (
         <div key={text} class={`callout callout-${severity}`} role={severity === "error" ? "alert" : "status"}>
           <strong>{LABELS[severity]}</strong>
-          <p><RichText html={text} /></p>
-          <button type="button" class="button ghost icon" aria-label={`Dismiss: ${text}`} onClick={() => setDismissed(new Set([...dismissed, text]))}>✕</button>
+          <p>
+            <RichText html={text} />
+          </p>
+          <button
+            type="button"
+            class="button ghost icon"
+            aria-label={`Dismiss: ${text}`}
+            onClick={() => setDismissed(new Set([...dismissed, text]))}
+          >
+            ✕
+          </button>
         </div>
       ))}
     </div>

@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { Cell, ColumnKind, TableColumn } from "../../base/table/table_data";
 import { compileFilter, countMatches } from "./filter";
 
-const column = (kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({ id: "c", label: "C", kind, unit, help: null, values });
+const column = (kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({
+  id: "c",
+  label: "C",
+  kind,
+  unit,
+  help: null,
+  values,
+});
 const hits = (c: TableColumn, text: string): Cell[] | null => {
   const { test } = compileFilter(c, text);
   return test && c.values.filter((_, row) => test(row));

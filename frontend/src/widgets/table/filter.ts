@@ -41,7 +41,10 @@ function textTest({ values }: TableColumn, wanted: string): RowTest | null {
   }
   const not = wanted.startsWith("!") && wanted.length > 1;
   const needle = (not ? wanted.slice(1) : wanted).toLowerCase();
-  return (row) => String(values[row] ?? "").toLowerCase().includes(needle) !== not;
+  return (row) =>
+    String(values[row] ?? "")
+      .toLowerCase()
+      .includes(needle) !== not;
 }
 
 const NUMBER = String.raw`([-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-z%][a-z%/]*)?`;
@@ -50,20 +53,27 @@ const RANGE = new RegExp(`^(?:${NUMBER})?\\s*\\.\\.\\s*(?:${NUMBER})?$`, "i");
 
 function numberTest(column: TableColumn, wanted: string): RowTest | null {
   const { values } = column;
-  const within = (ok: (value: number) => boolean): RowTest => (row) => {
-    const value = values[row];
-    return typeof value === "number" && ok(value);
-  };
+  const within =
+    (ok: (value: number) => boolean): RowTest =>
+    (row) => {
+      const value = values[row];
+      return typeof value === "number" && ok(value);
+    };
   const compare = COMPARE.exec(wanted);
   if (compare) {
     const bound = toColumnUnit(compare[2], compare[3], column.unit);
     if (bound === null) return null;
     switch (compare[1] ?? "=") {
-      case ">": return within((v) => v > bound);
-      case ">=": return within((v) => v >= bound);
-      case "<": return within((v) => v < bound);
-      case "<=": return within((v) => v <= bound);
-      default: return within((v) => Math.abs(v - bound) <= Math.abs(bound) * 1e-9);
+      case ">":
+        return within((v) => v > bound);
+      case ">=":
+        return within((v) => v >= bound);
+      case "<":
+        return within((v) => v < bound);
+      case "<=":
+        return within((v) => v <= bound);
+      default:
+        return within((v) => Math.abs(v - bound) <= Math.abs(bound) * 1e-9);
     }
   }
   const range = RANGE.exec(wanted);

@@ -2,7 +2,14 @@ import { describe, expect, it, vi } from "vitest";
 import type { Cell, ColumnKind, TableColumn, TableData } from "../../base/table/table_data";
 import { cellText, makeTableModel, nextSorting, startWidth } from "./model";
 
-const column = (id: string, kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({ id, label: id, kind, unit, help: null, values });
+const column = (id: string, kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({
+  id,
+  label: id,
+  kind,
+  unit,
+  help: null,
+  values,
+});
 const data: TableData = {
   rowCount: 5,
   properties: {},
@@ -31,12 +38,21 @@ describe("sorting", () => {
     expect(model.rows()).toEqual([2, 4, 1, 0, 3]);
     model.toggleSort("time", true);
     expect(model.rows()).toEqual([4, 2, 1, 0, 3]);
-    expect(model.sorting()).toEqual([{ id: "name", desc: false }, { id: "time", desc: true }]);
+    expect(model.sorting()).toEqual([
+      { id: "name", desc: false },
+      { id: "time", desc: true },
+    ]);
   });
 
   it("cycles in place when it adds", () => {
-    const sort = [{ id: "a", desc: false }, { id: "b", desc: true }];
-    expect(nextSorting(sort, "a", true, false)).toEqual([{ id: "a", desc: true }, { id: "b", desc: true }]);
+    const sort = [
+      { id: "a", desc: false },
+      { id: "b", desc: true },
+    ];
+    expect(nextSorting(sort, "a", true, false)).toEqual([
+      { id: "a", desc: true },
+      { id: "b", desc: true },
+    ]);
     expect(nextSorting(sort, "b", true, false)).toEqual([{ id: "a", desc: false }]);
     expect(nextSorting(sort, "b", false, true)).toEqual([{ id: "b", desc: false }]);
   });
@@ -62,7 +78,12 @@ describe("filters", () => {
 describe("state", () => {
   it("is saved and read back", () => {
     const kept = new Map<string, string | null>();
-    const store = { get: (key: string) => kept.get(key) ?? null, set: (patch: Readonly<Record<string, string | null>>) => { for (const [k, v] of Object.entries(patch)) kept.set(k, v); } };
+    const store = {
+      get: (key: string) => kept.get(key) ?? null,
+      set: (patch: Readonly<Record<string, string | null>>) => {
+        for (const [k, v] of Object.entries(patch)) kept.set(k, v);
+      },
+    };
     const model = makeTableModel(data, store);
     const heard = vi.fn();
     model.subscribe(heard);
@@ -94,7 +115,17 @@ it("starts wide enough for the label, never too wide", () => {
 
 it("handles 100,000 rows", () => {
   const n = 100_000;
-  const big: TableData = { rowCount: n, properties: {}, columns: [column("name", "string", Array.from({ length: n }, (_, i) => `op.${(i * 7919) % n}`))] };
+  const big: TableData = {
+    rowCount: n,
+    properties: {},
+    columns: [
+      column(
+        "name",
+        "string",
+        Array.from({ length: n }, (_, i) => `op.${(i * 7919) % n}`),
+      ),
+    ],
+  };
   const model = makeTableModel(big);
   model.toggleSort("name", false);
   expect(model.rows()[2]).toBe(Array.from({ length: n }, (_, i) => (i * 7919) % n).indexOf(2));

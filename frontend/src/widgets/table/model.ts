@@ -1,7 +1,13 @@
 // The state of one table (sorting, filters, visible columns, widths), built on TanStack's core.
 import {
-  columnFilteringFeature, columnSizingFeature, columnVisibilityFeature, constructTable, createFilteredRowModel,
-  createSortedRowModel, rowSortingFeature, tableFeatures,
+  columnFilteringFeature,
+  columnSizingFeature,
+  columnVisibilityFeature,
+  constructTable,
+  createFilteredRowModel,
+  createSortedRowModel,
+  rowSortingFeature,
+  tableFeatures,
 } from "@tanstack/table-core";
 import { storeReactivityBindings } from "@tanstack/table-core/store-reactivity-bindings";
 import { formatQuantity } from "../../base/format";
@@ -45,7 +51,8 @@ export interface TableModel {
 /** The text of a cell, for reading. */
 export function cellText(column: TableColumn, value: Cell | undefined): string {
   if (value === null || value === undefined || value === "") return "-";
-  if (typeof value === "number") return isIdentifier(column) ? String(value) : `${column.signed && value > 0 ? "+" : ""}${formatQuantity(value, column.unit)}`;
+  if (typeof value === "number")
+    return isIdentifier(column) ? String(value) : `${column.signed && value > 0 ? "+" : ""}${formatQuantity(value, column.unit)}`;
   if (typeof value === "boolean") return value ? "yes" : "no";
   return value;
 }

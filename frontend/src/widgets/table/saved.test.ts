@@ -4,7 +4,10 @@ import { readFilters, readHidden, readSort, writeFilters, writeHidden, writeSort
 const known = new Set(["time", "name", "a,b~c"]);
 
 it("keeps the sorting", () => {
-  const sort = [{ id: "time", desc: true }, { id: "a,b~c", desc: false }];
+  const sort = [
+    { id: "time", desc: true },
+    { id: "a,b~c", desc: false },
+  ];
   expect(writeSort(sort)).toBe("-time,a\\,b\\~c");
   expect(readSort(writeSort(sort), known)).toEqual(sort);
   expect(readSort("-gone,name", known)).toEqual([{ id: "name", desc: false }]);
@@ -13,7 +16,10 @@ it("keeps the sorting", () => {
 });
 
 it("keeps filters with odd texts", () => {
-  const filters = [{ id: "name", value: "/a;b~c\\d,e/" }, { id: "time", value: "> 1 ms" }];
+  const filters = [
+    { id: "name", value: "/a;b~c\\d,e/" },
+    { id: "time", value: "> 1 ms" },
+  ];
   expect(readFilters(writeFilters(filters), known)).toEqual(filters);
   expect(writeFilters([{ id: "name", value: "" }])).toBeNull();
 });

@@ -48,7 +48,12 @@ export function readSort(text: string | null, known: ReadonlySet<string>): SortK
 
 /** `name~fusion;time~> 5`. */
 export function writeFilters(filters: readonly FilterText[]): string | null {
-  return filters.filter((f) => f.value !== "").map(({ id, value }) => `${escape(id)}~${escape(value)}`).join(";") || null;
+  return (
+    filters
+      .filter((f) => f.value !== "")
+      .map(({ id, value }) => `${escape(id)}~${escape(value)}`)
+      .join(";") || null
+  );
 }
 
 export function readFilters(text: string | null, known: ReadonlySet<string>): FilterText[] {
@@ -63,5 +68,7 @@ export function writeHidden(ids: readonly string[]): string | null {
 }
 
 export function readHidden(text: string | null, known: ReadonlySet<string>): string[] {
-  return split(text ?? "", ",").map(unescape).filter((id) => known.has(id));
+  return split(text ?? "", ",")
+    .map(unescape)
+    .filter((id) => known.has(id));
 }

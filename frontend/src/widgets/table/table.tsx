@@ -64,7 +64,9 @@ export function Table({ data, title = "", fileName = "table", store, onOpen, sho
       <TableToolbar model={model} title={title} fileName={fileName} />
       <div class="table-split">
         <TableGrid model={model} name={name} label={title} grid={grid} opened={opened} show={show} onOpen={onOpen ?? setOpened} />
-        {opened !== null ? <TableDetail columns={data.columns} row={opened} onClose={close} onStep={step} tools={rowTools?.(opened)} /> : null}
+        {opened !== null ? (
+          <TableDetail columns={data.columns} row={opened} onClose={close} onStep={step} tools={rowTools?.(opened)} />
+        ) : null}
       </div>
     </section>
   );
@@ -112,7 +114,8 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
     else if (side !== null) go({ at, col: side });
     else if (key === "Enter" && row !== undefined) onOpen(row);
     else if (key === "c" && row !== undefined) void copyText(toTabs(columns, row));
-    else if (key === "Ctrl+c" && row !== undefined && column && !window.getSelection()?.toString()) void copyText(plainText(column.values[row]));
+    else if (key === "Ctrl+c" && row !== undefined && column && !window.getSelection()?.toString())
+      void copyText(plainText(column.values[row]));
     else return;
     event.preventDefault();
   };
@@ -159,18 +162,25 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
           />
         ))}
       </div>
-      {rows.length === 0 ? <p class="table-none">{model.data.rowCount === 0 ? "This table has no rows." : "No row matches the filters."}</p> : null}
+      {rows.length === 0 ? (
+        <p class="table-none">{model.data.rowCount === 0 ? "This table has no rows." : "No row matches the filters."}</p>
+      ) : null}
     </div>
   );
 }
 
 function moveColumn(key: string, col: number, count: number): number | null {
   switch (key) {
-    case "ArrowRight": return Math.min(count - 1, col + 1);
-    case "ArrowLeft": return Math.max(0, col - 1);
-    case "Ctrl+ArrowRight": return count - 1;
-    case "Ctrl+ArrowLeft": return 0;
-    default: return null;
+    case "ArrowRight":
+      return Math.min(count - 1, col + 1);
+    case "ArrowLeft":
+      return Math.max(0, col - 1);
+    case "Ctrl+ArrowRight":
+      return count - 1;
+    case "Ctrl+ArrowLeft":
+      return 0;
+    default:
+      return null;
   }
 }
 

@@ -62,7 +62,13 @@ export function wholeWindow(run: Parameters<typeof extent>[0]): Window {
 }
 
 /** SVG path data of a row's visible bars that match `blocking`; `top` is the upper edge of the row. */
-export function barsPath(row: ExecutionRow, { beginPs, durationPs }: Spans, scale: TimeScale, top: number, wanted: (span: number) => boolean = () => true): string {
+export function barsPath(
+  row: ExecutionRow,
+  { beginPs, durationPs }: Spans,
+  scale: TimeScale,
+  top: number,
+  wanted: (span: number) => boolean = () => true,
+): string {
   const height = (ROW_PX - 4) / row.laneCount;
   const parts: string[] = [];
   const ends = new Array<number>(row.laneCount).fill(-Infinity);

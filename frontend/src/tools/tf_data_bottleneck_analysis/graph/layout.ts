@@ -34,7 +34,9 @@ const MARGIN = 12;
 /** Children of every node, and the roots. */
 export function treeOf(nodes: readonly Branch[]): { children: number[][]; roots: number[] } {
   const at = new Map<string, number>();
-  nodes.forEach(({ id }, i) => { if (!at.has(id)) at.set(id, i); });
+  nodes.forEach(({ id }, i) => {
+    if (!at.has(id)) at.set(id, i);
+  });
   const above = nodes.map(({ parent }, i) => {
     const found = parent === "" ? undefined : at.get(parent);
     return found === undefined || found === i ? -1 : found;
@@ -67,7 +69,9 @@ export function layOut(nodes: readonly Branch[]): Layout {
   const { children, roots } = treeOf(nodes);
   // A common root above all trees, which is not drawn.
   const above = hierarchy(-1, (node) => (node < 0 ? roots : (children[node] ?? [])));
-  const laid = tree<number>().nodeSize([NODE_WIDTH + GAP_X, NODE_HEIGHT + GAP_Y]).separation(() => 1)(above);
+  const laid = tree<number>()
+    .nodeSize([NODE_WIDTH + GAP_X, NODE_HEIGHT + GAP_Y])
+    .separation(() => 1)(above);
   const places: Place[] = nodes.map(() => ({ x: 0, y: 0, depth: 0 }));
   const edges: Layout["edges"] = [];
   const order: number[] = [];
@@ -83,6 +87,8 @@ export function layOut(nodes: readonly Branch[]): Layout {
   return {
     width: drawn.length ? right - left + NODE_WIDTH + 2 * MARGIN : 0,
     height: drawn.length ? 2 * MARGIN + laid.height * NODE_HEIGHT + (laid.height - 1) * GAP_Y : 0,
-    places, edges, order,
+    places,
+    edges,
+    order,
   };
 }

@@ -34,22 +34,34 @@ function below(children: readonly (readonly number[])[], from: number): number[]
   return found;
 }
 
-function siblingGroup(nodes: readonly IteratorNode[], children: readonly (readonly number[])[], alike: readonly number[], id: string): Drawn {
+function siblingGroup(
+  nodes: readonly IteratorNode[],
+  children: readonly (readonly number[])[],
+  alike: readonly number[],
+  id: string,
+): Drawn {
   const first = nodes[alike[0] ?? 0] as IteratorNode;
   const sum = (of: (node: IteratorNode) => number): number => alike.reduce((all, i) => all + of(nodes[i] as IteratorNode), 0);
   return {
-    id, parent: first.parent, name: `${plural(alike.length, `more ${first.name}`, `more ${first.name}`)}`, longName: first.longName,
+    id,
+    parent: first.parent,
+    name: `${plural(alike.length, `more ${first.name}`, `more ${first.name}`)}`,
+    longName: first.longName,
     beginPs: alike.reduce((least, i) => Math.min(least, nodes[i]?.beginPs ?? least), Infinity),
-    durationPs: sum((node) => node.durationPs), selfPs: sum((node) => node.selfPs), calls: sum((node) => node.calls),
+    durationPs: sum((node) => node.durationPs),
+    selfPs: sum((node) => node.selfPs),
+    calls: sum((node) => node.calls),
     role: alike.reduce<Role>((most, i) => Math.max(most, nodes[i]?.role ?? 0) as Role, 0),
-    nodes: alike.flatMap((i) => below(children, i)), grouped: alike.length,
+    nodes: alike.flatMap((i) => below(children, i)),
+    grouped: alike.length,
   };
 }
 
 /** Parents before children; among siblings the bottleneck and the critical path first. `opened`: ids of expanded groups. */
 export function drawnNodes(nodes: readonly IteratorNode[], opened: ReadonlySet<string>): Drawn[] {
   const { children, roots } = treeOf(nodes);
-  const leading = (a: number, b: number): number => (nodes[b]?.role ?? 0) - (nodes[a]?.role ?? 0) || (nodes[b]?.selfPs ?? 0) - (nodes[a]?.selfPs ?? 0);
+  const leading = (a: number, b: number): number =>
+    (nodes[b]?.role ?? 0) - (nodes[a]?.role ?? 0) || (nodes[b]?.selfPs ?? 0) - (nodes[a]?.selfPs ?? 0);
   const found: Drawn[] = [];
   const waiting: (number | Drawn)[] = [];
   const add = (siblings: readonly number[]): void => {

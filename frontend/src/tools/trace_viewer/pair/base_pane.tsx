@@ -38,7 +38,12 @@ function hostsOfBase(info: RunInfo, id: string, hosts: readonly string[]): strin
 }
 
 /** Opens the base in `root` while it is chosen; `changed` is called after every change. */
-export function usePair(props: PageProps, session: Session | null, root: { readonly current: HTMLDivElement | null }, changed: () => void): Opened {
+export function usePair(
+  props: PageProps,
+  session: Session | null,
+  root: { readonly current: HTMLDivElement | null },
+  changed: () => void,
+): Opened {
   const { run, base, client, tool, host, hosts, state } = props;
   const name = base.run;
   const chosen = hosts.length > 0 ? hosts : host === null ? [] : [host];
@@ -79,7 +84,14 @@ export function usePair(props: PageProps, session: Session | null, root: { reado
     pair?.align(place !== null && Number.isInteger(place) && place >= 0 && place < common ? place : null);
   }, [pair, common, align]);
   useEffect(() => pair?.setComparison(comparison), [pair, comparison]);
-  const why = name === null ? null : info.error !== null ? explain(info.error, { run: name }).why : info.data && !theirs ? "It has no host that corresponds to the shown ones." : null;
+  const why =
+    name === null
+      ? null
+      : info.error !== null
+        ? explain(info.error, { run: name }).why
+        : info.data && !theirs
+          ? "It has no host that corresponds to the shown ones."
+          : null;
   return { pair, clocks: clocks.base, why };
 }
 
@@ -114,13 +126,23 @@ export function BaseBar({ page, pair, why }: { page: PageProps; pair: Pair | nul
       {problem === null ? null : <span>cannot be shown: {problem}</span>}
       <label class="tv-align">
         Aligned at
-        <select class="field" value={align ?? (common > 0 ? "0" : START)} onChange={(event) => state.set({ [ALIGN]: event.currentTarget.value === "0" ? null : event.currentTarget.value }, "replace")}>
+        <select
+          class="field"
+          value={align ?? (common > 0 ? "0" : START)}
+          onChange={(event) => state.set({ [ALIGN]: event.currentTarget.value === "0" ? null : event.currentTarget.value }, "replace")}
+        >
           <option value={START}>the start of the recordings</option>
-          {Array.from({ length: common }, (_, i) => <option key={i} value={String(i)}>{nameOf(i)}</option>)}
+          {Array.from({ length: common }, (_, i) => (
+            <option key={i} value={String(i)}>
+              {nameOf(i)}
+            </option>
+          ))}
         </select>
       </label>
       {pair?.why && pair.timeline.state.selection.length > 0 ? <span>{pair.why}</span> : null}
-      <button type="button" class="tv-link" onClick={() => base.choose(null)}>Remove the base</button>
+      <button type="button" class="tv-link" onClick={() => base.choose(null)}>
+        Remove the base
+      </button>
     </p>
   );
 }

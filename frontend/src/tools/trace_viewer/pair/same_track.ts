@@ -37,7 +37,8 @@ function pairedLanes(from: Laid, to: Laid, counterpart: readonly (number | null)
   const found: [Extent, Extent][] = [];
   for (let lane = layout.pinned; lane < layout.length; lane++) {
     const index = layout.index[lane] ?? -1;
-    const other = layout.kind[lane] === LaneKind.Track ? theirs.tracks.get(counterpart[index] ?? -1) : theirs.sections.get(sectionOf.get(index) ?? -1);
+    const other =
+      layout.kind[lane] === LaneKind.Track ? theirs.tracks.get(counterpart[index] ?? -1) : theirs.sections.get(sectionOf.get(index) ?? -1);
     if (other) found.push([extent(layout, lane), other]);
   }
   return found;

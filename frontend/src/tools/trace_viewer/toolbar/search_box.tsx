@@ -44,7 +44,14 @@ export function SearchBox({ session }: { session: Session }) {
     }
   };
   const toggle = (key: "regex" | "matchCase" | "args", label: string, tip: string) => (
-    <button type="button" class="button ghost tv-option" aria-pressed={session.query[key]} data-tip={tip} aria-label={tip} onClick={() => ask({ [key]: !session.query[key] })}>
+    <button
+      type="button"
+      class="button ghost tv-option"
+      aria-pressed={session.query[key]}
+      data-tip={tip}
+      aria-label={tip}
+      onClick={() => ask({ [key]: !session.query[key] })}
+    >
       {label}
     </button>
   );
@@ -67,10 +74,24 @@ export function SearchBox({ session }: { session: Session }) {
       <span class={session.searchError === null ? "tv-hits number" : "tv-hits tv-bad"} aria-live="polite">
         {hitStatus(session)}
       </span>
-      <button type="button" class="button ghost icon" disabled={!found} aria-label="Previous match (Shift+Enter)" data-tip="Previous match (Shift+Enter)" onClick={() => session.nextHit(-1)}>
+      <button
+        type="button"
+        class="button ghost icon"
+        disabled={!found}
+        aria-label="Previous match (Shift+Enter)"
+        data-tip="Previous match (Shift+Enter)"
+        onClick={() => session.nextHit(-1)}
+      >
         ↑
       </button>
-      <button type="button" class="button ghost icon" disabled={!found} aria-label="Next match (Enter)" data-tip="Next match (Enter)" onClick={() => session.nextHit(1)}>
+      <button
+        type="button"
+        class="button ghost icon"
+        disabled={!found}
+        aria-label="Next match (Enter)"
+        data-tip="Next match (Enter)"
+        onClick={() => session.nextHit(1)}
+      >
         ↓
       </button>
     </div>

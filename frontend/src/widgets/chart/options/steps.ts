@@ -75,11 +75,34 @@ export function marksSeries(marks: readonly Mark[], style: ChartStyle): Option {
     return {
       type: "group",
       children: [
-        { type: "rect", shape: { x: left, y: top, width, height: bottom - top }, style: { fill: colour, opacity: mark.to === undefined ? 1 : mark.colour === null ? 0.28 : 0.8, ...(mark.colour === null ? {} : { stroke: style.text }) } },
-        ...(mark.label === undefined ? [] : [{
-          type: "text" as const, x: onRight ? left + width + 4 : left - 4, y: top + 2,
-          style: { text: mark.label, align: onRight ? ("left" as const) : ("right" as const), fill: style.text, stroke: style.background, lineWidth: 3, fontSize: 12, fontWeight: 600, fontFamily: style.font },
-        }]),
+        {
+          type: "rect",
+          shape: { x: left, y: top, width, height: bottom - top },
+          style: {
+            fill: colour,
+            opacity: mark.to === undefined ? 1 : mark.colour === null ? 0.28 : 0.8,
+            ...(mark.colour === null ? {} : { stroke: style.text }),
+          },
+        },
+        ...(mark.label === undefined
+          ? []
+          : [
+              {
+                type: "text" as const,
+                x: onRight ? left + width + 4 : left - 4,
+                y: top + 2,
+                style: {
+                  text: mark.label,
+                  align: onRight ? ("left" as const) : ("right" as const),
+                  fill: style.text,
+                  stroke: style.background,
+                  lineWidth: 3,
+                  fontSize: 12,
+                  fontWeight: 600,
+                  fontFamily: style.font,
+                },
+              },
+            ]),
       ],
     };
   };
