@@ -15,12 +15,12 @@ const finding = (id: string, tools: string[], hosts: string[] = []) => ({
   evidence: tools.map((tool) => ({ label: "", value: 1, unit: "", tool, query: {} })),
 });
 const ANSWER = {
+  headline: { title: "a", tone: "fair", finding: "a" },
   findings: [finding("a", ["time_budget", "trace_viewer@"]), finding("b", ["hlo_stats"], ["h1"])],
   silent: [],
   step_ps: 1,
   base: "step",
   parts: [],
-  healthy: false,
 };
 
 /** A client that answers `true` with findings and `false` with an error, in this order. */

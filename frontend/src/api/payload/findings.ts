@@ -1,5 +1,6 @@
-// Decodes the findings of a run: causes of lost time with their evidence, and what was looked for without success.
+// Decodes the findings of a run: causes of lost time with their evidence, the rules without a finding, and the headline.
 import { asDict, asList, asNumber, asText } from "./fields";
+import type { Tone } from "../../base/steps/steps";
 import type { Dict } from "./fields";
 
 export type Confidence = "high" | "medium" | "low";
@@ -26,14 +27,28 @@ export interface Finding {
   advice: string;
   /** The hosts concerned. */
   hosts: readonly string[];
+  /** Documentation of the rule; "" without. */
+  help: string;
 }
 
-/** A cause that was not found; `looked` is false if the profile lacks what is needed to tell. */
+/** Whether the cause is not there, the profile lacks what the rule needs, or the rule raised an error. */
+export type CheckState = "passed" | "unknown" | "failed";
+
+/** A rule without a finding. */
 export interface Silence {
   id: string;
   looksFor: string;
   reason: string;
-  looked: boolean;
+  state: CheckState;
+  help: string;
+}
+
+/** What limits the run, in one line. */
+export interface RunHeadline {
+  title: string;
+  tone: Tone;
+  /** Id of the finding that it repeats. */
+  finding: string | null;
 }
 
 /** A part of the time budget, as a share of the average step. */
@@ -45,6 +60,7 @@ export interface BudgetShare {
 }
 
 export interface Findings {
+  headline: RunHeadline;
   /** The most costly first. */
   findings: readonly Finding[];
   silent: readonly Silence[];
@@ -54,11 +70,14 @@ export interface Findings {
   base: string;
   /** The largest first; empty without devices. */
   parts: readonly BudgetShare[];
-  /** No finding could save a tenth of the step, and most of it is computation. */
-  healthy: boolean;
 }
 
 const CONFIDENCES: readonly string[] = ["high", "medium", "low"] satisfies Confidence[];
+const STATES: readonly string[] = ["passed", "unknown", "failed"] satisfies CheckState[];
+const TONES: readonly string[] = ["good", "fair", "bad", "none"] satisfies Tone[];
+
+/** Paragraphs as lines. */
+const readHelp = (one: Dict): string => asText(one["help"] ?? "", "the help of a rule").replace(/\n{2,}/g, "\n");
 
 function readEvidence(value: unknown): Evidence {
   const one = asDict(value, "evidence");
@@ -87,6 +106,7 @@ function readFinding(value: unknown): Finding {
     confidence: CONFIDENCES.includes(confidence) ? (confidence as Confidence) : "low",
     evidence: asList(one["evidence"], "the evidence of a finding").map(readEvidence),
     hosts: asList(one["hosts"] ?? [], "the hosts of a finding").map(String),
+    help: readHelp(one),
   };
 }
 
@@ -101,24 +121,37 @@ function readPart(value: unknown): BudgetShare {
   };
 }
 
+function readHeadline(value: unknown): RunHeadline {
+  const one = asDict(value, "the headline");
+  const tone = asText(one["tone"], "the tone of the headline");
+  return {
+    title: asText(one["title"], "the title of the headline"),
+    tone: TONES.includes(tone) ? (tone as Tone) : "none",
+    finding: typeof one["finding"] === "string" ? one["finding"] : null,
+  };
+}
+
+function readSilence(value: unknown): Silence {
+  const one = asDict(value, "a rule without a finding");
+  const state = asText(one["state"], "the state of a rule");
+  return {
+    id: asText(one["id"], "the id of a rule"),
+    looksFor: asText(one["looks_for"], "what a rule looks for"),
+    reason: asText(one["reason"], "the reason of a rule"),
+    state: STATES.includes(state) ? (state as CheckState) : "unknown",
+    help: readHelp(one),
+  };
+}
+
 /** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
 export function readFindings(value: unknown): Findings {
   const all: Dict = asDict(value, "the findings");
-  const silent = asList(all["silent"], "causes that were not found").map((entry): Silence => {
-    const one = asDict(entry, "a cause that was not found");
-    return {
-      id: asText(one["id"], "the id of a cause"),
-      looksFor: asText(one["looks_for"], "a cause"),
-      reason: asText(one["reason"], "the reason of a cause"),
-      looked: one["looked"] === true,
-    };
-  });
   return {
+    headline: readHeadline(all["headline"]),
     findings: asList(all["findings"], "the list of findings").map(readFinding),
-    silent,
+    silent: asList(all["silent"], "the rules without a finding").map(readSilence),
     stepPs: asNumber(all["step_ps"], "the average step"),
     base: asText(all["base"], "the base of shares"),
     parts: asList(all["parts"], "the parts of the step").map(readPart),
-    healthy: all["healthy"] === true,
   };
 }

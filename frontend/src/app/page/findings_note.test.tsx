@@ -20,7 +20,8 @@ const finding = (id: string, tool: string) => ({
   hosts: [],
   evidence: [{ label: "", value: 1, unit: "", tool, query: {} }],
 });
-const answer = (...findings: object[]) => ({ findings, silent: [], step_ps: 1, base: "step", parts: [], healthy: false });
+const HEADLINE = { title: "", tone: "none", finding: null };
+const answer = (...findings: object[]) => ({ headline: HEADLINE, findings, silent: [], step_ps: 1, base: "step", parts: [] });
 
 function Page({ run, client, tool }: PageProps) {
   const found = useLoad(run, (signal) => client.json<string>("data", { run, tag: tool.id }, { signal }));

@@ -1,6 +1,6 @@
 // Shows the page of the chosen tool: loads its chunk, catches its errors, and explains why it cannot be shown.
 import type { PageModule, PageProps } from "../../page/page";
-import { explain } from "../../page/explain";
+import { explain } from "../../page/failure/explain";
 import { hostCount, toolPatch } from "../../page/page_state";
 import { showsFindings } from "../../page/findings";
 import { Boundary } from "../../widgets/status/boundary";

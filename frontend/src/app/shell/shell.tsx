@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Client } from "../../api/client";
 import { ApiError } from "../../api/error";
-import { explain } from "../../page/explain";
+import { explain } from "../../page/failure/explain";
 import { forgetFindings } from "../../page/findings";
 import type { BaseChoice, PageModule, UrlState } from "../../page/page";
 import type { Config, Problem, RunInfo, RunSummary, Status } from "../../api/types";

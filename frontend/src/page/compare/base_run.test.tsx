@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { BaseLine, COMPARE, useComparedBase } from "./base_run";
 import { COMPARISON } from "./comparison_testing";
-import type { PageProps } from "./page";
-import { settle, showPage } from "./testing";
+import type { PageProps } from "../page";
+import { settle, showPage } from "../testing";
 
 const tool = { id: "kernel_stats", title: "Kernel Stats", group: "Ops", hosts: "one" as const };
 

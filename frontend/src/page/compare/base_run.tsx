@@ -1,14 +1,14 @@
 // The base of a page: the same answer for another run, and the line that says what the page is compared with.
-import type { Params } from "../api/client";
-import { readComparison } from "../api/payload/comparison";
-import type { Comparison } from "../api/payload/comparison";
-import { ALL_HOSTS } from "../api/types";
-import type { RunInfo, ToolInfo } from "../api/types";
-import { plural } from "../base/format";
-import { useLoad } from "../widgets/status/use_load";
-import type { Loaded } from "../widgets/status/use_load";
-import { explain } from "./explain";
-import type { PageProps } from "./page";
+import type { Params } from "../../api/client";
+import { readComparison } from "../../api/payload/comparison";
+import type { Comparison } from "../../api/payload/comparison";
+import { ALL_HOSTS } from "../../api/types";
+import type { RunInfo, ToolInfo } from "../../api/types";
+import { plural } from "../../base/format";
+import { useLoad } from "../../widgets/status/use_load";
+import type { Loaded } from "../../widgets/status/use_load";
+import { explain } from "../failure/explain";
+import type { PageProps } from "../page";
 import { PerStepSwitch, perStepText } from "./per_step";
 import type { PerStep } from "./per_step";
 import "./base_run.css";

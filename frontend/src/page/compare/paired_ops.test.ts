@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { readComparison } from "../api/payload/comparison";
-import { columnsOf, makeTable } from "../base/table/columns";
-import type { TableData } from "../base/table/table_data";
+import { readComparison } from "../../api/payload/comparison";
+import { columnsOf, makeTable } from "../../base/table/columns";
+import type { TableData } from "../../base/table/table_data";
 import { hostOfBase } from "./base_run";
 import { COMPARISON } from "./comparison_testing";
 import { knownOps, pairOps } from "./paired_ops";
-import type { ToolInfo } from "../api/types";
+import type { ToolInfo } from "../../api/types";
 
 const ops = (rows: [string, string, string, string][]): TableData => {
   const { text } = columnsOf(rows);

@@ -1,9 +1,9 @@
 // Which op of a base an op of the run corresponds to: as the comparison found, else by what the tables show of both.
-import type { Comparison } from "../api/payload/comparison";
-import { textsOf } from "../api/payload/fields";
-import { keysOf, pairRows, withoutNumber } from "../base/table/difference";
-import type { Keys, Pairs } from "../base/table/difference";
-import type { TableData } from "../base/table/table_data";
+import type { Comparison } from "../../api/payload/comparison";
+import { textsOf } from "../../api/payload/fields";
+import { keysOf, pairRows, withoutNumber } from "../../base/table/difference";
+import type { Keys, Pairs } from "../../base/table/difference";
+import type { TableData } from "../../base/table/table_data";
 
 /** What the columns of an op table are called; null: it has no such column. */
 export interface OpColumns {

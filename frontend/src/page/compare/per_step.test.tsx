@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { readComparison } from "../api/payload/comparison";
+import { readComparison } from "../../api/payload/comparison";
 import { BaseLine } from "./base_run";
 import { COMPARISON } from "./comparison_testing";
-import type { PageProps } from "./page";
+import type { PageProps } from "../page";
 import { usePerStep } from "./per_step";
-import { settle, showPage } from "./testing";
+import { settle, showPage } from "../testing";
 
 const tool = { id: "kernel_stats", title: "Kernel Stats", group: "Ops", hosts: "one" as const };
 

@@ -1,9 +1,9 @@
 // Whether a page shows totals of recordings or their part per step, so that recordings of different length compare.
-import type { Comparison } from "../api/payload/comparison";
-import type { Steps } from "../base/table/difference";
-import { plural } from "../base/format";
-import type { PageProps, UrlState } from "./page";
-import { useKey } from "./use_key";
+import type { Comparison } from "../../api/payload/comparison";
+import type { Steps } from "../../base/table/difference";
+import { plural } from "../../base/format";
+import type { PageProps, UrlState } from "../page";
+import { useKey } from "../use_key";
 
 /** The key of the address; pages that clear their keys clear it as well. */
 export const TOTALS_KEY = "totals";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ApiError, errorFromBody } from "../api/error";
+import { ApiError, errorFromBody } from "../../api/error";
 import { explain } from "./explain";
 
 describe("explain", () => {

@@ -1,6 +1,6 @@
 // Explanations of all error codes of the server: what went wrong, why, and what to do about it.
-import { formatCount } from "../base/format";
-import { ApiError } from "../api/error";
+import { formatCount } from "../../base/format";
+import { ApiError } from "../../api/error";
 
 export interface Explanation {
   /** "empty": a valid answer without content; "error": a failure. */

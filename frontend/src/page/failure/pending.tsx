@@ -1,10 +1,10 @@
 // Takes the place of an answer that has not arrived: the loading skeleton, or the error with a button to try again.
 import type { ComponentChildren } from "preact";
-import { Loading } from "../widgets/status/loading";
-import { Panel } from "../widgets/status/panel";
-import type { Loaded } from "../widgets/status/use_load";
+import { Loading } from "../../widgets/status/loading";
+import { Panel } from "../../widgets/status/panel";
+import type { Loaded } from "../../widgets/status/use_load";
 import { explain } from "./explain";
-import type { PageProps } from "./page";
+import type { PageProps } from "../page";
 
 interface Props {
   answer: Pick<Loaded<unknown>, "error" | "reload">;

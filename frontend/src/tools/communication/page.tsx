@@ -1,8 +1,8 @@
 // Communication: collectives, their bandwidth and waits; late devices, clocks, launches.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { BaseLine, useBase, useComparison } from "../../page/base_run";
-import { Pending } from "../../page/pending";
+import { BaseLine, useBase, useComparison } from "../../page/compare/base_run";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { ALL_HOSTS } from "../../api/types";
 import { plural } from "../../base/format";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readComparison } from "../../api/payload/comparison";
-import { COMPARISON, UNKNOWN } from "../../page/comparison_testing";
+import { COMPARISON, UNKNOWN } from "../../page/compare/comparison_testing";
 import { barsOf, changesOf, intervalText, linkOf, opFilter, percentOf, remainder, shownTable, stepBars } from "./model";
 import type { Change } from "./model";
 

@@ -5,7 +5,7 @@ import { formatPercent, formatTime } from "../../base/format";
 import { BUDGET_CATEGORIES, CATEGORIES } from "../../base/steps/step_category";
 import { relabelled } from "../../base/table/transform";
 import type { TableData } from "../../base/table/table_data";
-import { writeFilters } from "../../widgets/table/saved";
+import { writeFilters } from "../../widgets/table/model/saved";
 
 const WHAT = "the table of contributions";
 const COMPUTE = "compute";

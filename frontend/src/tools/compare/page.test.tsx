@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
-import { COMPARISON, UNKNOWN } from "../../page/comparison_testing";
+import { COMPARISON, UNKNOWN } from "../../page/compare/comparison_testing";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";

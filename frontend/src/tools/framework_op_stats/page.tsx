@@ -1,9 +1,9 @@
 // Framework op stats: self time of TensorFlow and JAX ops on devices and hosts as pies, rates and tables.
 import { useMemo, useState } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { BaseLine, useComparedBase } from "../../page/base_run";
-import { Pending } from "../../page/pending";
-import { usePerStep } from "../../page/per_step";
+import { BaseLine, useComparedBase } from "../../page/compare/base_run";
+import { Pending } from "../../page/failure/pending";
+import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";

@@ -1,7 +1,7 @@
 // The generic page: shows the tables of any tool that has no page of its own.
 import { useMemo, useState } from "preact/hooks";
 import type { PageModule, PageProps, UrlState } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { hostCount } from "../../page/page_state";
 import { readTable, tablesOf } from "../../api/payload/table";
 import type { DataTable } from "../../api/types";
@@ -9,7 +9,7 @@ import { plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import { Panel } from "../../widgets/status/panel";
 import { Table } from "../../widgets/table/table";
-import type { TableStore } from "../../widgets/table/saved";
+import type { TableStore } from "../../widgets/table/model/saved";
 import { useLoad } from "../../widgets/status/use_load";
 import "./generic.css";
 

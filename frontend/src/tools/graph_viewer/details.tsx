@@ -2,8 +2,8 @@
 import { plural } from "../../base/format";
 import type { Client, Params } from "../../api/client";
 import { Kernel } from "./kernel";
-import type { Facts } from "./drawing";
-import type { HloText } from "./hlo_text";
+import type { Facts } from "./graph/drawing";
+import type { HloText } from "./text/hlo_text";
 import { timeLines } from "./times";
 import type { ModuleTimes } from "./times";
 

@@ -8,11 +8,11 @@ import { useKey } from "../../page/use_key";
 import { Card } from "../../widgets/content/card";
 import { useLoad } from "../../widgets/status/use_load";
 import { Details } from "./details";
-import type { Facts } from "./drawing";
-import { opcodes } from "./hlo_text";
-import type { HloText } from "./hlo_text";
-import { GraphCard } from "./graph_card";
-import { TextPane } from "./text_pane";
+import type { Facts } from "./graph/drawing";
+import { opcodes } from "./text/hlo_text";
+import type { HloText } from "./text/hlo_text";
+import { GraphCard } from "./graph/card";
+import { TextPane } from "./text/pane";
 import { readTimes } from "./times";
 import { VIEW_KEYS, readView } from "./view_state";
 

@@ -1,13 +1,13 @@
 // Graph viewer: the text of a compiled program with links between definitions and uses, and its graph.
 import { readModules } from "../../api/payload/modules";
-import { NO_PROGRAMS } from "../../page/no_programs";
+import { NO_PROGRAMS } from "../../page/failure/no_programs";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { useKey } from "../../page/use_key";
 import { Panel } from "../../widgets/status/panel";
 import { Picker } from "../../widgets/overlay/picker";
 import { useLoad } from "../../widgets/status/use_load";
-import { readHlo } from "./hlo_text";
+import { readHlo } from "./text/hlo_text";
 import { Module } from "./module";
 import "./page.css";
 

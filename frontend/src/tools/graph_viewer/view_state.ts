@@ -1,5 +1,5 @@
 // What the address says about the view of a module: centre, selection, opened fusions, colours.
-import type { HloText } from "./hlo_text";
+import type { HloText } from "./text/hlo_text";
 import { colouringOf } from "./times";
 import type { Colouring } from "./times";
 

@@ -3,8 +3,8 @@ import { asTable, columnOf, numbersOf, textsOf } from "../../api/payload/fields"
 import type { Comparison } from "../../api/payload/comparison";
 import { joinTables } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
-import { pairOps } from "../../page/paired_ops";
-import type { OpColumns } from "../../page/paired_ops";
+import { pairOps } from "../../page/compare/paired_ops";
+import type { OpColumns } from "../../page/compare/paired_ops";
 import { overCores, rateDoubt, readNotes } from "../../page/op_request";
 import type { OpNotes } from "../../page/op_request";
 import type { BarsChart, ChartSpec } from "../../base/chart/chart_spec";

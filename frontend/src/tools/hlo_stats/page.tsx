@@ -1,10 +1,10 @@
 // HLO stats: every XLA op with its time, rates and bottleneck, as charts and a filterable table.
 import { useMemo } from "preact/hooks";
-import { BaseLine, useComparedBase } from "../../page/base_run";
+import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
-import { TOTALS_KEY, usePerStep } from "../../page/per_step";
+import { Pending } from "../../page/failure/pending";
+import { TOTALS_KEY, usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";

@@ -1,7 +1,7 @@
 // Inference profile: latency of the requests and batches of a model server, by part.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import type { TableData } from "../../base/table/table_data";

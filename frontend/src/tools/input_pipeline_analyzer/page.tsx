@@ -1,7 +1,7 @@
 // Input pipeline analyzer: summary, device-side analysis of the waiting time, host-side analysis of the input ops.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import type { RunInfo } from "../../api/types";
 import { plural } from "../../base/format";

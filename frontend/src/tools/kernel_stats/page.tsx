@@ -1,10 +1,10 @@
 // Kernel stats: GPU kernel time by launch, by kernel or by op.
 import { useMemo } from "preact/hooks";
-import { BaseLine, useComparedBase } from "../../page/base_run";
+import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
-import { usePerStep } from "../../page/per_step";
+import { Pending } from "../../page/failure/pending";
+import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";

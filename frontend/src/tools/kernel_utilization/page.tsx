@@ -1,7 +1,7 @@
 // Kernel utilization: for each kernel, its units in percent of their peaks.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatQuantity, plural } from "../../base/format";

@@ -1,7 +1,7 @@
 // Megascale stats: collectives over the data-centre network, what they cost and how much time they had.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { ALL_HOSTS } from "../../api/types";

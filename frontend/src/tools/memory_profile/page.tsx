@@ -1,8 +1,8 @@
 // Memory profile: summary of the peak, memory timeline, and live allocations at the peak.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { BaseLine, useBase } from "../../page/base_run";
-import { Pending } from "../../page/pending";
+import { BaseLine, useBase } from "../../page/compare/base_run";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatBytes, plural } from "../../base/format";

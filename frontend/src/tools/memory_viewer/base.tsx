@@ -1,9 +1,9 @@
 // The base of the memory viewer: the same program in another run.
 import { useMemo } from "preact/hooks";
 import { readModules } from "../../api/payload/modules";
-import { hostOfBase, useComparison } from "../../page/base_run";
-import type { BaseAnswer } from "../../page/base_run";
-import { explain } from "../../page/explain";
+import { hostOfBase, useComparison } from "../../page/compare/base_run";
+import type { BaseAnswer } from "../../page/compare/base_run";
+import { explain } from "../../page/failure/explain";
 import type { PageProps } from "../../page/page";
 import { storeAt } from "../../page/page_state";
 import type { RunInfo } from "../../api/types";

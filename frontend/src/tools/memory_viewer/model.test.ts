@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ApiError } from "../../api/error";
 import { fakeModules } from "./testing_client";
-import { blocksChart, hidesCapacity, peakTreemap, spaceChart } from "./charts";
+import { blocksChart, hidesCapacity, peakTreemap, spaceChart } from "./charts/charts";
 import { chooseModule, loadModules } from "./choose";
 import { readMemoryView } from "./decode";
 import type { Buffer } from "./decode";
@@ -22,7 +22,7 @@ import {
   spaceTable,
 } from "./model";
 import { readComparison } from "../../api/payload/comparison";
-import { COMPARISON } from "../../page/comparison_testing";
+import { COMPARISON } from "../../page/compare/comparison_testing";
 import { moduleOfBase, sizesTable, withBaseBuffers } from "./base_tables";
 import { ANSWER, NO_TRACE } from "./testing";
 

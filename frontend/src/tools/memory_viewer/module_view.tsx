@@ -9,17 +9,17 @@ import { SummaryBox } from "../../widgets/content/summary_box";
 import { Figures } from "../../widgets/content/figures";
 import { FitTable } from "../../widgets/table/fit_table";
 import { ShareBar } from "../../widgets/chart/share_bar";
-import { Blocks } from "./blocks";
-import { BufferBar } from "./buffer_bar";
-import type { Choosing } from "./buffer_bar";
+import { Blocks } from "./charts/blocks";
+import { BufferBar } from "./charts/buffer_bar";
+import type { Choosing } from "./charts/buffer_bar";
 import type { Buffer, MemoryView } from "./decode";
-import { BaseLine } from "../../page/base_run";
+import { BaseLine } from "../../page/compare/base_run";
 import { BaseCard, useBaseModule } from "./base";
 import { withBaseBuffers } from "./base_tables";
 import { bufferTable, card, figures, hasSeries, headline, search } from "./model";
 import type { Grouping } from "./model";
-import { Treemap } from "./treemap";
-import { WorkingSpace } from "./working_space";
+import { Treemap } from "./charts/treemap";
+import { WorkingSpace } from "./charts/working_space";
 
 interface Props {
   page: PageProps;

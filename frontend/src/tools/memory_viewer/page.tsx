@@ -1,8 +1,8 @@
 // Memory viewer: the memory of a compiled program over the program order, and its buffers at the peak.
 import { useRef, useState } from "preact/hooks";
-import { NO_PROGRAMS } from "../../page/no_programs";
+import { NO_PROGRAMS } from "../../page/failure/no_programs";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { Panel } from "../../widgets/status/panel";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readComparison } from "../../api/payload/comparison";
-import { COMPARISON } from "../../page/comparison_testing";
+import { COMPARISON } from "../../page/compare/comparison_testing";
 import { against, differencePs } from "./against";
 import type { NodeKind, OpNode } from "./decode";
 import { visibleRows } from "./rows";

@@ -2,7 +2,7 @@
 import type { Comparison } from "../../api/payload/comparison";
 import { pairRows, withoutId, withoutNumber } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
-import { knownOps } from "../../page/paired_ops";
+import { knownOps } from "../../page/compare/paired_ops";
 import { DUPLICATES } from "./decode";
 import type { OpNode } from "./decode";
 

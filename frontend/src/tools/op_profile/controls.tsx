@@ -1,6 +1,6 @@
 // The controls above the tree: grouping, order, number of children, idle time.
 import { download } from "../../widgets/content/download";
-import { toCsv } from "../../widgets/table/csv";
+import { toCsv } from "../../widgets/table/model/csv";
 import { GROUPINGS } from "./decode";
 import type { Against } from "./against";
 import type { OpNode } from "./decode";

@@ -1,10 +1,10 @@
 // Op profile: device time as a tree of ops, with their utilisation of the hardware.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { BaseLine, useComparedBase } from "../../page/base_run";
+import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { opRequest, overCores } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
-import { usePerStep } from "../../page/per_step";
+import { Pending } from "../../page/failure/pending";
+import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { formatPercent, plural } from "../../base/format";
 import { Panel } from "../../widgets/status/panel";

@@ -1,6 +1,6 @@
 // The page's state in the address bar: grouping, order, limits, idle time, expanded and pinned nodes.
 import type { UrlState } from "../../page/page";
-import { TOTALS_KEY } from "../../page/per_step";
+import { TOTALS_KEY } from "../../page/compare/per_step";
 import { GROUPINGS } from "./decode";
 import type { Grouping } from "./decode";
 import { ORDERS } from "./rows";

@@ -50,21 +50,12 @@ export interface Spans {
   endPs: readonly number[];
 }
 
-export interface Advice {
-  text: string;
-  /** A tool by id. */
-  tool: string | null;
-  url: string | null;
-}
-
 export interface Extras extends StepReading {
   inferred: Inferred | null;
   efficiency: { peak: number | null; flopRate: number | null; bandwidth: number | null; goodput: number | null; over: string };
   /** Percent of the device's compute time. */
   precision: { narrow: number; wide: number } | null;
   session: Session | null;
-  statements: { topic: string; level: string; text: string }[];
-  advice: Advice[];
   /** Peak FLOP rate of a core in GFLOP/s; null if unknown. */
   peakGflops: number | null;
   cpuOps: boolean;
@@ -78,8 +69,10 @@ export interface Overview {
   steps: StepBreakdown;
   environment: Readonly<Record<string, string>>;
   jobs: TableData;
-  /** Properties of the table of tips. */
-  advice: Readonly<Record<string, string>>;
+  /** Properties of XProf's table of tips: its verdicts. */
+  tips: Readonly<Record<string, string>>;
+  /** Links of XProf's tips to documents, as HTML. */
+  documents: string[];
   latency: LatencyRow[];
   messages: Message[];
   extras: Extras | null;
@@ -171,7 +164,6 @@ function readExtras(value: unknown): Extras | null {
   const efficiency = asDict(dict["efficiency"] ?? {}, "efficiency");
   const precision = dict["precision"] ? asDict(dict["precision"], "the precision") : null;
   const dicts = (key: string): Dict[] => asList(dict[key] ?? [], key).map((one) => asDict(one, key));
-  const text = (from: Dict, key: string): string | null => (typeof from[key] === "string" ? from[key] : null);
   return {
     ...readStepReading(dict),
     inferred: readInferred(dict["inferred_steps"]),
@@ -187,12 +179,6 @@ function readExtras(value: unknown): Extras | null {
       wide: asNumber(precision["wide_percent"], "the precision"),
     },
     session: readSession(dict["session"]),
-    statements: dicts("statements").map((one) => ({
-      topic: asText(one["topic"] ?? "", "a statement"),
-      level: asText(one["level"] ?? "", "a statement"),
-      text: asText(one["text"], "a statement"),
-    })),
-    advice: dicts("advice").map((one) => ({ text: asText(one["text"], "an advice"), tool: text(one, "tool"), url: text(one, "url") })),
     peakGflops: optional(dict["peak_gflops"]),
     cpuOps: dict["cpu_ops"] === true,
     functions: dicts("functions").map((one) => ({
@@ -217,6 +203,12 @@ function withCategories(ops: TableData, categories: unknown): TableData {
   return { ...ops, columns };
 }
 
+function documentsOf(tips: TableData): string[] {
+  if (tips.rowCount === 0) return [];
+  const [kinds, links] = ["tip_type", "link"].map((id) => textsOf(tips, id, "the table of tips")) as [string[], string[]];
+  return links.filter((_, row) => kinds[row] === "doc");
+}
+
 /** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
 export function readOverview(value: unknown): Overview {
   const parts = asList(value, "the overview");
@@ -233,7 +225,8 @@ export function readOverview(value: unknown): Overview {
     steps: readSteps(parts[1]),
     environment: environment.properties,
     jobs: environment,
-    advice: tips.properties,
+    tips: tips.properties,
+    documents: documentsOf(tips),
     latency: readLatency(parts[4]),
     messages: readMessages(parts[6]),
     extras: readExtras(parts[7]),
@@ -243,7 +236,7 @@ export function readOverview(value: unknown): Overview {
 /** The verdict; without the additions of `extended`, from the conclusion sentence. */
 export function verdictOf(overview: Overview): Verdict {
   if (overview.extras) return overview.extras.verdict;
-  const sentence = overview.steps.properties["input_conclusion"] ?? overview.advice["statement"] ?? "";
+  const sentence = overview.steps.properties["input_conclusion"] ?? overview.tips["statement"] ?? "";
   const none = { level: "no", percent: 0 };
   return { input: readConclusion(sentence), output: none, idle: none, collectives: none, kernelLaunch: none, allOthers: none };
 }

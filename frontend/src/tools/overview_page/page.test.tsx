@@ -4,7 +4,7 @@ import { forgetFindings } from "../../page/findings";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";
-import { findingsAnswer, OVERVIEW, RUN_INFO, SLOW } from "./testing";
+import { FAILED, findingsAnswer, OVERVIEW, RUN_INFO, SILENT, SLOW } from "./testing";
 
 // jsdom has no canvas to draw on.
 vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
@@ -60,34 +60,43 @@ describe("findings on the overview", () => {
   it("about memory cost no time, and evidence without a page of this run is text", async () => {
     await show(findingsAnswer());
     const memory = panel().querySelector('[data-finding="kept"]') as HTMLElement;
-    expect(memory.textContent).toContain("costs no time of the step");
+    expect(memory.textContent).toContain("no direct cost");
     expect(memory.querySelector("button")).toBeNull();
     expect(memory.textContent).toContain("Activations: 3 GiB");
   });
 
-  it("list what was not found, the unknown last and marked", async () => {
-    await show(findingsAnswer());
+  it("list the other checks, those that failed first and marked", async () => {
+    await show(findingsAnswer({ silent: [...SILENT, FAILED] }));
     const silent = panel().querySelector("details") as HTMLDetailsElement;
     expect(silent.open).toBe(false);
-    expect(silent.querySelector("summary")?.textContent).toBe("Looked for and not found (1; 1 not known)");
-    expect([...silent.querySelectorAll("dt")].map((one) => one.textContent)).toEqual([
-      "Exposed communication",
-      "Transfers in the loopnot known",
+    expect(silent.querySelector("summary")?.textContent).toBe("1 check clean, 1 not possible with this recording, 1 failed");
+    expect([...silent.querySelectorAll("dl > div")].map((one) => one.textContent)).toEqual([
+      "Padding in matrix unitsfailedCheck failed: padding. The rule failed: no shape.",
+      "Exposed communicationIt takes 8.4% of the step.",
+      "Transfers in the loopinot possibleThe profile has no transfer.",
     ]);
+  });
+
+  it("explain their rules where the server does", async () => {
+    await show(findingsAnswer());
+    const tips = [...panel().querySelectorAll(".finding .info, .findings-silent .info")].map((one) => one.getAttribute("data-tip"));
+    expect(tips).toEqual(["Slow code on the host\nSpeaks from 10% of the step.", "Transfers."]);
+  });
+
+  it("are opened from the headline", async () => {
+    await show(findingsAnswer());
+    const button = [...shown.root.querySelectorAll<HTMLElement>(".summary button")].find((one) => one.textContent === "Show evidence");
+    button?.click();
+    expect(shown.keys.get("finding")).toBe("slow_host_code");
+    forgetFindings();
+    await show(findingsAnswer({ headline: { title: "Healthy", tone: "good", finding: null } }));
+    expect([headline(), shown.text().includes("Show evidence")]).toEqual(["Healthy", false]);
   });
 
   it("that are named in the address are focused", async () => {
     await show(findingsAnswer(), { finding: "kept" });
     expect(document.activeElement?.getAttribute("data-finding")).toBe("kept");
     expect(panel().querySelectorAll(".chosen")).toHaveLength(1);
-  });
-
-  it("replace the statements on the same time", async () => {
-    await show(findingsAnswer());
-    expect(shown.root.querySelector(".statements")?.textContent).toBe("10.0% on 16 bits.");
-    forgetFindings();
-    await show(findingsAnswer({ parts: [] }));
-    expect(shown.root.querySelector(".statements")?.textContent).toContain("idle for 40.0%");
   });
 
   it("do not hold up the figures, and say that they are being looked for", async () => {
@@ -111,9 +120,21 @@ describe("findings on the overview", () => {
   });
 
   it("say what is missing in a profile without devices", async () => {
-    await show(findingsAnswer({ findings: [], parts: [], step_ps: 0, silent: [findingsAnswer().silent[0]] }));
-    expect(headline()).toBe("No steps in this profile");
-    expect(panel().textContent).toContain("No finding: the profile lacks what is needed");
-    expect(panel().querySelector("summary")?.textContent).toBe("Not known (1)");
+    const none = { title: "No device in the profile: its time cannot be accounted for", tone: "none", finding: null };
+    await show(findingsAnswer({ headline: none, findings: [], parts: [], step_ps: 0, silent: [SILENT[0]] }));
+    expect(headline()).toBe(none.title);
+    expect(shown.text()).toContain("No steps in this profile.");
+    expect(panel().textContent).toContain("No finding: the recording lacks what the checks need.");
+    expect(panel().querySelector("summary")?.textContent).toBe("1 check not possible with this recording");
+  });
+});
+
+describe("recommended pages", () => {
+  it("are those that the run has", async () => {
+    await show(findingsAnswer());
+    const card = shown.root.querySelector(".tips") as HTMLElement;
+    expect([...card.querySelectorAll("button")].map((one) => one.textContent)).toEqual(["Trace viewer"]);
+    card.querySelector("button")?.click();
+    expect(shown.keys.get("tool")).toBe("trace_viewer@");
   });
 });

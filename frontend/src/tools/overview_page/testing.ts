@@ -11,6 +11,7 @@ export const SLOW = {
   confidence: "high",
   advice: "Move it to another thread. Then it runs in time.",
   hosts: ["h1"],
+  help: "Slow code on the host\n\nSpeaks from 10% of the step.",
   evidence: [
     { label: "Idle because of host code, of the step", value: 28.947, unit: "%", tool: "time_budget", query: {} },
     { label: "The longest wait", value: 0.55, unit: "ms", tool: "trace_viewer@", query: { host: "h1", window: "405000000,2495000000" } },
@@ -36,25 +37,23 @@ const PARTS = [
   { category: "idle_other", name: "Idle: unexplained", help: "Unknown.", share: 0.091 },
 ];
 export const SILENT = [
-  { id: "transfers", looks_for: "Transfers in the loop", reason: "The profile has no transfer.", looked: false },
-  { id: "exposed_communication", looks_for: "Exposed communication", reason: "It takes 8.4% of the step.", looked: true },
+  { id: "transfers", looks_for: "Transfers in the loop", reason: "The profile has no transfer.", state: "unknown", help: "Transfers." },
+  { id: "exposed_communication", looks_for: "Exposed communication", reason: "It takes 8.4% of the step.", state: "passed" },
 ];
+export const FAILED = { id: "padding", looks_for: "Padding in matrix units", reason: "The rule failed: no shape.", state: "failed" };
 
 /** An answer of the server. */
 export const findingsAnswer = (patch: Record<string, unknown> = {}) => ({
+  headline: { title: SLOW.title, tone: "bad", finding: SLOW.id },
   findings: [SLOW, MEMORY],
   silent: SILENT,
   step_ps: 1900e6,
   base: "step",
   parts: PARTS,
-  healthy: false,
   ...patch,
 });
-/** The same, decoded. */
+/** A decoded answer of the server. */
 export const findingsOf = (patch: Record<string, unknown> = {}): Findings => readFindings(findingsAnswer(patch));
-/** Parts of the step by category. */
-export const partsAnswer = (shares: Readonly<Record<string, number>>) =>
-  Object.entries(shares).map(([category, share]) => ({ category, name: category, help: "Help.", share }));
 
 const empty = (p: Record<string, string> = {}, cols: { id: string; label: string; type: string }[] = []) => ({ cols, rows: [], p });
 const column = (id: string, type: string) => ({ id, label: id, type });
@@ -78,13 +77,7 @@ export const OVERVIEW: unknown[] = [
   ),
   {},
   empty({}, [column("severity", "string"), column("message", "string")]),
-  {
-    inferred_steps: null,
-    statements: [
-      { topic: "idle", level: "high", text: "The device is idle for 40.0% of the step time." },
-      { topic: "precision", level: "", text: "10.0% on 16 bits." },
-    ],
-  },
+  { inferred_steps: null },
 ];
 export const RUN_INFO = {
   tools: [

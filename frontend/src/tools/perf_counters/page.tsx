@@ -1,7 +1,7 @@
 // Perf counters: the values of performance counters, as they were recorded.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount } from "../../page/page_state";
 import { asTable, columnOf } from "../../api/payload/fields";
 import { plural } from "../../base/format";

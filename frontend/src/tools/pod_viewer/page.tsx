@@ -1,7 +1,7 @@
 // Pod viewer: compares the workers within a step, to find stragglers.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";

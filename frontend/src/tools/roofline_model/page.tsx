@@ -2,7 +2,7 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatQuantity, plural } from "../../base/format";

@@ -1,6 +1,6 @@
 // tf.data bottleneck analysis: slow input pipelines, their bottlenecks and advice.
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";

@@ -1,7 +1,7 @@
 // One run of a pipeline: its graph with details of the selected iterator, and its executions over time.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatCount, formatTime, plural } from "../../base/format";

@@ -1,8 +1,8 @@
 // Time budget: what a step consists of, and what of it could go.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { BaseLine, useBase } from "../../page/base_run";
-import { Pending } from "../../page/pending";
+import { BaseLine, useBase } from "../../page/compare/base_run";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";

@@ -1,7 +1,7 @@
 // Trace viewer: toolbar, timeline, and details below it.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { explain } from "../../page/explain";
+import { explain } from "../../page/failure/explain";
 import type { PageModule, PageProps } from "../../page/page";
 import { useKey } from "../../page/use_key";
 import "../../timeline/dom/timeline.css";

@@ -1,7 +1,7 @@
 // Utilization viewer: the units of a TPU against their peaks, for each sample of its counters.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { asTable } from "../../api/payload/fields";

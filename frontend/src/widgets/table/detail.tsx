@@ -5,8 +5,8 @@ import { formatExact } from "../../base/format";
 import type { TableColumn } from "../../base/table/table_data";
 import { CopyButton } from "../content/copy_button";
 import { Info } from "../content/info";
-import { plainText, toTabs } from "./csv";
-import { cellText } from "./model";
+import { plainText, toTabs } from "./model/csv";
+import { cellText } from "./model/table_model";
 
 const LONG = 60;
 

@@ -3,9 +3,9 @@ import { useRef } from "preact/hooks";
 import { formatCount } from "../../base/format";
 import type { TableColumn } from "../../base/table/table_data";
 import { Info } from "../content/info";
-import { FILTER_HELP } from "./filter";
-import { columnHelp } from "./model";
-import type { TableModel } from "./model";
+import { FILTER_HELP } from "./model/filter";
+import { columnHelp } from "./model/table_model";
+import type { TableModel } from "./model/table_model";
 
 const RESIZE_STEP = 16;
 

@@ -2,8 +2,8 @@
 import { Component } from "preact";
 import { cutMiddle, formatExact } from "../../base/format";
 import type { TableColumn } from "../../base/table/table_data";
-import { WIDEST, charWidth } from "./char_width";
-import { cellText } from "./model";
+import { WIDEST, charWidth } from "./model/char_width";
+import { cellText } from "./model/table_model";
 import { ROW_PX } from "./use_rows";
 
 const PADDING_PX = 16;

@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import { formatCount, plural } from "../../base/format";
 import { Popover } from "../overlay/popover";
 import { download } from "../content/download";
-import { toCsv } from "./csv";
-import type { TableModel } from "./model";
+import { toCsv } from "./model/csv";
+import type { TableModel } from "./model/table_model";
 
 const SEARCH_FROM = 13;
 

@@ -1,17 +1,17 @@
 // The card with the drawing: asks the server for it, and changes the address as fusions open and nodes are chosen.
 import { useEffect } from "preact/hooks";
-import { plural } from "../../base/format";
-import type { Params } from "../../api/client";
-import type { PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
-import { Card } from "../../widgets/content/card";
-import { useLoad } from "../../widgets/status/use_load";
+import { plural } from "../../../base/format";
+import type { Params } from "../../../api/client";
+import type { PageProps } from "../../../page/page";
+import { Pending } from "../../../page/failure/pending";
+import { Card } from "../../../widgets/content/card";
+import { useLoad } from "../../../widgets/status/use_load";
 import { drawnAs, readDrawing } from "./drawing";
 import type { Facts } from "./drawing";
 import { Graph, useLatest } from "./graph";
-import type { ModuleTimes } from "./times";
-import { MAX_STEPS, toggled } from "./view_state";
-import type { View } from "./view_state";
+import type { ModuleTimes } from "../times";
+import { MAX_STEPS, toggled } from "../view_state";
+import type { View } from "../view_state";
 
 interface Props {
   page: PageProps;

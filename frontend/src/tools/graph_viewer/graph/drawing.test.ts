@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { edgePath } from "../../widgets/graph/edge_path";
+import { edgePath } from "../../../widgets/graph/edge_path";
 import { findNodes, neighbour, readDrawing, drawnAs } from "./drawing";
-import { colouringOf, fillOf, programOf, readTimes, readingOf, scaleOf, timeLines } from "./times";
-import { TIMES, SHORT, drawingOf } from "./testing";
-import { readHlo } from "./hlo_text";
-import { readView, toggled } from "./view_state";
+import { colouringOf, fillOf, programOf, readTimes, readingOf, scaleOf, timeLines } from "../times";
+import { TIMES, SHORT, drawingOf } from "../testing";
+import { readHlo } from "../text/hlo_text";
+import { readView, toggled } from "../view_state";
 
 const closed = readDrawing(drawingOf(false));
 const open = readDrawing(drawingOf(true));

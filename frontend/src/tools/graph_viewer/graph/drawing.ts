@@ -1,6 +1,6 @@
 // A drawing of the server: nodes, open computations and edges with their places; which node a key leads to.
-import { asDict, asList, asNumber, asText } from "../../api/payload/fields";
-import type { Dict } from "../../api/payload/fields";
+import { asDict, asList, asNumber, asText } from "../../../api/payload/fields";
+import type { Dict } from "../../../api/payload/fields";
 
 export interface Rect {
   x: number;

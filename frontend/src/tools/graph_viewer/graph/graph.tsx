@@ -1,16 +1,16 @@
 // The drawing of a computation or of what surrounds an instruction, with its controls: colours, search, fusions, legend.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { plural } from "../../base/format";
-import type { Theme } from "../../base/colour";
-import { useTheme } from "../../widgets/chart/use_theme";
-import { GraphView } from "../../widgets/graph/graph_view";
-import type { Shown } from "../../widgets/graph/graph_view";
+import { plural } from "../../../base/format";
+import type { Theme } from "../../../base/colour";
+import { useTheme } from "../../../widgets/chart/use_theme";
+import { GraphView } from "../../../widgets/graph/graph_view";
+import type { Shown } from "../../../widgets/graph/graph_view";
 import { findNodes, neighbour, drawnAs } from "./drawing";
 import type { Drawing } from "./drawing";
-import { VisibleGraph, nodeId } from "./graph_parts";
-import type { Actions, Look } from "./graph_parts";
-import { COLOURINGS, fillOf, scaleOf } from "./times";
-import type { Colouring, ModuleTimes } from "./times";
+import { VisibleGraph, nodeId } from "./parts";
+import type { Actions, Look } from "./parts";
+import { COLOURINGS, fillOf, scaleOf } from "../times";
+import type { Colouring, ModuleTimes } from "../times";
 
 const READABLE = 0.75;
 /** Below this scale, texts are illegible and only frames are drawn. */

@@ -1,13 +1,13 @@
 // The visible nodes, boxes and edges of a drawing.
-import { cutMiddle } from "../../base/format";
-import { textOn } from "../../base/colour";
-import type { Theme } from "../../base/colour";
-import { edgePath } from "../../widgets/graph/edge_path";
-import { within } from "../../widgets/graph/viewport";
-import type { Viewport } from "../../widgets/graph/viewport";
+import { cutMiddle } from "../../../base/format";
+import { textOn } from "../../../base/colour";
+import type { Theme } from "../../../base/colour";
+import { edgePath } from "../../../widgets/graph/edge_path";
+import { within } from "../../../widgets/graph/viewport";
+import type { Viewport } from "../../../widgets/graph/viewport";
 import type { Box, Drawing, Edge, Node, Rect } from "./drawing";
-import { fillOf, readingOf } from "./times";
-import type { Colouring, ModuleTimes, Reading } from "./times";
+import { fillOf, readingOf } from "../times";
+import type { Colouring, ModuleTimes, Reading } from "../times";
 
 const CHARS = 23;
 const LINE = 14;

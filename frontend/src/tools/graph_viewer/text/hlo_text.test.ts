@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findLines, opcodes, pieces, readHlo, splitTop } from "./hlo_text";
-import { LONG, SHORT } from "./testing";
+import { LONG, SHORT } from "../testing";
 
 const hlo = readHlo(SHORT);
 const index = (name: string): number => hlo.byName.get(name) ?? -1;

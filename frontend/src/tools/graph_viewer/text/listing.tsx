@@ -1,6 +1,6 @@
 // The text of the module; only visible lines are rendered, and names link to their definitions.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isTyping, keyName } from "../../base/keys";
+import { isTyping, keyName } from "../../../base/keys";
 import type { HloText } from "./hlo_text";
 import { pieces } from "./hlo_text";
 

@@ -1,8 +1,8 @@
 // The text of a module with its search.
 import { useMemo, useState } from "preact/hooks";
-import { plural } from "../../base/format";
-import type { UrlState } from "../../page/page";
-import { useKey } from "../../page/use_key";
+import { plural } from "../../../base/format";
+import type { UrlState } from "../../../page/page";
+import { useKey } from "../../../page/use_key";
 import { findLines } from "./hlo_text";
 import type { HloText } from "./hlo_text";
 import { Listing } from "./listing";

@@ -1,10 +1,10 @@
 // Allocation timeline: offset and lifetime of temporaries over the program order.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { Chart } from "../../widgets/chart/chart";
-import { useTheme } from "../../widgets/chart/use_theme";
+import { Chart } from "../../../widgets/chart/chart";
+import { useTheme } from "../../../widgets/chart/use_theme";
 import type { Choosing } from "./buffer_bar";
-import type { Buffer, MemoryView } from "./decode";
+import type { Buffer, MemoryView } from "../decode";
 import { blocksChart } from "./charts";
 
 interface Props extends Choosing {

@@ -1,14 +1,14 @@
 // A bar of the buffers at the peak; hovering over a buffer highlights it in all charts of the page.
 import { useRef, useState } from "preact/hooks";
-import { lastAtMost } from "../../base/chart/search";
-import { textOn } from "../../base/colour";
-import { formatPercent } from "../../base/format";
-import { keyName, moveIndex } from "../../base/keys";
-import { useTheme } from "../../widgets/chart/use_theme";
-import { useWidth } from "../../widgets/content/use_width";
-import type { Buffer } from "./decode";
-import { bufferColour, bytes, edges, ordered, weight } from "./model";
-import type { Order } from "./model";
+import { lastAtMost } from "../../../base/chart/search";
+import { textOn } from "../../../base/colour";
+import { formatPercent } from "../../../base/format";
+import { keyName, moveIndex } from "../../../base/keys";
+import { useTheme } from "../../../widgets/chart/use_theme";
+import { useWidth } from "../../../widgets/content/use_width";
+import type { Buffer } from "../decode";
+import { bufferColour, bytes, edges, ordered, weight } from "../model";
+import type { Order } from "../model";
 import { useMemo } from "preact/hooks";
 
 const HEIGHT = 26;

@@ -1,13 +1,13 @@
 // The charts of the memory viewer. Pure.
-import type { BlocksChart, StepsChart, Tip, TreemapChart } from "../../base/chart/chart_spec";
-import { categoryColour } from "../../base/colour";
-import type { Theme } from "../../base/colour";
-import { formatBytes, formatCount, plural } from "../../base/format";
-import { columnsOf, makeTable } from "../../base/table/columns";
-import type { TableData } from "../../base/table/table_data";
-import type { Block, Buffer, MemoryView } from "./decode";
-import { SMALL, axisEnd, blockSpan, bufferColour, bufferTable, bytes, capacityOf, groups, spaceTable } from "./model";
-import type { Grouping } from "./model";
+import type { BlocksChart, StepsChart, Tip, TreemapChart } from "../../../base/chart/chart_spec";
+import { categoryColour } from "../../../base/colour";
+import type { Theme } from "../../../base/colour";
+import { formatBytes, formatCount, plural } from "../../../base/format";
+import { columnsOf, makeTable } from "../../../base/table/columns";
+import type { TableData } from "../../../base/table/table_data";
+import type { Block, Buffer, MemoryView } from "../decode";
+import { SMALL, axisEnd, blockSpan, bufferColour, bufferTable, bytes, capacityOf, groups, spaceTable } from "../model";
+import type { Grouping } from "../model";
 
 function tipOf(title: string, ...lines: readonly (readonly [string, string])[]): Tip {
   return { title, lines: lines.map(([name, text]) => ({ name, text, colour: null })) };

@@ -1,11 +1,11 @@
 // Treemap of the peak: groups by category or op, and buffers within them.
 import { useMemo } from "preact/hooks";
-import { Chart } from "../../widgets/chart/chart";
-import { useTheme } from "../../widgets/chart/use_theme";
+import { Chart } from "../../../widgets/chart/chart";
+import { useTheme } from "../../../widgets/chart/use_theme";
 import type { Choosing } from "./buffer_bar";
-import type { Buffer } from "./decode";
+import type { Buffer } from "../decode";
 import { peakTreemap } from "./charts";
-import type { Grouping } from "./model";
+import type { Grouping } from "../model";
 
 const HEIGHT = 300;
 

@@ -1,12 +1,12 @@
 // Memory in use over the program order, with the peak and the lifetime of the selected buffer.
 import { useMemo } from "preact/hooks";
-import type { Mark } from "../../base/chart/chart_spec";
-import { Chart } from "../../widgets/chart/chart";
-import { swatchStyle } from "../../widgets/chart/style";
-import { useTheme } from "../../widgets/chart/use_theme";
-import type { Buffer, MemoryView } from "./decode";
+import type { Mark } from "../../../base/chart/chart_spec";
+import { Chart } from "../../../widgets/chart/chart";
+import { swatchStyle } from "../../../widgets/chart/style";
+import { useTheme } from "../../../widgets/chart/use_theme";
+import type { Buffer, MemoryView } from "../decode";
 import { CAPACITY, hidesCapacity, spaceChart } from "./charts";
-import { bufferColour, lifetime } from "./model";
+import { bufferColour, lifetime } from "../model";
 
 interface Props {
   view: MemoryView;

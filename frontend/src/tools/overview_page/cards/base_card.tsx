@@ -1,14 +1,14 @@
 // The overview of a base: step time and its parts in both runs, and what changed.
 import { useMemo } from "preact/hooks";
-import { BaseLine, COMPARE, useBase, useComparison } from "../../page/base_run";
-import { storeAt } from "../../page/page_state";
-import { amountsTable } from "../../base/table/difference";
-import { statisticsOf } from "../../base/steps/steps";
-import { Card } from "../../widgets/content/card";
-import { FitTable } from "../../widgets/table/fit_table";
-import { readOverview, richSteps } from "./decode";
-import type { Overview } from "./decode";
-import type { PartProps } from "./part";
+import { BaseLine, COMPARE, useBase, useComparison } from "../../../page/compare/base_run";
+import { storeAt } from "../../../page/page_state";
+import { amountsTable } from "../../../base/table/difference";
+import { statisticsOf } from "../../../base/steps/steps";
+import { Card } from "../../../widgets/content/card";
+import { FitTable } from "../../../widgets/table/fit_table";
+import { readOverview, richSteps } from "../decode";
+import type { Overview } from "../decode";
+import type { PartProps } from "../part";
 
 /** Average step time and its parts in ms; the time is null without steps. */
 export function stepAmounts(overview: Overview): [string, number | null][] {

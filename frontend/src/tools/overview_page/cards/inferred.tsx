@@ -1,14 +1,14 @@
 // Steps of a profile without step markers: inferred with their evidence, or from an event that the user names.
 import { useMemo, useState } from "preact/hooks";
-import type { StackChart } from "../../base/chart/chart_spec";
-import { formatPercent, formatQuantity, plural } from "../../base/format";
-import { CATEGORIES } from "../../base/steps/step_category";
-import { describeTime } from "../../base/steps/steps";
-import type { TableData } from "../../base/table/table_data";
-import { Card } from "../../widgets/content/card";
-import { Chart } from "../../widgets/chart/chart";
-import type { Inferred } from "./decode";
-import type { PartProps } from "./part";
+import type { StackChart } from "../../../base/chart/chart_spec";
+import { formatPercent, formatQuantity, plural } from "../../../base/format";
+import { CATEGORIES } from "../../../base/steps/step_category";
+import { describeTime } from "../../../base/steps/steps";
+import type { TableData } from "../../../base/table/table_data";
+import { Card } from "../../../widgets/content/card";
+import { Chart } from "../../../widgets/chart/chart";
+import type { Inferred } from "../decode";
+import type { PartProps } from "../part";
 
 function values(table: TableData, id: string): (number | null)[] {
   return (table.columns.find((column) => column.id === id)?.values ?? []).map((value) => (typeof value === "number" ? value : null));

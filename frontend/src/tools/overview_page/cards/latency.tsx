@@ -1,12 +1,12 @@
 // Latency of inference requests by percentile, stacked by host, device and transfers.
 import { useMemo } from "preact/hooks";
-import type { StackChart } from "../../base/chart/chart_spec";
-import { CATEGORIES } from "../../base/steps/step_category";
-import { Card } from "../../widgets/content/card";
-import { Chart } from "../../widgets/chart/chart";
-import { formatQuantity, plural } from "../../base/format";
-import type { LatencyRow, Session } from "./decode";
-import type { PartProps } from "./part";
+import type { StackChart } from "../../../base/chart/chart_spec";
+import { CATEGORIES } from "../../../base/steps/step_category";
+import { Card } from "../../../widgets/content/card";
+import { Chart } from "../../../widgets/chart/chart";
+import { formatQuantity, plural } from "../../../base/format";
+import type { LatencyRow, Session } from "../decode";
+import type { PartProps } from "../part";
 
 export function latencyChart(rows: readonly LatencyRow[]): StackChart {
   return {

@@ -1,11 +1,11 @@
 // The step-time graph; a click on a step opens the trace viewer there.
 import { useMemo, useState } from "preact/hooks";
-import { readingsDiffer, stepChart, type StepBreakdown } from "../../base/steps/steps";
-import { Card } from "../../widgets/content/card";
-import { Chart } from "../../widgets/chart/chart";
-import { richSteps } from "./decode";
-import type { Overview } from "./decode";
-import type { PartProps } from "./part";
+import { readingsDiffer, stepChart, type StepBreakdown } from "../../../base/steps/steps";
+import { Card } from "../../../widgets/content/card";
+import { Chart } from "../../../widgets/chart/chart";
+import { richSteps } from "../decode";
+import type { Overview } from "../decode";
+import type { PartProps } from "../part";
 
 const TRACE = "trace_viewer@";
 /** Margin on both sides of a step in the trace viewer, as a share of the step. */

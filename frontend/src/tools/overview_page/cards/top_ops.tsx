@@ -1,12 +1,12 @@
 // Card of the ops with the most self time on the device.
 import { useMemo } from "preact/hooks";
 
-import { withoutColumns } from "../../base/table/transform";
-import { storeAt } from "../../page/page_state";
-import { plural } from "../../base/format";
-import { Card } from "../../widgets/content/card";
-import { FitTable } from "../../widgets/table/fit_table";
-import type { PartProps } from "./part";
+import { withoutColumns } from "../../../base/table/transform";
+import { storeAt } from "../../../page/page_state";
+import { plural } from "../../../base/format";
+import { Card } from "../../../widgets/content/card";
+import { FitTable } from "../../../widgets/table/fit_table";
+import type { PartProps } from "../part";
 
 const RATE_HELP =
   "FLOPs of the op by its time with nested ops.\n" +

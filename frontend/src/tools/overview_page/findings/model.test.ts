@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readFindings } from "../../api/payload/findings";
-import { evidenceText, foundText, gainOf, isCovered, mainFinding, whileLooking, withFindings } from "./findings_model";
-import type { Headline } from "./headline";
-import { findingsAnswer, findingsOf, MEMORY, partsAnswer, SILENT, SLOW } from "./testing";
+import { readFindings } from "../../../api/payload/findings";
+import { checksOf, evidenceText, foundText, gainOf, whileLooking, withFindings } from "./model";
+import type { Headline } from "../summary/headline";
+import { FAILED, findingsAnswer, findingsOf, MEMORY, SILENT, SLOW } from "../testing";
 
 const OWN: Headline = {
   tone: "fair",
@@ -13,13 +13,9 @@ const OWN: Headline = {
   judges: true,
 };
 const FACTS: Headline = { ...OWN, tone: "none", title: "A request takes 2 ms", judges: false };
-const titled = (patch: Record<string, unknown>, own = OWN) => {
-  const { tone, title } = withFindings(own, findingsOf(patch));
-  return [tone, title];
-};
 
 describe("the headline of the overview", () => {
-  it("is the first finding, over the parts of the time budget, in place of the verdict on classes of events", () => {
+  it("is the server's, over the parts of the time budget, in place of the verdict on classes of events", () => {
     const { tone, title, sentences, barLabel, parts } = withFindings(OWN, findingsOf());
     expect([tone, title, sentences, barLabel]).toEqual([
       "bad",
@@ -34,54 +30,21 @@ describe("the headline of the overview", () => {
     ]);
   });
 
-  it.each([
-    [0.0999, null],
-    [0.1, "fair"],
-    [0.1999, "fair"],
-    [0.2, "bad"],
-  ])("needs a tenth of the step, and is red from a fifth: %d", (share, tone) => {
-    const found = findingsOf({ findings: [{ ...SLOW, share }] });
-    expect(mainFinding(found)?.id ?? null).toBe(tone && "slow_host_code");
-    expect(withFindings(OWN, found).tone).toBe(tone ?? "fair");
+  it("keeps the server's title and tone whatever the findings are", () => {
+    const headline = { title: "Healthy: 96.2% of the step is computation", tone: "good", finding: null };
+    expect(withFindings(OWN, findingsOf({ headline }))).toMatchObject({ title: headline.title, tone: "good" });
+    expect(withFindings(OWN, findingsOf({ headline, findings: [] }))).toMatchObject({ title: headline.title, tone: "good" });
   });
 
-  it("says what a healthy program spends its time on", () => {
-    const parts = partsAnswer({ compute: 0.962, idle_other: 0.027, idle_launch: 0.006 });
-    expect(titled({ findings: [], healthy: true, parts })).toEqual(["good", "Healthy: 96.2% of the step is computation, 2.7% idle"]);
-    expect(titled({ findings: [], healthy: true, parts: partsAnswer({ compute: 1 }) })).toEqual([
-      "good",
-      "Healthy: 100.0% of the step is computation",
-    ]);
-  });
-
-  it("names the largest part if nothing was found and the program is not healthy", () => {
-    expect(titled({ findings: [], parts: partsAnswer({ compute: 0.6, idle_other: 0.38 }) })).toEqual([
-      "fair",
-      "38.0% of the step is idle and no event tells why",
-    ]);
-    expect(titled({ findings: [], parts: partsAnswer({ idle_launch: 0.59, idle_host: 0.39, compute: 0.02 }) })).toEqual([
-      "fair",
-      "59.0% of the step is idle, waiting for work to be launched, and no rule knows the cause",
-    ]);
-    expect(titled({ findings: [MEMORY], parts: partsAnswer({ compute: 0.7, new_part: 0.3 }) })[1]).toBe(
-      "30.0% of the step is new_part, and no rule knows the cause",
-    );
-    expect(titled({ findings: [{ ...SLOW, share: 0.07 }], parts: partsAnswer({ compute: 0.7, exposed_copy: 0.3 }) })[1]).toBe(
-      "30.0% of the step is copies that no computation hides, and no finding explains most of it",
-    );
-    expect(titled({ findings: [], parts: partsAnswer({ compute: 0.7 }) })).toEqual(["none", "70.0% of the step is computation"]);
-  });
-
-  it("stays without steps or devices, unless there is a clear finding", () => {
-    expect(withFindings(OWN, findingsOf({ findings: [], parts: [] }))).toEqual(OWN);
-    expect(withFindings(FACTS, findingsOf({ findings: [], base: "recording" }))).toEqual(FACTS);
+  it("is followed by the facts of the page, and by its verdict only where the server has none", () => {
     const found = withFindings(FACTS, findingsOf({ base: "recording" }));
     expect([found.title, found.sentences, found.barLabel]).toEqual([
       SLOW.title,
       ["A request takes 2 ms.", "2 steps, 10 ms each."],
       "Time budget of the recording: 1.900 ms, mean over devices",
     ]);
-    expect(withFindings(FACTS, findingsOf({ parts: [] })).barLabel).toBe("The average step");
+    const none = withFindings(OWN, findingsOf({ headline: { title: "No device", tone: "none", finding: null }, parts: [] }));
+    expect([none.title, none.sentences[0], none.barLabel]).toEqual(["No device", `${OWN.title}.`, "The average step"]);
   });
 
   it("gives no verdict before the findings are known", () => {
@@ -106,36 +69,28 @@ describe("a finding", () => {
       "the share of a finding is not a number",
     );
     expect(readFindings(findingsAnswer({ findings: [{ ...SLOW, confidence: "new" }] })).findings[0]?.confidence).toBe("low");
+    expect(() => readFindings(findingsAnswer({ headline: undefined }))).toThrow("the headline is not an object");
   });
 });
 
-describe("what was not found", () => {
-  it("is counted, with what cannot be told", () => {
-    const of = (silent: unknown[], findings: unknown[] = []) => foundText(findingsOf({ silent, findings }));
-    expect(of(SILENT)).toBe("No finding: 1 cause of lost time or memory was looked for; 1 more cannot be told from this profile.");
-    expect(of([SILENT[1], SILENT[1]])).toBe("No finding: 2 causes of lost time or memory were looked for.");
-    expect(of([SILENT[0]])).toBe("No finding: the profile lacks what is needed to tell causes of lost time.");
-    expect([of(SILENT, [SLOW]), of(SILENT, [MEMORY]), of(SILENT, [{ ...SLOW, share: 0.07 }])]).toEqual([
-      "",
-      "",
-      "No finding could save a tenth of the step.",
-    ]);
+describe("checks without a finding", () => {
+  it("are counted by state, and failed ones come first", () => {
+    const of = (...silent: unknown[]) => checksOf(findingsOf({ silent }).silent);
+    const [unknown, passed] = SILENT;
+    expect(of(unknown, passed, FAILED)).toMatchObject({
+      text: "1 check clean, 1 not possible with this recording, 1 failed",
+      checks: [{ id: "padding" }, { id: "exposed_communication" }, { id: "transfers" }],
+    });
+    expect(of(passed, passed).text).toBe("2 checks clean");
+    expect(of(FAILED).text).toBe("1 check failed");
   });
 
-  it("replaces statements on the same time, where there are devices", () => {
-    expect(["idle", "collectives", "precision", "eager"].map((topic) => isCovered(topic, findingsOf()))).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ]);
-    const said = findingsOf({
-      findings: [
-        { ...SLOW, id: "steps_not_marked" },
-        { ...SLOW, id: "low_precision_unused" },
-      ],
-    });
-    expect(["marking", "precision", "tf_function"].map((topic) => isCovered(topic, said))).toEqual([true, true, false]);
-    expect([isCovered("idle", null), isCovered("idle", findingsOf({ parts: [] }))]).toEqual([false, false]);
+  it("explain an empty list", () => {
+    const of = (silent: unknown[], findings: unknown[], finding: string | null = null) =>
+      foundText(findingsOf({ silent, findings, headline: { title: "x", tone: "fair", finding } }));
+    expect(of(SILENT, [])).toBe("No finding.");
+    expect(of([SILENT[0]], [])).toBe("No finding: the recording lacks what the checks need.");
+    expect([of(SILENT, [SLOW], SLOW.id), of(SILENT, [MEMORY])]).toEqual(["", ""]);
+    expect(of(SILENT, [SLOW])).toBe("Each finding could save only a small part of the time.");
   });
 });

@@ -1,18 +1,21 @@
-// The panel of findings: what each could save, the evidence as links to the views that show it, advice, and what was not found.
+// The panel of findings: what each could save, the evidence as links to the views that show it, advice, and the checks without a finding.
 import { useContext, useEffect, useRef } from "preact/hooks";
-import { availableTool, evidenceKeys, FINDING_KEY } from "../../page/findings";
-import { explain } from "../../page/explain";
-import { useKey } from "../../page/use_key";
-import { formatExact, plural } from "../../base/format";
-import type { Evidence, Finding, Findings, Silence } from "../../api/payload/findings";
-import { Card } from "../../widgets/content/card";
-import { Progress, useWaitStep } from "../../widgets/status/loading";
-import type { Loaded } from "../../widgets/status/use_load";
-import { evidenceText, foundText, gainOf } from "./findings_model";
-import type { PartProps } from "./part";
+import { availableTool, evidenceKeys, FINDING_KEY } from "../../../page/findings";
+import { explain } from "../../../page/failure/explain";
+import { useKey } from "../../../page/use_key";
+import { formatExact, plural } from "../../../base/format";
+import type { CheckState, Evidence, Finding, Findings, Silence } from "../../../api/payload/findings";
+import { Card } from "../../../widgets/content/card";
+import { Info } from "../../../widgets/content/info";
+import { Progress, useWaitStep } from "../../../widgets/status/loading";
+import type { Loaded } from "../../../widgets/status/use_load";
+import { checksOf, evidenceText, foundText, gainOf } from "./model";
+import type { PartProps } from "../part";
 
 const HELP =
-  "Causes of lost time or memory, the most costly first.\nThe share is what a step could gain at most, per step and device.\nSource: trace, HLO.";
+  "Causes of lost time or memory, the most costly first.\n" +
+  "The share is what a step could gain at most, per step and device.\n" +
+  "Source: trace, HLO.";
 const CONFIDENCE: Readonly<Record<Finding["confidence"], string>> = {
   high: "Events show cause and effect.",
   medium: "The cause is inferred from the events.",
@@ -85,7 +88,10 @@ function FindingItem({ one, base, page, tools, open, overview }: PartProps & { o
   const some = one.hosts.length > 0 && one.hosts.length < Number(overview.environment["host_count"] ?? 1);
   return (
     <li ref={item} class={chosen ? "finding chosen" : "finding"} tabIndex={-1} data-finding={one.id}>
-      <h3>{one.title}</h3>
+      <div class="finding-head">
+        <h3>{one.title}</h3>
+        {one.help ? <Info text={one.help} label={one.id} /> : null}
+      </div>
       <p class="finding-gain">
         {gain ? (
           <>
@@ -98,7 +104,7 @@ function FindingItem({ one, base, page, tools, open, overview }: PartProps & { o
             </span>
           </>
         ) : (
-          <span class="dim">costs no time of the {base}</span>
+          <span class="dim">no direct cost</span>
         )}
         <span class={`finding-confidence ${one.confidence}`} tabIndex={0} data-tip={CONFIDENCE[one.confidence]}>
           {one.confidence} confidence
@@ -148,32 +154,41 @@ function Proof({ proof, here, tools, open }: Pick<PartProps, "tools" | "open"> &
   );
 }
 
+const MARKS: Readonly<Record<CheckState, { text: string; tip: string } | null>> = {
+  passed: null,
+  unknown: { text: "not possible", tip: "The recording lacks what this check needs." },
+  failed: { text: "failed", tip: "This check met an error of the profiler; the others are not affected." },
+};
+
 function Silent({ silent }: { silent: readonly Silence[] }) {
   if (silent.length === 0) return null;
-  const looked = silent.filter((one) => one.looked);
-  const unknown = silent.filter((one) => !one.looked);
+  const { text, checks } = checksOf(silent);
   return (
     <details class="findings-silent">
-      <summary>
-        {looked.length
-          ? `Looked for and not found (${looked.length}${unknown.length ? `; ${unknown.length} not known` : ""})`
-          : `Not known (${unknown.length})`}
-      </summary>
+      <summary>{text}</summary>
       <dl>
-        {[...looked, ...unknown].map(({ id, looksFor, reason, looked: known }) => (
-          <div key={id}>
-            <dt>
-              {looksFor}
-              {known ? null : (
-                <span class="not-known" tabIndex={0} data-tip="The profile lacks what is needed to tell.">
-                  not known
-                </span>
-              )}
-            </dt>
-            <dd>{reason}</dd>
-          </div>
+        {checks.map((one) => (
+          <Check key={one.id} {...one} />
         ))}
       </dl>
     </details>
+  );
+}
+
+function Check({ id, looksFor, reason, state, help }: Silence) {
+  const mark = MARKS[state];
+  return (
+    <div data-check={id}>
+      <dt>
+        {looksFor}
+        {help ? <Info text={help} label={id} /> : null}
+        {mark === null ? null : (
+          <span class="not-known" tabIndex={0} data-tip={mark.tip}>
+            {mark.text}
+          </span>
+        )}
+      </dt>
+      <dd>{state === "failed" ? `Check failed: ${id}. ${reason}` : reason}</dd>
+    </div>
   );
 }

@@ -1,13 +1,13 @@
 // The summary of the overview: what limits the program, as a title, sentences and one bar.
-import { formatPercent, formatQuantity, plural } from "../../base/format";
-import { CATEGORIES } from "../../base/steps/step_category";
-import { coverageText, dispatchLimit } from "../../base/steps/reading";
-import type { Verdict } from "../../base/steps/reading";
-import { averageShares, inputLimit, describeTime } from "../../base/steps/steps";
-import type { Limit, Share, Statistics, Tone } from "../../base/steps/steps";
-import type { SharePart } from "../../widgets/chart/share_bar";
-import { dutyCycle, richSteps, verdictOf } from "./decode";
-import type { Overview, Session } from "./decode";
+import { formatPercent, formatQuantity, plural } from "../../../base/format";
+import { CATEGORIES } from "../../../base/steps/step_category";
+import { coverageText, dispatchLimit } from "../../../base/steps/reading";
+import type { Verdict } from "../../../base/steps/reading";
+import { averageShares, inputLimit, describeTime } from "../../../base/steps/steps";
+import type { Limit, Share, Statistics, Tone } from "../../../base/steps/steps";
+import type { SharePart } from "../../../widgets/chart/share_bar";
+import { dutyCycle, richSteps, verdictOf } from "../decode";
+import type { Overview, Session } from "../decode";
 
 export interface Headline {
   tone: Tone;

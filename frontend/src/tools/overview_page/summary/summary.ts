@@ -1,12 +1,12 @@
 // The Performance summary and the Run environment as lists of metrics. Pure.
-import { propertyNumber } from "../../api/payload/fields";
-import { formatDate, formatPercent, formatQuantity, plural } from "../../base/format";
-import { coveredPercent } from "../../base/steps/reading";
-import { statisticsOf } from "../../base/steps/steps";
-import type { StepBreakdown } from "../../base/steps/steps";
-import type { Figure } from "../../widgets/content/figures";
-import { dutyCycle, richSteps } from "./decode";
-import type { Overview } from "./decode";
+import { propertyNumber } from "../../../api/payload/fields";
+import { formatDate, formatPercent, formatQuantity, plural } from "../../../base/format";
+import { coveredPercent } from "../../../base/steps/reading";
+import { statisticsOf } from "../../../base/steps/steps";
+import type { StepBreakdown } from "../../../base/steps/steps";
+import type { Figure } from "../../../widgets/content/figures";
+import { dutyCycle, richSteps } from "../decode";
+import type { Overview } from "../decode";
 
 const ms = (value: number): string => formatQuantity(value, "ms");
 

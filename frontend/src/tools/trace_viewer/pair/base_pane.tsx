@@ -2,9 +2,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { ALL_HOSTS } from "../../../api/types";
 import type { RunInfo } from "../../../api/types";
-import { hostOfBase, useComparison } from "../../../page/base_run";
+import { hostOfBase, useComparison } from "../../../page/compare/base_run";
 import { clocksText, readHostOffsets } from "../../../page/clocks";
-import { explain } from "../../../page/explain";
+import { explain } from "../../../page/failure/explain";
 import type { PageProps } from "../../../page/page";
 import { useKey } from "../../../page/use_key";
 import { useLoad } from "../../../widgets/status/use_load";

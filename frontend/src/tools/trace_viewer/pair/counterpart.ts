@@ -2,7 +2,7 @@
 import type { Comparison } from "../../../api/payload/comparison";
 import { plural } from "../../../base/format";
 import { pairRows } from "../../../base/table/difference";
-import { knownOps } from "../../../page/paired_ops";
+import { knownOps } from "../../../page/compare/paired_ops";
 import type { SearchHits } from "../../../timeline/data/search_hits";
 import type { SelectedEvent } from "../../../timeline/data/selection";
 import { trackKey } from "../../../timeline/data/trace";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readComparison } from "../../../api/payload/comparison";
-import { COMPARISON } from "../../../page/comparison_testing";
+import { COMPARISON } from "../../../page/compare/comparison_testing";
 import type { SearchHits } from "../../../timeline/data/search_hits";
 import type { SelectedEvent } from "../../../timeline/data/selection";
 import type { Trace, Track } from "../../../timeline/data/trace";

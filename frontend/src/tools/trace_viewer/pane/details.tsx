@@ -8,7 +8,7 @@ import type { SelectedEvent } from "../../../timeline/data/selection";
 import { instant } from "../../../timeline/data/ticks";
 import { sectionTitle, trackKey } from "../../../timeline/data/trace";
 import type { Trace } from "../../../timeline/data/trace";
-import { explain } from "../../../page/explain";
+import { explain } from "../../../page/failure/explain";
 import type { PairState } from "../pair/counterpart";
 import type { Session } from "../session/session";
 import type { AreaSums, EventDetails } from "../session/source";

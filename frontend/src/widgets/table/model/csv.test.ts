@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { headerText, toCsv, toTabs } from "./csv";
-import type { TableColumn } from "../../base/table/table_data";
+import type { TableColumn } from "../../../base/table/table_data";
 
 const columns: TableColumn[] = [
   { id: "n", label: "Name", kind: "string", unit: null, help: null, values: ['say "hi"', "a\tb", null] },

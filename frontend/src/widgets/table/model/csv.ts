@@ -1,5 +1,5 @@
 // Exact values as CSV and as tab-separated text.
-import type { Cell, TableColumn } from "../../base/table/table_data";
+import type { Cell, TableColumn } from "../../../base/table/table_data";
 
 function quoted(text: string): string {
   return `"${text.replace(/"/g, '""')}"`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Cell, ColumnKind, TableColumn } from "../../base/table/table_data";
+import type { Cell, ColumnKind, TableColumn } from "../../../base/table/table_data";
 import { compileFilter, countMatches } from "./filter";
 
 const column = (kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({

@@ -1,6 +1,6 @@
 // Column filters: compiles the typed text to a test of a row.
-import { unitFactor } from "../../base/format";
-import type { TableColumn } from "../../base/table/table_data";
+import { unitFactor } from "../../../base/format";
+import type { TableColumn } from "../../../base/table/table_data";
 
 export type RowTest = (row: number) => boolean;
 

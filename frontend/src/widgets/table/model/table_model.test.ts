@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Cell, ColumnKind, TableColumn, TableData } from "../../base/table/table_data";
-import { cellText, makeTableModel, nextSorting, startWidth } from "./model";
+import type { Cell, ColumnKind, TableColumn, TableData } from "../../../base/table/table_data";
+import { cellText, makeTableModel, nextSorting, startWidth } from "./table_model";
 
 const column = (id: string, kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({
   id,

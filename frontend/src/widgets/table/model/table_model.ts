@@ -10,9 +10,9 @@ import {
   tableFeatures,
 } from "@tanstack/table-core";
 import { storeReactivityBindings } from "@tanstack/table-core/store-reactivity-bindings";
-import { formatQuantity } from "../../base/format";
-import { ranks } from "../../base/table/table_data";
-import type { Cell, TableColumn, TableData } from "../../base/table/table_data";
+import { formatQuantity } from "../../../base/format";
+import { ranks } from "../../../base/table/table_data";
+import type { Cell, TableColumn, TableData } from "../../../base/table/table_data";
 import { WIDEST, charWidth } from "./char_width";
 import { headerText } from "./csv";
 import { compileFilter, countMatches } from "./filter";
