@@ -5,22 +5,8 @@ import { blocksChart, hidesCapacity, peakTreemap, spaceChart } from "./charts/ch
 import { chooseModule, loadModules } from "./choose";
 import { readMemoryView } from "./decode";
 import type { Buffer } from "./decode";
-import {
-  bufferTable,
-  byCategory,
-  card,
-  edges,
-  figures,
-  groups,
-  hasSeries,
-  headline,
-  isEmpty,
-  lifetime,
-  ordered,
-  search,
-  spacesOf,
-  spaceTable,
-} from "./model";
+import { byCategory, card, edges, figures, groups, hasSeries, headline, isEmpty, lifetime, ordered, search, spacesOf } from "./model";
+import { bufferTable, spaceTable } from "./tables";
 import { readComparison } from "../../api/payload/comparison";
 import { COMPARISON } from "../../page/compare/comparison_testing";
 import { moduleOfBase, sizesTable, withBaseBuffers } from "./base_tables";

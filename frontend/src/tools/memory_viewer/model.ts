@@ -1,7 +1,5 @@
-// Summary, figures, charts' data and tables of the memory viewer. Pure.
-import { columnsOf, makeTable, numberColumn, textColumn } from "../../base/table/columns";
+// Summary, figures and charts' data of the memory viewer. Pure.
 import { formatBytes, formatPercent, plural } from "../../base/format";
-import type { TableColumn, TableData } from "../../base/table/table_data";
 import { categoryColour } from "../../base/colour";
 import type { Theme } from "../../base/colour";
 import type { Figure } from "../../widgets/content/figures";
@@ -374,45 +372,4 @@ export function groups(buffers: readonly Buffer[], grouping: Grouping): { name: 
       buffers: [...list].sort((a, b) => b.sizeMib - a.sizeMib),
     }))
     .sort((a, b) => b.mib - a.mib);
-}
-
-/** Buffers at the peak as a table. */
-export function bufferTable(buffers: readonly Buffer[], instructions: readonly string[]): TableData {
-  const texts = (id: string, label: string, help: string, get: (one: Buffer) => string): TableColumn =>
-    textColumn(id, label, help, buffers.map(get));
-  const numbers = (id: string, label: string, unit: string | null, help: string, get: (one: Buffer) => number | null): TableColumn =>
-    numberColumn(id, label, unit, help, buffers.map(get));
-  const at = (event: number | undefined): string => (event === undefined ? "" : (instructions[event] ?? ""));
-  return makeTable([
-    texts("name", "Instruction name", "Instruction that defines the buffer, with a tuple index in braces.", (one) =>
-      one.id < 0 ? "small (below 16 KiB each)" : one.name,
-    ),
-    numbers("size", "Size", "MiB", "Size with padding.", (one) => one.sizeMib),
-    numbers("unpadded", "Unpadded size", "MiB", "Product of dimensions and element size.", (one) => (one.id < 0 ? null : one.unpaddedMib)),
-    texts("category", "Allocation type", "Parameter, output, thread-local, temporary or constant.", (one) => one.category),
-    texts("opcode", "Opcode", "Opcode of the instruction.", (one) => one.opcode),
-    texts("op", "Framework op", "Name of the op in the framework.", (one) => one.op),
-    texts("shape", "Shape", "Element type, dimensions and layout.", (one) => one.shape),
-    numbers("alloc", "Allocated at", null, "Event in program order, from 1; missing if live from the start.", (one) =>
-      one.span ? one.span.begin + 1 : null,
-    ),
-    numbers("free", "Freed at", null, "Event in program order, from 1; missing if live to the end.", (one) =>
-      one.span ? one.span.end + 1 : null,
-    ),
-    texts("freed_by", "Freed at instruction", "Instruction of that event.", (one) => at(one.span?.end)),
-    texts("source", "Source", "Source line of the program.", (one) => one.source?.place ?? ""),
-    numbers("buffer_id", "Buffer id", null, "Logical buffer id in the module.", (one) => (one.id < 0 ? null : one.id)),
-  ]);
-}
-
-/** The working space as a table. */
-export function spaceTable(view: MemoryView): TableData {
-  const { sizes, unpadded, instructions } = view;
-  const { text, number } = columnsOf(sizes);
-  return makeTable([
-    number("event", "Before event", null, "Position in the program order; the last row is after the last event.", (_, i) => i + 1),
-    text("instruction", "Instruction", "Instruction of the event.", (_, i) => instructions[i]),
-    numberColumn("size", "Size", "MiB", "Memory in use with padded shapes.", sizes),
-    numberColumn("unpadded", "Unpadded size", "MiB", "Memory in use with unpadded shapes.", unpadded),
-  ]);
 }

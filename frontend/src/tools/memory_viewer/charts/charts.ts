@@ -6,7 +6,8 @@ import { formatBytes, formatCount, plural } from "../../../base/format";
 import { columnsOf, makeTable } from "../../../base/table/columns";
 import type { TableData } from "../../../base/table/table_data";
 import type { Block, Buffer, MemoryView } from "../decode";
-import { SMALL, axisEnd, blockSpan, bufferColour, bufferTable, bytes, capacityOf, groups, spaceTable } from "../model";
+import { SMALL, axisEnd, blockSpan, bufferColour, bytes, capacityOf, groups } from "../model";
+import { bufferTable, spaceTable } from "../tables";
 import type { Grouping } from "../model";
 
 function tipOf(title: string, ...lines: readonly (readonly [string, string])[]): Tip {
