@@ -117,8 +117,8 @@ export function unitFactor(from: string, to: string | null): number | null {
 }
 
 function lookup(scale: Readonly<Record<string, number>>, unit: string): number | null {
-  const found = Object.entries(scale).find(([name]) => name.toLowerCase() === unit.toLowerCase());
-  return found ? found[1] : null;
+  const matching = Object.entries(scale).find(([name]) => name.toLowerCase() === unit.toLowerCase());
+  return matching ? matching[1] : null;
 }
 
 /** The unrounded value with its declared unit, for tooltips and copying. */

@@ -4,7 +4,7 @@ import type { Evidence, Finding, Findings } from "../api/payload/findings";
 import { ALL_HOSTS } from "../api/types";
 import type { Client } from "../api/client";
 
-export const FINDINGS_TOOL = "smart_suggestion";
+const FINDINGS_TOOL = "smart_suggestion";
 /** The key of the overview's address that names a finding to scroll to. */
 export const FINDING_KEY = "finding";
 
@@ -74,9 +74,12 @@ export function evidenceKeys({ tool, query }: Pick<Evidence, "tool" | "query">):
   const { filter, ...rest } = query;
   if (filter === undefined) return rest;
   // With a column it is already in the form of tables.
-  const own = filter.includes("~") ? undefined : FILTERS[bare(tool)];
-  if (!own) return { ...rest, filter };
-  return { ...rest, [own.key]: own.column === undefined ? filter : `${own.column}~${filter.replace(/[\\,;~]/g, "\\$&")}` };
+  const pageFilter = filter.includes("~") ? undefined : FILTERS[bare(tool)];
+  if (!pageFilter) return { ...rest, filter };
+  return {
+    ...rest,
+    [pageFilter.key]: pageFilter.column === undefined ? filter : `${pageFilter.column}~${filter.replace(/[\\,;~]/g, "\\$&")}`,
+  };
 }
 
 /** Pages that show findings, each with the pages whose findings are theirs, too. */

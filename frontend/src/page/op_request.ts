@@ -34,7 +34,7 @@ export interface OpNotes {
 }
 
 /** Rates that no op can exceed: the peaks of a core, on CPUs what its threads could do at most; null if unknown. */
-export interface Limits {
+interface Limits {
   /** GFLOP/s. */
   flops: number | null;
   /** GiB/s of HBM, and of all memories together. */

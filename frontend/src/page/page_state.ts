@@ -3,7 +3,7 @@ import type { UrlState } from "./page";
 import type { ToolInfo } from "../api/types";
 import { ALL_HOSTS } from "../api/types";
 
-export interface KeyStore {
+interface KeyStore {
   get(key: string): string | null;
   set(patch: Readonly<Record<string, string | null>>): void;
 }

@@ -306,9 +306,9 @@ export class Timeline {
 
   /** Shows the tooltip for the box or counter under the pointer; returns the box, -1 for none. */
   private hover({ pointer }: TimelineState, view: View): BoxIndex {
-    const at = this.machine.dragging ? null : pointer;
-    const box = at && at.y >= 0 ? boxAt(view, at.x, at.y) : -1;
-    this.tooltip.show(view.trace, view, at, box, rulerHeight(view.trace));
+    const hoverPoint = this.machine.dragging ? null : pointer;
+    const box = hoverPoint && hoverPoint.y >= 0 ? boxAt(view, hoverPoint.x, hoverPoint.y) : -1;
+    this.tooltip.show(view.trace, view, hoverPoint, box, rulerHeight(view.trace));
     return box;
   }
 }

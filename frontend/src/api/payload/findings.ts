@@ -3,7 +3,7 @@ import { asDict, asList, asNumber, asText } from "./fields";
 import type { Tone } from "../../base/steps/steps";
 import type { Dict } from "./fields";
 
-export type Confidence = "high" | "medium" | "low";
+type Confidence = "high" | "medium" | "low";
 
 /** A number or text that shows a finding; `tool` and `query` are the page that shows the same, "" without one. */
 export interface Evidence {
@@ -44,7 +44,7 @@ export interface Silence {
 }
 
 /** What limits the run, in one line. */
-export interface RunHeadline {
+interface RunHeadline {
   title: string;
   tone: Tone;
   /** Id of the finding that it repeats. */
@@ -52,7 +52,7 @@ export interface RunHeadline {
 }
 
 /** A part of the time budget, as a share of the average step. */
-export interface BudgetShare {
+interface BudgetShare {
   category: string;
   name: string;
   help: string;
@@ -80,66 +80,66 @@ const TONES: readonly string[] = ["good", "fair", "bad", "none"] satisfies Tone[
 const readHelp = (one: Dict): string => asText(one["help"] ?? "", "the help of a rule").replace(/\n{2,}/g, "\n");
 
 function readEvidence(value: unknown): Evidence {
-  const one = asDict(value, "evidence");
-  const found = one["value"];
-  const query = asDict(one["query"] ?? {}, "the address of evidence");
+  const entry = asDict(value, "evidence");
+  const evidenceValue = entry["value"];
+  const query = asDict(entry["query"] ?? {}, "the address of evidence");
   return {
-    label: asText(one["label"], "the label of evidence"),
-    value: typeof found === "number" ? asNumber(found, "evidence") : asText(found, "evidence"),
-    unit: asText(one["unit"] ?? "", "the unit of evidence"),
-    tool: asText(one["tool"] ?? "", "the tool of evidence"),
+    label: asText(entry["label"], "the label of evidence"),
+    value: typeof evidenceValue === "number" ? asNumber(evidenceValue, "evidence") : asText(evidenceValue, "evidence"),
+    unit: asText(entry["unit"] ?? "", "the unit of evidence"),
+    tool: asText(entry["tool"] ?? "", "the tool of evidence"),
     query: Object.fromEntries(Object.entries(query).map(([key, text]) => [key, String(text)])),
   };
 }
 
 function readFinding(value: unknown): Finding {
-  const one = asDict(value, "a finding");
-  const text = (key: string): string => asText(one[key], `${key} of a finding`);
+  const entry = asDict(value, "a finding");
+  const text = (key: string): string => asText(entry[key], `${key} of a finding`);
   const confidence = text("confidence");
   return {
     id: text("id"),
     title: text("title"),
     formula: text("formula"),
     advice: text("advice"),
-    share: asNumber(one["share"], "the share of a finding"),
-    savingPs: asNumber(one["saving_ps_per_step"], "the saving of a finding"),
+    share: asNumber(entry["share"], "the share of a finding"),
+    savingPs: asNumber(entry["saving_ps_per_step"], "the saving of a finding"),
     confidence: CONFIDENCES.includes(confidence) ? (confidence as Confidence) : "low",
-    evidence: asList(one["evidence"], "the evidence of a finding").map(readEvidence),
-    hosts: asList(one["hosts"] ?? [], "the hosts of a finding").map(String),
-    help: readHelp(one),
+    evidence: asList(entry["evidence"], "the evidence of a finding").map(readEvidence),
+    hosts: asList(entry["hosts"] ?? [], "the hosts of a finding").map(String),
+    help: readHelp(entry),
   };
 }
 
 function readPart(value: unknown): BudgetShare {
-  const one = asDict(value, "a part of the step");
-  const category = asText(one["category"], "the category of a part");
+  const entry = asDict(value, "a part of the step");
+  const category = asText(entry["category"], "the category of a part");
   return {
     category,
-    name: asText(one["name"] ?? category, "the name of a part"),
-    help: asText(one["help"] ?? "", "the help of a part"),
-    share: asNumber(one["share"], "the share of a part"),
+    name: asText(entry["name"] ?? category, "the name of a part"),
+    help: asText(entry["help"] ?? "", "the help of a part"),
+    share: asNumber(entry["share"], "the share of a part"),
   };
 }
 
 function readHeadline(value: unknown): RunHeadline {
-  const one = asDict(value, "the headline");
-  const tone = asText(one["tone"], "the tone of the headline");
+  const entry = asDict(value, "the headline");
+  const tone = asText(entry["tone"], "the tone of the headline");
   return {
-    title: asText(one["title"], "the title of the headline"),
+    title: asText(entry["title"], "the title of the headline"),
     tone: TONES.includes(tone) ? (tone as Tone) : "none",
-    finding: typeof one["finding"] === "string" ? one["finding"] : null,
+    finding: typeof entry["finding"] === "string" ? entry["finding"] : null,
   };
 }
 
 function readSilence(value: unknown): Silence {
-  const one = asDict(value, "a rule without a finding");
-  const state = asText(one["state"], "the state of a rule");
+  const entry = asDict(value, "a rule without a finding");
+  const state = asText(entry["state"], "the state of a rule");
   return {
-    id: asText(one["id"], "the id of a rule"),
-    looksFor: asText(one["looks_for"], "what a rule looks for"),
-    reason: asText(one["reason"], "the reason of a rule"),
+    id: asText(entry["id"], "the id of a rule"),
+    looksFor: asText(entry["looks_for"], "what a rule looks for"),
+    reason: asText(entry["reason"], "the reason of a rule"),
     state: STATES.includes(state) ? (state as CheckState) : "unknown",
-    help: readHelp(one),
+    help: readHelp(entry),
   };
 }
 

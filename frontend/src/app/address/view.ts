@@ -127,11 +127,11 @@ export function chooseRun(runs: readonly RunSummary[], wanted: string | null): R
 /** The run before another: the newest of the older ones, in the same directory if there is one. */
 export function runBefore(runs: readonly RunSummary[], name: string | null): string | null {
   const sorted = newestFirst(runs);
-  const at = sorted.findIndex(({ run }) => run === name);
-  const shown = sorted[at];
+  const runIndex = sorted.findIndex(({ run }) => run === name);
+  const shown = sorted[runIndex];
   if (!shown) return null;
   const place = ({ run, session }: RunSummary): string => run.slice(0, run.length - session.length);
-  const older = sorted.slice(at + 1).filter(({ hosts }) => hosts > 0);
+  const older = sorted.slice(runIndex + 1).filter(({ hosts }) => hosts > 0);
   return (older.find((one) => place(one) === place(shown)) ?? older[0])?.run ?? null;
 }
 
@@ -141,8 +141,9 @@ const bare = (id: string): string => id.replace(/[@^#]+$/, "");
 export function chooseTool(tools: readonly ToolInfo[], wanted: string | null): ToolInfo | null {
   if (wanted !== null) {
     const id = bare(wanted);
-    const found = tools.find((t) => t.id === wanted) ?? tools.find((t) => bare(t.id) === id) ?? tools.find((t) => t.id === OLD_TOOLS[id]);
-    if (found) return found;
+    const foundTool =
+      tools.find((t) => t.id === wanted) ?? tools.find((t) => bare(t.id) === id) ?? tools.find((t) => t.id === OLD_TOOLS[id]);
+    if (foundTool) return foundTool;
   }
   return tools.find((t) => t.available) ?? tools[0] ?? null;
 }

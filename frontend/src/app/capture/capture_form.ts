@@ -15,7 +15,7 @@ export interface CaptureForm {
   extra: { key: string; value: string }[];
 }
 
-export type FormField = "service" | "duration" | "workers" | "retries" | "delay" | "extra";
+type FormField = "service" | "duration" | "workers" | "retries" | "delay" | "extra";
 export type FormErrors = Partial<Record<FormField, string>>;
 
 export const DEFAULTS: Readonly<CaptureForm> = {
@@ -39,7 +39,7 @@ const TPU_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const RESOURCE = /^projects\/[a-z0-9:.-]+\/locations\/[a-z0-9-]+\/nodes\/[a-z0-9-]+$/;
 
 /** The parts of a comma list, trimmed, without empty ones. */
-export function parts(text: string): string[] {
+function parts(text: string): string[] {
   return text
     .split(",")
     .map((part) => part.trim())

@@ -12,7 +12,7 @@ const PHASES: Readonly<Record<CaptureJob["phase"], string>> = {
 };
 
 /** Elapsed seconds with one decimal. */
-export function seconds(value: number): string {
+function seconds(value: number): string {
   return `${value.toFixed(1)} s`;
 }
 

@@ -5,9 +5,9 @@ import type { Client, Params, RequestOptions } from "../../api/client";
 /** Progress is not requested for shorter requests. */
 const FIRST_MS = 700;
 const INTERVAL_MS = 400;
-export const LEFT_OUT_HEADER = "X-Profile-Left-Out";
+const LEFT_OUT_HEADER = "X-Profile-Left-Out";
 
-export interface LeftOutHost {
+interface LeftOutHost {
   host: string;
   message: string;
 }
@@ -18,7 +18,7 @@ export interface LeftOut {
   hosts: LeftOutHost[];
 }
 
-export interface TrackedRequests {
+interface TrackedRequests {
   /** The given client with its requests tracked. */
   client: Client;
   /** E.g. "host 3 of 16"; null when no request is pending or it concerns one host only. */

@@ -63,22 +63,22 @@ const ms = (value: number): string => formatQuantity(value, "ms");
 
 /** "Steps are dispatch times: ..." as title and sentence; null for other steps. */
 export function dispatchLimit({ recording, steps }: Pick<StepReading, "recording" | "steps">): { title: string; sentence: string } | null {
-  const found = recording?.dispatch;
-  if (!found || found.steps === 0) return null;
-  const worked = found.workMs / found.steps;
+  const dispatched = recording?.dispatch;
+  if (!dispatched || dispatched.steps === 0) return null;
+  const worked = dispatched.workMs / dispatched.steps;
   if (!steps?.time) {
     return {
       title: `Steps are dispatch times: the work of a step takes ${ms(worked)}`,
       sentence:
-        `No kernel is linked to the ${plural(found.steps, "step marker")} on the host, so steps cannot be broken down. ` +
-        `Their work ends ${ms(found.workMs - found.stepsMs)} after the last marker.`,
+        `No kernel is linked to the ${plural(dispatched.steps, "step marker")} on the host, so steps cannot be broken down. ` +
+        `Their work ends ${ms(dispatched.workMs - dispatched.stepsMs)} after the last marker.`,
     };
   }
   return {
     title: `Steps are dispatch times: ${ms(steps.time.average)} to start the work of a step, which takes ${ms(worked)}`,
     sentence:
-      `The work that the steps start goes on for ${ms(found.workMs - found.stepsMs)} after the last of ` +
-      `${plural(found.steps, "step")}. Until then a step takes ${ms(worked)} on average. Block on the result inside ` +
+      `The work that the steps start goes on for ${ms(dispatched.workMs - dispatched.stepsMs)} after the last of ` +
+      `${plural(dispatched.steps, "step")}. Until then a step takes ${ms(worked)} on average. Block on the result inside ` +
       "the step marker to measure it.",
   };
 }
@@ -107,7 +107,7 @@ export function coverageText(recording: Recording | null): string | null {
   );
 }
 
-export interface HostLine {
+interface HostLine {
   warn: boolean;
   text: string;
 }

@@ -17,7 +17,7 @@ export type CategoryId =
   | "peer"
   | "idle";
 
-export interface Category {
+interface Category {
   name: string;
   /** What it is, how it is computed, and the source of the data. */
   help: string;

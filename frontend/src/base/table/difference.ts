@@ -18,7 +18,7 @@ export interface Keys {
   unique?: boolean;
 }
 
-export interface Compared {
+interface Compared {
   /** Numbers that add up (times, counts, sizes): what only one side has differs by all of it. */
   sums: readonly string[];
   /** Other numbers (rates, means, shares), which differ only where both sides have them. */
@@ -36,7 +36,7 @@ export interface Steps {
 }
 
 /** The rows to show; all without it. */
-export interface Chosen {
+interface Chosen {
   run: readonly number[];
   rest: readonly number[];
 }
@@ -63,11 +63,11 @@ export function pairRows(levels: readonly Keys[]): Pairs {
   for (const { run, base, unique } of levels) {
     const theirs = rowsByKey(base, (row) => !taken.has(row));
     for (const [key, rows] of rowsByKey(run, (row) => counterpart[row] === null)) {
-      const found = theirs.get(key) ?? [];
-      if (unique && (rows.length !== 1 || found.length !== 1)) continue;
-      rows.slice(0, found.length).forEach((row, i) => {
-        counterpart[row] = found[i] ?? null;
-        taken.add(found[i] ?? -1);
+      const candidates = theirs.get(key) ?? [];
+      if (unique && (rows.length !== 1 || candidates.length !== 1)) continue;
+      rows.slice(0, candidates.length).forEach((row, i) => {
+        counterpart[row] = candidates[i] ?? null;
+        taken.add(candidates[i] ?? -1);
       });
     }
   }
@@ -76,14 +76,14 @@ export function pairRows(levels: readonly Keys[]): Pairs {
 }
 
 function rowsByKey(keys: readonly string[], free: (row: number) => boolean): Map<string, number[]> {
-  const found = new Map<string, number[]>();
+  const index = new Map<string, number[]>();
   keys.forEach((key, row) => {
     if (key.replace(/\0/g, "") === "" || !free(row)) return;
-    const rows = found.get(key);
+    const rows = index.get(key);
     if (rows) rows.push(row);
-    else found.set(key, [row]);
+    else index.set(key, [row]);
   });
-  return found;
+  return index;
 }
 
 /** The run's table with base and difference beside the compared columns, and the rows that only the base has at the end. */
@@ -100,11 +100,11 @@ export function joinTables(run: TableData, base: TableData, pairs: Pairs, compar
     const old = theirs.map((row) => (row === null ? null : divided(other[row] ?? null, steps?.base)));
     const sums = compared.sums.includes(column.id) || (compared.counts?.includes(column.id) ?? false);
     const { doubts, ...plain } = steps === null ? column : perStepColumn(column);
-    const own = { ...plain, ...(doubts ? { doubts: rows.map((row) => (row === null ? null : (doubts[row] ?? null))) } : {}) };
+    const runColumn = { ...plain, ...(doubts ? { doubts: rows.map((row) => (row === null ? null : (doubts[row] ?? null))) } : {}) };
     if (!sums && !compared.rates?.includes(column.id))
-      return [{ ...own, values: values.map((value, i) => (rows[i] === null ? (old[i] ?? null) : value)) }];
+      return [{ ...runColumn, values: values.map((value, i) => (rows[i] === null ? (old[i] ?? null) : value)) }];
     return [
-      { ...own, values },
+      { ...runColumn, values },
       {
         ...plain,
         id: baseOf(column.id),

@@ -12,7 +12,7 @@ export interface Explanation {
   technical: string | null;
 }
 
-export interface Subject {
+interface Subject {
   run?: string | undefined;
   tool?: string | undefined;
   host?: string | null | undefined;

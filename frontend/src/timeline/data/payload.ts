@@ -1,7 +1,7 @@
 // Decodes the binary container of the trace tool: a JSON header followed by 8-aligned columns.
 
 /** A column, as a view of the response buffer. */
-export type Column = Float64Array | Uint32Array | Uint16Array | Uint8Array | Int32Array;
+type Column = Float64Array | Uint32Array | Uint16Array | Uint8Array | Int32Array;
 
 /** Header and columns of one response, not interpreted. */
 export interface Container {
@@ -107,11 +107,11 @@ export function number(value: unknown, what: string): number {
 
 /** The value as an integer >= 0, or a PayloadError naming it. */
 export function count(value: unknown, what: string): number {
-  const found = number(value, what);
-  if (!Number.isInteger(found) || found < 0) {
-    throw new PayloadError(`${what} is ${found}, not a count`);
+  const checkedNumber = number(value, what);
+  if (!Number.isInteger(checkedNumber) || checkedNumber < 0) {
+    throw new PayloadError(`${what} is ${checkedNumber}, not a count`);
   }
-  return found;
+  return checkedNumber;
 }
 
 /** The value as a text; empty for anything else. */
@@ -121,24 +121,24 @@ export function text(value: unknown): string {
 
 /** A column of the given class and length; null when absent. Throws PayloadError on another type. */
 export function column<T extends Column>(container: Container, name: string, type: new (n: number) => T): T | null {
-  const found = container.arrays.get(name);
-  if (found === undefined) {
+  const array = container.arrays.get(name);
+  if (array === undefined) {
     return null;
   }
-  if (!(found instanceof type)) {
+  if (!(array instanceof type)) {
     throw new PayloadError(`array ${name} has an unexpected type`);
   }
-  return found;
+  return array;
 }
 
 /** A required column with exactly `length` values. */
 export function needColumn<T extends Column>(container: Container, name: string, type: new (n: number) => T, length: number): T {
-  const found = column(container, name, type);
-  if (found === null) {
+  const columnValues = column(container, name, type);
+  if (columnValues === null) {
     throw new PayloadError(`array ${name} is missing`);
   }
-  if (found.length !== length) {
-    throw new PayloadError(`array ${name} has ${found.length} values, expected ${length}`);
+  if (columnValues.length !== length) {
+    throw new PayloadError(`array ${name} has ${columnValues.length} values, expected ${length}`);
   }
-  return found;
+  return columnValues;
 }

@@ -13,7 +13,7 @@ export interface Section {
   readonly trackEnd: TrackIndex;
 }
 
-export type TrackKind = "events" | "counter" | "async";
+type TrackKind = "events" | "counter" | "async";
 
 /** One line of a process. `rows` is its nesting depth over the whole trace. */
 export interface Track {

@@ -8,7 +8,7 @@ import type { CssPx, Ps, Span } from "../data/units";
 import { busyBins, workBins } from "../data/work";
 import { wholeWindow } from "../layout/window";
 
-export const MINIMAP_HEIGHT: CssPx = 36;
+const MINIMAP_HEIGHT: CssPx = 36;
 const BINS = 512;
 /** As many sections have a band of their own. */
 const MAX_BANDS = 8;
@@ -17,7 +17,7 @@ const LEAST_SHADE = 0.12;
 const SHADE = 0.2;
 
 /** A section in the minimap. */
-export interface Band {
+interface Band {
   readonly device: boolean;
   readonly shares: Float32Array;
 }
@@ -115,9 +115,9 @@ export class Minimap {
     const jump = (event: PointerEvent): void => {
       if (!this.full || !last) return;
       const box = this.canvas.getBoundingClientRect();
-      const at: Ps = new TimeScale(this.full.begin, this.full.end, box.width).toTime(event.clientX - box.left);
+      const clickedPs: Ps = new TimeScale(this.full.begin, this.full.end, box.width).toTime(event.clientX - box.left);
       const half = (last.end - last.begin) / 2;
-      this.move({ begin: at - half, end: at + half });
+      this.move({ begin: clickedPs - half, end: clickedPs + half });
     };
     this.canvas.addEventListener("pointerdown", (event) => {
       last = this.visible();

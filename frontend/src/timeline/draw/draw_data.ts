@@ -15,7 +15,7 @@ import type { Trace } from "../data/trace";
 import type { CssPx } from "../data/units";
 
 /** The input of a data frame. */
-export interface Scene {
+interface Scene {
   readonly trace: Trace;
   readonly layout: Layout;
   readonly placed: readonly PlacedLane[];
@@ -192,7 +192,7 @@ function drawHits(context: DrawContext, scene: Scene): void {
 }
 
 /** The label of a box. */
-export function labelOf(trace: Trace, box: number): string {
+function labelOf(trace: Trace, box: number): string {
   const count = trace.count[box]!;
   return count > 1 ? `${count} events` : (trace.strings[trace.name[box]!] ?? "");
 }

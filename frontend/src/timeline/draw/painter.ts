@@ -17,7 +17,7 @@ import type { Trace } from "../data/trace";
 import type { CssPx } from "../data/units";
 
 /** The canvases to draw on; CSS tokens are read from `root`. */
-export interface Canvases {
+interface Canvases {
   readonly root: HTMLElement;
   readonly ruler: HTMLCanvasElement;
   readonly data: HTMLCanvasElement;

@@ -21,7 +21,7 @@ const WHEEL_LINE: CssPx = 16;
 const PAGE = 0.9;
 
 /** The objects that gestures act on. */
-export interface GestureTargets {
+interface GestureTargets {
   readonly store: Store<TimelineState>;
   readonly machine: InputMachine;
   readonly elements: { readonly stage: HTMLElement; readonly scroller: HTMLElement; readonly root: HTMLElement };
@@ -57,10 +57,10 @@ export function bindGestures(targets: GestureTargets): () => void {
   stage.addEventListener(
     "pointermove",
     (event) => {
-      const at = point(event);
-      store.apply(setPointer(at));
-      feed({ type: "move", ...at });
-      stage.classList.toggle("tl-grip", machine.tool === "timing" && gripAt(store.state, at.x) !== null);
+      const pressedPoint = point(event);
+      store.apply(setPointer(pressedPoint));
+      feed({ type: "move", ...pressedPoint });
+      stage.classList.toggle("tl-grip", machine.tool === "timing" && gripAt(store.state, pressedPoint.x) !== null);
     },
     options,
   );

@@ -121,7 +121,7 @@ describe("wheel and keys", () => {
     expect(play(new InputMachine(), wheel(0, -300, { ctrl: true }))).toEqual([{ do: "zoom", x: 40, factor: 0.5 }]);
   });
 
-  it("maps the letters of the original", () => {
+  it("maps XProf's letters", () => {
     const keys = ["w", "S", "a", "d", "f", "m", "0", "z", "/", "?", "Escape", "ArrowLeft", "ArrowDown", "Enter"];
     expect(commands(play(new InputMachine(), ...keys.map((k) => key(k))))).toEqual([
       "zoom-in",

@@ -7,7 +7,7 @@ export type Tool = (typeof TOOLS)[number];
 /** An end of the marked interval. */
 export type IntervalEnd = "begin" | "end";
 
-export interface Modifiers {
+interface Modifiers {
   readonly shift: boolean;
   /** Control or, on a Mac, command. */
   readonly ctrl: boolean;

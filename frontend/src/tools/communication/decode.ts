@@ -13,7 +13,7 @@ export interface StepTime {
   hiddenPercent: number | null;
 }
 
-export interface Straggler {
+interface Straggler {
   device: string;
   /** Own work over the median; null: the median is 0. */
   ratio: number | null;

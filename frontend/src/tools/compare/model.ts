@@ -12,7 +12,7 @@ const COMPUTE = "compute";
 const REST = "rest";
 
 /** Kinds of change: what the page calls them, and what they mean. */
-export const KINDS: Readonly<Record<string, { name: string; help: string }>> = {
+const KINDS: Readonly<Record<string, { name: string; help: string }>> = {
   slower: { name: "slower", help: "The same ops take more time per step." },
   faster: { name: "faster", help: "The same ops take less time per step." },
   more: { name: "more time", help: "The step has more of this part." },
@@ -228,7 +228,7 @@ export function shownTable(table: TableData, found: Comparison): TableData {
   );
 }
 
-/** What of the memory table is missing, and why. */
+/** Why a table is empty. */
 export const NO_MEMORY = "No program of either run has a buffer assignment: profiles of GPUs and of captures without HLO protos have none.";
 export const NO_PROGRAMS = "No op of a compiled program ran in the steps of either run.";
 export const NO_CONTRIBUTIONS = "Contributions divide the difference of the step, which is unknown: a run has no device with steps.";

@@ -195,8 +195,8 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
         <Card
           title="Ops"
           help={
-            "Ops of the run and those of the base that they correspond to: the same opcode, shapes, framework op and source " +
-            "line, else the same place or the same content.\n" +
+            "Ops of the run with their counterparts in the base: the same opcode, shapes, framework op and source line, " +
+            "else the same place or the same content.\n" +
             "Double click or Enter: the op in HLO stats.\n" +
             "Source: trace, HLO."
           }

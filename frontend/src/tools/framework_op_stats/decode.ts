@@ -17,7 +17,7 @@ export interface Op {
   flopRate: number;
 }
 
-export interface OpStats {
+interface OpStats {
   /** The table to display: fractions as percentages, null where a number has no meaning. */
   table: TableData;
   ops: Op[];
@@ -73,16 +73,16 @@ const FIRST = [
 /** Labels and help that name what the shares are parts of. */
 function based(table: TableData, idle: boolean, over: string): TableData {
   const columns = table.columns.map((column) => {
-    const found = /^(device|host)_(cumulative_)?total_self_time_percent$/i.exec(column.id);
-    if (!found) return column;
-    const side = (found[1] ?? "").toLowerCase();
+    const matched = /^(device|host)_(cumulative_)?total_self_time_percent$/i.exec(column.id);
+    if (!matched) return column;
+    const side = (matched[1] ?? "").toLowerCase();
     const base = idle
       ? `all recorded time of the ${side}${side === "device" ? over : ""}, idle time included`
       : `the time in which ops ran on the ${side}${side === "device" ? over : ""}`;
     return {
       ...column,
-      label: `${found[2] ? "Cumulative share" : "Share"} of ${idle ? "all" : "busy"} ${side} time`,
-      help: `${found[2] ? "Self time of this row and those above it" : "Total self time"} divided by ${base}.`,
+      label: `${matched[2] ? "Cumulative share" : "Share"} of ${idle ? "all" : "busy"} ${side} time`,
+      help: `${matched[2] ? "Self time of this row and those above it" : "Total self time"} divided by ${base}.`,
     };
   });
   return relabelled({ ...table, columns }, { total_self_time: "Total self time" });
@@ -91,10 +91,10 @@ function based(table: TableData, idle: boolean, over: string): TableData {
 /** Marks rates of device ops that exceed what the device can do. */
 function marked(table: TableData, places: readonly string[], { limits }: OpNotes): TableData {
   const [flops, memory] = [rateDoubt(limits.flops, "GFLOP/s", limits.what), rateDoubt(limits.memory, "GiB/s", limits.what)];
-  const found = withDoubts(table, { measured_flop_rate: flops, model_flop_rate: flops, measured_memory_bw: memory });
+  const doubtful = withDoubts(table, { measured_flop_rate: flops, model_flop_rate: flops, measured_memory_bw: memory });
   return {
-    ...found,
-    columns: found.columns.map((column) =>
+    ...doubtful,
+    columns: doubtful.columns.map((column) =>
       column.doubts ? { ...column, doubts: column.doubts.map((doubt, row) => (places[row] === "Device" ? doubt : null)) } : column,
     ),
   };

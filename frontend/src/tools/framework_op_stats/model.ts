@@ -23,7 +23,7 @@ const MAX_CHARS = 60;
 /** Ops below this share of the time have no meaningful rate: the work of their costs runs elsewhere or later. */
 const MIN_TIME = 0.001;
 
-export type Key = "type" | "name";
+type Key = "type" | "name";
 
 /** Self time by type or by name, largest first. */
 export function sumsBy(ops: readonly Op[], key: Key): { name: string; occurrences: number; selfUs: number }[] {
@@ -80,17 +80,17 @@ export function piesOf(ops: readonly Op[], idle = false): Pie[] {
 export function ratesOf(ops: readonly Op[]): BarsChart | null {
   const device = ops.filter((op) => op.place === "Device" && op.name !== IDLE);
   const total = device.reduce((all, { selfUs }) => all + selfUs, 0);
-  const found = device
+  const sideRows = device
     .filter((op) => op.flopRate > 0 && op.selfUs >= MIN_TIME * total)
     .sort((a, b) => b.flopRate - a.flopRate)
     .slice(0, MAX_BARS);
-  if (found.length === 0) return null;
+  if (sideRows.length === 0) return null;
   return {
     kind: "bars",
-    x: { name: "Device op", unit: null, labels: found.map(({ name }) => name) },
+    x: { name: "Device op", unit: null, labels: sideRows.map(({ name }) => name) },
     y: { name: "FLOP rate", unit: "GFLOP/s" },
     colour: 0,
-    values: found.map(({ flopRate }) => flopRate),
+    values: sideRows.map(({ flopRate }) => flopRate),
   };
 }
 

@@ -83,16 +83,16 @@ function Origin({ facts }: { facts: Facts }) {
 
 export function Details({ hlo, instruction, computation, facts, times, client, params, onGo }: Props) {
   const names = (list: readonly number[]): string[] => list.map((i) => hlo.instructions[i]?.name ?? "");
-  const one = hlo.instructions[instruction];
-  if (one) {
-    const home = hlo.computations[one.computation];
-    const measured = times?.byName.get(one.name);
+  const selectedInstruction = hlo.instructions[instruction];
+  if (selectedInstruction) {
+    const home = hlo.computations[selectedInstruction.computation];
+    const measured = times?.byName.get(selectedInstruction.name);
     return (
       <dl class="property-list">
         <dt>Opcode</dt>
-        <dd class="mono">{one.opcode}</dd>
+        <dd class="mono">{selectedInstruction.opcode}</dd>
         <dt>Shape</dt>
-        <dd class="mono">{one.shape}</dd>
+        <dd class="mono">{selectedInstruction.shape}</dd>
         {times && measured
           ? timeLines(times, measured).map(([label, value]) => (
               <>
@@ -102,16 +102,18 @@ export function Details({ hlo, instruction, computation, facts, times, client, p
             ))
           : null}
         {facts ? <Origin facts={facts} /> : null}
-        {one.opcode === "custom-call" ? <Kernel key={one.name} client={client} params={params} name={one.name} /> : null}
-        <Links name="Operands" none="none" targets={names(one.operands)} onGo={onGo} />
+        {selectedInstruction.opcode === "custom-call" ? (
+          <Kernel key={selectedInstruction.name} client={client} params={params} name={selectedInstruction.name} />
+        ) : null}
+        <Links name="Operands" none="none" targets={names(selectedInstruction.operands)} onGo={onGo} />
         <Links
           name="Used by"
-          none={one.root ? "none: it is the result of its computation" : "none"}
-          targets={names(one.users)}
+          none={selectedInstruction.root ? "none: it is the result of its computation" : "none"}
+          targets={names(selectedInstruction.users)}
           onGo={onGo}
         />
-        {one.calls.length ? (
-          <Links name="Calls" none="" targets={one.calls.map((i) => hlo.computations[i]?.name ?? "")} onGo={onGo} />
+        {selectedInstruction.calls.length ? (
+          <Links name="Calls" none="" targets={selectedInstruction.calls.map((i) => hlo.computations[i]?.name ?? "")} onGo={onGo} />
         ) : null}
         <Links name="Computation" none="none" targets={home ? [home.name] : []} onGo={onGo} />
         {facts ? (

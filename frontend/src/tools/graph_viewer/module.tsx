@@ -25,7 +25,7 @@ interface Props {
 }
 
 /** Describes the module in one line. */
-export function describeModule(module: string, hlo: HloText): string {
+function describeModule(module: string, hlo: HloText): string {
   const most = opcodes(hlo)
     .slice(0, 4)
     .map(([opcode, count]) => `${count} ${opcode}`);

@@ -28,7 +28,7 @@ function GraphViewerPage(props: PageProps) {
 }
 
 /** The module in the address, by name or program id; else the one with the highest id, which was compiled last. */
-export function moduleOf(names: readonly string[], wanted: string | null, program: string | null): string | null {
+function moduleOf(names: readonly string[], wanted: string | null, program: string | null): string | null {
   if (wanted !== null) return wanted;
   const id = (name: string): number => Number(/\((\d+)\)$/.exec(name)?.[1] ?? -1);
   const named = program === null ? undefined : names.find((name) => name.endsWith(`(${program})`));

@@ -7,7 +7,7 @@ import { formatPercent, formatQuantity, formatTime } from "../../base/format";
 
 const PS_PER_US = 1e6;
 
-export interface OpTimes {
+interface OpTimes {
   occurrences: number;
   selfUs: number;
   totalUs: number;
@@ -55,11 +55,11 @@ export function readTimes(payload: unknown, module: string): ModuleTimes {
       boundBy: bound[row] ?? "",
     });
   });
-  const own = [...byName.values()].map(({ selfUs }) => selfUs);
+  const selfTimes = [...byName.values()].map(({ selfUs }) => selfUs);
   return {
     byName,
-    totalUs: own.reduce((a, b) => a + b, 0),
-    longestUs: own.reduce((a, b) => Math.max(a, b), 0),
+    totalUs: selfTimes.reduce((a, b) => a + b, 0),
+    longestUs: selfTimes.reduce((a, b) => Math.max(a, b), 0),
     peaks: { flops: limits.flops, memory: limits.hbm, what: limits.what },
   };
 }
@@ -82,12 +82,12 @@ export interface Reading {
 
 /** What a colouring says of an instruction; null if nothing was measured. */
 export function readingOf(times: ModuleTimes | null, name: string, colouring: Colouring): Reading | null {
-  const one = times?.byName.get(name);
-  if (!times || !one) return null;
-  if (colouring === "flops") return share(one.flopRate, times.peaks.flops);
-  if (colouring === "memory") return share(one.bandwidth, times.peaks.memory);
-  if (one.selfUs <= 0) return null;
-  return { text: formatTime(one.selfUs * PS_PER_US), place: times.longestUs > 0 ? Math.sqrt(one.selfUs / times.longestUs) : 0 };
+  const opTimes = times?.byName.get(name);
+  if (!times || !opTimes) return null;
+  if (colouring === "flops") return share(opTimes.flopRate, times.peaks.flops);
+  if (colouring === "memory") return share(opTimes.bandwidth, times.peaks.memory);
+  if (opTimes.selfUs <= 0) return null;
+  return { text: formatTime(opTimes.selfUs * PS_PER_US), place: times.longestUs > 0 ? Math.sqrt(opTimes.selfUs / times.longestUs) : 0 };
 }
 
 function share(rate: number, peak: number | null): Reading | null {

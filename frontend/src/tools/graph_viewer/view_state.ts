@@ -8,7 +8,7 @@ const STEPS = 2;
 const MOST_NODES = 1000;
 const ALL_NODES = 20000;
 
-export type Parts = "both" | "graph" | "text";
+type Parts = "both" | "graph" | "text";
 
 export interface View {
   /** Name of the instruction or computation that is drawn; null: the entry computation. */

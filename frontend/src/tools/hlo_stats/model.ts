@@ -141,7 +141,7 @@ export interface Choice {
 }
 
 /** Rows of the ops that pass all filters. */
-export function rowsOf(ops: Ops, { program, category, core, bound, text }: Choice): number[] {
+function rowsOf(ops: Ops, { program, category, core, bound, text }: Choice): number[] {
   const wanted = text.trim().toLowerCase();
   const has = (value: string | undefined): boolean => (value ?? "").toLowerCase().includes(wanted);
   return rowsWhere(
@@ -174,7 +174,7 @@ export function chooseOps(ops: Ops, choice: Choice): Ops {
   };
 }
 
-export const CHARTS = ["category", "op", "bound", "replica", "remat", "remat_category", "outside", "rate"] as const;
+const CHARTS = ["category", "op", "bound", "replica", "remat", "remat_category", "outside", "rate"] as const;
 export type ChartId = (typeof CHARTS)[number];
 
 export const CHART_WORDS: Record<ChartId, string> = {

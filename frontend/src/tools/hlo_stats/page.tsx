@@ -41,7 +41,7 @@ const SHOWN = [
   "program_id",
 ];
 
-/** The same with a base. */
+/** Columns shown initially with a base. */
 const SHOWN_WITH_BASE = [
   "hlo_op_name",
   "category",

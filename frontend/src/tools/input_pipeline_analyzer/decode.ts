@@ -8,7 +8,7 @@ import type { Message } from "../../api/payload/step_table";
 import type { StepBreakdown } from "../../base/steps/steps";
 import type { TableData } from "../../base/table/table_data";
 
-export interface HostPart {
+interface HostPart {
   kind: "other" | "demanded" | "advanced" | "preprocessing" | "enqueue";
   name: string;
   help: string;

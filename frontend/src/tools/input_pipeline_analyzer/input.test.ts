@@ -120,10 +120,7 @@ describe("input pipeline", () => {
 
   it("says nothing about input that it cannot see", () => {
     const data = readInputPipeline(answer(ROWS, "UNSEEN"));
-    expect(limitOf(data)).toEqual({
-      tone: "none",
-      title: "Whether the program waits for input is unknown: the profile has no input event",
-    });
+    expect(limitOf(data)).toEqual({ tone: "none", title: "No input events recorded: waiting for input is unknown" });
     expect([waitingParts(data), stepFigures(data).length, xprofNote(data.reading)]).toEqual([[], 1, null]);
     const known = readInputPipeline(answer(ROWS, "NOT"));
     expect(limitOf(known).title).toBe("Not input-bound: 10.0% of the step time is waiting for input");

@@ -17,10 +17,10 @@ export function limitOf({ reading, ops }: InputPipeline): Limit {
   const dispatch = dispatchLimit(reading);
   if (dispatch) return { tone: "fair", title: dispatch.title };
   const { level, percent } = reading.verdict.input;
-  const found = inputLimit(level, percent);
-  if (found) return found;
+  const limit = inputLimit(level, percent);
+  if (limit) return limit;
   if (level === "NOT") return { tone: "good", title: `Not input-bound: ${formatPercent(percent)} of the step time is waiting for input` };
-  if (level === UNSEEN) return { tone: "none", title: "Whether the program waits for input is unknown: the profile has no input event" };
+  if (level === UNSEEN) return { tone: "none", title: "No input events recorded: waiting for input is unknown" };
   return {
     tone: "none",
     title: ops.rowCount

@@ -57,14 +57,17 @@ export function readKernels(payload: unknown): Kernels {
 function withShare(table: TableData, totalUs: readonly number[]): TableData {
   const all = totalUs.reduce((a, b) => a + b, 0);
   const share = columnsOf(totalUs).number("share", "Time share", "fraction", SHARE_HELP, (one) => (all > 0 ? one / all : null));
-  const at = table.columns.findIndex(({ id }) => id === "kernel_name") + 1;
+  const shareIndex = table.columns.findIndex(({ id }) => id === "kernel_name") + 1;
   // 0 means that the launch was recorded without this property.
   const unknown = (column: TableColumn): TableColumn =>
     column.id === "registers_per_thread" || column.id === "occupancy_pct"
       ? { ...column, values: column.values.map((value) => (value === 0 ? null : value)) }
       : column;
   const columns = table.columns.map(unknown);
-  return firstColumns(withoutUnitLabels({ ...table, columns: [...columns.slice(0, at), share, ...columns.slice(at)] }), FIRST);
+  return firstColumns(
+    withoutUnitLabels({ ...table, columns: [...columns.slice(0, shareIndex), share, ...columns.slice(shareIndex)] }),
+    FIRST,
+  );
 }
 
 /** Columns that are hidden at first: those with the same value in every row, and the rank, which the order shows. */

@@ -24,18 +24,18 @@ export function readKernels(value: unknown): Kernel[] {
   return asList(asDict(value, "the kernels")["devices"], "the devices").flatMap((one) => {
     const device = asDict(one, "a device");
     return asList(device["kernels"], "the kernels of a device").map((kernel) => {
-      const found = asDict(kernel, "a kernel");
+      const fields = asDict(kernel, "a kernel");
       return {
-        name: asText(found["kernel_name"], "the name of a kernel"),
+        name: asText(fields["kernel_name"], "the name of a kernel"),
         host: asText(device["host"] ?? "", "the host of a device"),
         device: asNumber(device["device_id"], "the id of a device"),
         deviceType: asText(device["device_type"], "the type of a device"),
-        sample: found["sample"] === undefined ? null : asNumber(found["sample"], "the sample of a kernel"),
-        durationUs: asNumber(found["duration_us"], "the duration of a kernel"),
-        mxu: asNumber(found["mxu_utilization"], "the utilization of a kernel"),
-        anomaly: found["mxu_is_anomaly"] === true,
-        precisions: shares(found["mxu_cycles_breakdown"], "the operands of a kernel"),
-        others: shares(found["other_metrics"], "the units of a kernel"),
+        sample: fields["sample"] === undefined ? null : asNumber(fields["sample"], "the sample of a kernel"),
+        durationUs: asNumber(fields["duration_us"], "the duration of a kernel"),
+        mxu: asNumber(fields["mxu_utilization"], "the utilization of a kernel"),
+        anomaly: fields["mxu_is_anomaly"] === true,
+        precisions: shares(fields["mxu_cycles_breakdown"], "the operands of a kernel"),
+        others: shares(fields["other_metrics"], "the units of a kernel"),
       };
     });
   });

@@ -45,16 +45,16 @@ function Content({ page, kernels }: { page: PageProps; kernels: readonly Kernel[
   const table = useMemo(() => tableOf(kernels), [kernels]);
   const store = useMemo(() => hiding(storeAt(state, "t1"), hiddenColumns(table)), [state, table]);
   const chosen = useKey(state, "kernel");
-  const at = Math.max(
+  const chosenIndex = Math.max(
     0,
     kernels.findIndex((kernel, number) => keyOf(kernel, number) === chosen),
   );
-  const kernel = kernels[at];
+  const kernel = kernels[chosenIndex];
   const { title, sentences } = headline(kernels);
   if (!kernel) return null;
   const choose = (number: number): void => {
-    const one = kernels[number];
-    if (one) state.set({ kernel: keyOf(one, number) }, "push");
+    const chosenKernel = kernels[number];
+    if (chosenKernel) state.set({ kernel: keyOf(chosenKernel, number) }, "push");
   };
   const choices = kernels.map((one, number) => ({ id: keyOf(one, number), note: `${one.host} device ${one.device}`.trim() }));
   return (
@@ -88,7 +88,7 @@ function Content({ page, kernels }: { page: PageProps; kernels: readonly Kernel[
               label="Kernel"
               noun="kernel"
               choices={choices}
-              value={keyOf(kernel, at)}
+              value={keyOf(kernel, chosenIndex)}
               onChoose={(id) => choose(choices.findIndex((choice) => choice.id === id))}
             />
           }

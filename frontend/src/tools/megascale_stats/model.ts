@@ -60,7 +60,7 @@ export function stallChart(table: TableData): BarsChart {
 }
 
 /** Why bandwidth without slack has no value. */
-export const NO_SLACK = "There is no slack: no bandwidth is enough.";
+const NO_SLACK = "There is no slack: no bandwidth is enough.";
 
 /** The table with no value where there is no slack. */
 export function shownTable(table: TableData): TableData {

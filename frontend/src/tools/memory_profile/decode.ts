@@ -24,7 +24,7 @@ export interface Activity {
   shape: string;
 }
 
-export interface PeakState {
+interface PeakState {
   timePs: number;
   stack: number;
   heap: number;
@@ -105,11 +105,11 @@ function snapshot(value: unknown): Snapshot {
 
 function readPeak(value: unknown): PeakState {
   const summary = asDict(value, "the summary of a memory");
-  const at = stats(summary["peakStats"]);
+  const peakStats = stats(summary["peakStats"]);
   return {
-    ...at,
+    ...peakStats,
     timePs: number(summary, "peakStatsTimePs"),
-    used: at.stack + at.heap,
+    used: peakStats.stack + peakStats.heap,
     capacity: number(summary, "memoryCapacity"),
     lifetime: number(summary, "peakBytesUsageLifetime"),
   };

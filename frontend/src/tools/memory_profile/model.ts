@@ -25,8 +25,8 @@ export const PARTS: Readonly<Record<"stack" | "heap" | "free", { name: string; c
   free: { name: "Free", colour: 2, striped: false, help: "Not in use.\nThe allocator's bytes_available.\nSource: trace." },
 };
 
-export type PartId = keyof typeof PARTS;
-export const PART_IDS: readonly PartId[] = ["stack", "heap", "free"];
+type PartId = keyof typeof PARTS;
+const PART_IDS: readonly PartId[] = ["stack", "heap", "free"];
 
 /** Below this used share of the capacity, free memory is initially hidden, because the used memory would look flat. */
 const SMALL_USE = 0.1;
@@ -45,7 +45,7 @@ export function fullest(memories: readonly Memory[]): Memory | null {
 }
 
 /** A point in time of the trace in ms with one decimal. */
-export function moment(ps: number): string {
+function moment(ps: number): string {
   return `${(ps / 1e9).toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })} ms`;
 }
 
@@ -95,7 +95,7 @@ export function headline(profile: MemoryProfile, memory: Memory): Summary {
 }
 
 /** The name of a row within a sentence. */
-export function liveName(row: LiveRow): string {
+function liveName(row: LiveRow): string {
   if (row.op === "stack") return "the stack of running programs";
   if (row.special) return `"${row.op}"`;
   return row.op || (row.occurrences > 1 ? `${row.occurrences} allocations of an unnamed op` : "an allocation of an unnamed op");
@@ -225,15 +225,15 @@ const MIN_AXIS_PS = 1e6;
 
 /** Stack, heap and free memory stacked, and fragmentation, over time. */
 export function historyChart({ snapshots, peak }: Memory): StepsChart {
-  const at = snapshots.map(({ timePs }) => timePs);
-  const begin = at[0] ?? 0;
+  const timesPs = snapshots.map(({ timePs }) => timePs);
+  const begin = timesPs[0] ?? 0;
   const parts = PART_IDS.filter((id) => snapshots.some((one) => one[id] > 0));
   return {
     kind: "steps",
-    x: { name: "Timestamp (ms)", unit: null, from: begin, to: Math.max(begin + MIN_AXIS_PS, at.at(-1) ?? 0), labelFactor: 1e-9 },
+    x: { name: "Timestamp (ms)", unit: null, from: begin, to: Math.max(begin + MIN_AXIS_PS, timesPs.at(-1) ?? 0), labelFactor: 1e-9 },
     y: { name: "Memory usage", unit: "bytes" },
     right: { name: "Fragmentation", unit: "percent", max: 100 },
-    at,
+    at: timesPs,
     series: [
       ...parts.map((id) => ({
         name: PARTS[id].name,
@@ -247,8 +247,10 @@ export function historyChart({ snapshots, peak }: Memory): StepsChart {
     ],
     sentence: `Memory in use over time: ${snapshots.length} points, peak ${formatBytes(peak.used)} at ${moment(peak.timePs)}.`,
     tip: (place) => {
-      const one = snapshots[place];
-      return one ? { title: moment(one.timePs), lines: popUp(one).map(([name, text]) => ({ name, text, colour: null })) } : null;
+      const snapshot = snapshots[place];
+      return snapshot
+        ? { title: moment(snapshot.timePs), lines: popUp(snapshot).map(([name, text]) => ({ name, text, colour: null })) }
+        : null;
     },
     table: () => history(snapshots),
   };

@@ -191,8 +191,8 @@ function Modules({ modules, fileName, state, onZoom }: ModulesProps) {
   const data = useMemo(() => moduleTable(modules), [modules]);
   const store = useMemo(() => storeAt(state, "t2"), [state]);
   const open = (row: number): void => {
-    const one = modules[row];
-    if (one) onZoom([one.beginPs, Math.max(one.endPs, one.beginPs + 1)]);
+    const moduleRun = modules[row];
+    if (moduleRun) onZoom([moduleRun.beginPs, Math.max(moduleRun.endPs, moduleRun.beginPs + 1)]);
   };
   return (
     <Card title="HLO modules" help={"Runs of compiled programs on the device.\nSource: trace, lines XLA Modules."}>

@@ -23,8 +23,8 @@ interface BaseModule {
 export function useBaseModule(page: PageProps, module: string, space: string): BaseAnswer<BaseModule> {
   const { tool, host, client, base } = page;
   const name = base.run;
-  const found = useComparison(page);
-  const loaded = useLoad(name === null ? null : JSON.stringify([name, host, module, space, found !== null]), async (signal) => {
+  const comparison = useComparison(page);
+  const loaded = useLoad(name === null ? null : JSON.stringify([name, host, module, space, comparison !== null]), async (signal) => {
     const info = await client.json<RunInfo>("run_info", { run: name }, { signal });
     const theirs = info.tools.find(({ id }) => id === tool.id);
     const chosen = theirs?.available ? hostOfBase(theirs, host) : undefined;
@@ -33,7 +33,7 @@ export function useBaseModule(page: PageProps, module: string, space: string): B
     const same = moduleOfBase(
       readModules(await client.text("module_list", { run: name, host: chosen ?? undefined }, { signal })),
       module,
-      found,
+      comparison,
     );
     if (same === null) return { data: null, host: null, why: `It has no program that corresponds to ${module}.` };
     const params = { run: name, tag: tool.id, host: chosen ?? undefined, module_name: same, memory_space: space, extended: true };

@@ -44,7 +44,7 @@ export interface Block {
 /** The device that runs the program. */
 export interface Device {
   hardware: "CPU_ONLY" | "GPU" | "TPU" | "";
-  /** Such as "TPU v6 Lite"; empty if unknown. */
+  /** For example "TPU v6 Lite"; empty if unknown. */
   model: string;
   /** Memory of one device; 0 if unknown. */
   memoryMib: number;

@@ -6,11 +6,11 @@ import type { Figure } from "../../widgets/content/figures";
 import type { SharePart } from "../../widgets/chart/share_bar";
 import type { Block, Buffer, Device, MemoryView, Span } from "./decode";
 
-export const MIB = 2 ** 20;
+const MIB = 2 ** 20;
 export const bytes = (mib: number): string => formatBytes(mib * MIB);
 
 /** Memory spaces of TPUs by the compiler's number. */
-export const SPACES: readonly { id: string; name: string; note: string }[] = [
+const SPACES: readonly { id: string; name: string; note: string }[] = [
   { id: "0", name: "HBM", note: "main memory of the device" },
   { id: "1", name: "VMEM", note: "vector memory of a TPU core" },
   { id: "2", name: "Sflag", note: "sync flags of a TPU core" },
@@ -52,7 +52,7 @@ const CAPACITY_SOURCES: Readonly<Record<string, string>> = {
 };
 
 /** Whether the program fits into the device, in words: "fits into 31.25 GiB (TPU v6 Lite), 28 GiB to spare". */
-export function fitOf(view: MemoryView, space: string): { fits: boolean; short: string; text: string } | null {
+function fitOf(view: MemoryView, space: string): { fits: boolean; short: string; text: string } | null {
   const capacity = capacityOf(view, space);
   if (capacity === null) return null;
   const needed = Math.max(view.totalMib, view.peakMib);
@@ -77,11 +77,11 @@ const CATEGORY_HELP: Readonly<Record<string, string>> = {
 };
 
 export const SMALL = "Small buffers";
-export const categoryOf = (buffer: Buffer): string => buffer.category || SMALL;
+const categoryOf = (buffer: Buffer): string => buffer.category || SMALL;
 
-export function categoryHue(category: string): number {
-  const at = (CATEGORIES as readonly string[]).indexOf(category);
-  return at < 0 ? 7 : ([0, 2, 1, 3, 4][at] ?? 7);
+function categoryHue(category: string): number {
+  const categoryIndex = (CATEGORIES as readonly string[]).indexOf(category);
+  return categoryIndex < 0 ? 7 : ([0, 2, 1, 3, 4][categoryIndex] ?? 7);
 }
 
 /** Colour of a buffer in all charts, by its index in program order. */
@@ -134,8 +134,10 @@ export function headline(view: MemoryView, module: string, space: string): Summa
       `With fragmentation it reserves ${bytes(totalMib)}, which ${fit.text}; other programs and arrays on the device are not counted.`,
     );
   if (hasSeries(view)) {
-    const at = view.instructions[view.peakEvent];
-    sentences.push(`The peak is at event ${view.peakEvent + 1} of ${view.sizes.length - 1}${at ? `, instruction ${at}` : ""}.`);
+    const peakInstruction = view.instructions[view.peakEvent];
+    sentences.push(
+      `The peak is at event ${view.peakEvent + 1} of ${view.sizes.length - 1}${peakInstruction ? `, instruction ${peakInstruction}` : ""}.`,
+    );
   }
   if (indefiniteMib > 0 && peakMib > 0)
     sentences.push(
@@ -203,7 +205,7 @@ export function figures(view: MemoryView, space: string): Figure[] {
             ...(capacity === null ? {} : { exact: `${capacity} MiB` }),
             ...(fit ? { detail: fit.short } : {}),
             help: `Memory of one device, for everything on it.\n${CAPACITY_SOURCES[view.device.source] ?? ""}`,
-            reason: "Neither an allocator nor the device's properties nor its model tell it.",
+            reason: "Unknown: the profile names no allocator, device property or known model.",
           },
         ]
       : []),
@@ -354,18 +356,18 @@ export function search(buffers: readonly Buffer[], query: string): ReadonlySet<n
 export type Grouping = "category" | "op";
 
 /** An op name without numbers and wrappers: "dot_general" for "jit(step)/jvp()/dot_general", "dot" for "dot.3". */
-export function opOf(buffer: Buffer): string {
+function opOf(buffer: Buffer): string {
   if (buffer.id < 0) return SMALL;
   return buffer.op || buffer.opcode || buffer.name;
 }
 
 export function groups(buffers: readonly Buffer[], grouping: Grouping): { name: string; mib: number; buffers: Buffer[] }[] {
-  const found = new Map<string, Buffer[]>();
+  const grouped = new Map<string, Buffer[]>();
   for (const buffer of buffers) {
     const name = grouping === "category" ? categoryOf(buffer) : opOf(buffer);
-    found.set(name, [...(found.get(name) ?? []), buffer]);
+    grouped.set(name, [...(grouped.get(name) ?? []), buffer]);
   }
-  return [...found]
+  return [...grouped]
     .map(([name, list]) => ({
       name,
       mib: sum(list.map(({ sizeMib }) => sizeMib)),

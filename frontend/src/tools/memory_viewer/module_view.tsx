@@ -39,14 +39,14 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
   const [pointed, setPointed] = useState<Buffer | null>(null);
   const [zoom, setZoom] = useState<readonly [number, number] | null>(null);
   const pinned = useMemo(() => buffers.find(({ id }) => String(id) === kept) ?? null, [buffers, kept]);
-  const found = useMemo(() => search(buffers, query), [buffers, query]);
+  const matches = useMemo(() => search(buffers, query), [buffers, query]);
   const chosen = pointed ?? pinned;
   const largest = useMemo(
-    () => buffers.filter(({ index }) => found === null || found.has(index)).sort((a, b) => b.sizeMib - a.sizeMib)[0] ?? null,
-    [buffers, found],
+    () => buffers.filter(({ index }) => matches === null || matches.has(index)).sort((a, b) => b.sizeMib - a.sizeMib)[0] ?? null,
+    [buffers, matches],
   );
   const pick = (buffer: Buffer): void => state.set({ buffer: buffer === pinned ? null : String(buffer.id) }, "replace");
-  const choosing: Choosing = { chosen, found, onPoint: setPointed, onPick: pick };
+  const choosing: Choosing = { chosen, found: matches, onPoint: setPointed, onPick: pick };
   const { tone, title, sentences, parts } = useMemo(() => headline(view, module, space), [view, module, space]);
   const file = fileNameOf("memory", run, module);
   const base = useBaseModule(page, module, space);
@@ -102,8 +102,8 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
               <BufferBar {...choosing} buffers={buffers} order="size" title="By size" />
               <BufferBar {...choosing} buffers={buffers} order="padding" title="By padding" />
               <p class="dim" aria-live="polite">
-                {found
-                  ? `${plural(found.size, "buffer")} of ${buffers.length} match the search.`
+                {matches
+                  ? `${plural(matches.size, "buffer")} of ${buffers.length} match the search.`
                   : "Hover over a buffer for details, click to pin it, or use the arrow keys."}
               </p>
             </Card>
@@ -112,7 +112,7 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
         </div>
       </div>
       {buffers.length ? (
-        <BufferTable view={view} base={base.data?.view ?? null} found={found} file={file} page={page} onOpen={pick} />
+        <BufferTable view={view} base={base.data?.view ?? null} found={matches} file={file} page={page} onOpen={pick} />
       ) : null}
       {view.blocks.length ? (
         <Card

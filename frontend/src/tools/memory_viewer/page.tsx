@@ -58,7 +58,7 @@ function Chosen({ page, modules, space }: ChosenProps) {
     const peak = modules.peaks.get(id);
     return { id, ...(peak === undefined ? {} : { note: `peak ${bytes(peak)}` }) };
   });
-  // Those of the module before, while the next one is read.
+  // The spaces of the previous module while the next one loads.
   const spacesBefore = useRef<ReturnType<typeof spacesOf>>([]);
   const spaces = answer.data ? spacesOf(answer.data) : spacesBefore.current;
   spacesBefore.current = spaces;

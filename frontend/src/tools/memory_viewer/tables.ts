@@ -6,7 +6,7 @@ import type { Buffer, MemoryView } from "./decode";
 /** Buffers at the peak as a table. */
 export function bufferTable(buffers: readonly Buffer[], instructions: readonly string[]): TableData {
   const { text, number } = columnsOf(buffers);
-  const at = (event: number | undefined): string => (event === undefined ? "" : (instructions[event] ?? ""));
+  const instructionAt = (event: number | undefined): string => (event === undefined ? "" : (instructions[event] ?? ""));
   return makeTable([
     text("name", "Instruction name", "Instruction that defines the buffer, with a tuple index in braces.", (one) =>
       one.id < 0 ? "small (below 16 KiB each)" : one.name,
@@ -23,7 +23,7 @@ export function bufferTable(buffers: readonly Buffer[], instructions: readonly s
     number("free", "Freed at", null, "Event in program order, from 1; missing if live to the end.", (one) =>
       one.span ? one.span.end + 1 : null,
     ),
-    text("freed_by", "Freed at instruction", "Instruction of that event.", (one) => at(one.span?.end)),
+    text("freed_by", "Freed at instruction", "Instruction of that event.", (one) => instructionAt(one.span?.end)),
     text("source", "Source", "Source line of the program.", (one) => one.source?.place ?? ""),
     number("buffer_id", "Buffer id", null, "Logical buffer id in the module.", (one) => (one.id < 0 ? null : one.id)),
   ]);

@@ -5,7 +5,7 @@ import { overCores } from "../../page/op_request";
 import type { OpNode, OpProfile } from "./decode";
 import { flopsUse, leaves, memoryUse, peaksOf, share, wasted } from "./formulas";
 
-export interface Advice {
+interface Advice {
   /** Colour of the summary's border. */
   tone: Tone;
   headline: string;
@@ -31,7 +31,7 @@ export function byCategory(root: OpNode): { name: string; timePs: number }[] {
 }
 
 /** Share of the recorded time in which no op ran. */
-export function idleShare({ whole, busy }: OpProfile): number {
+function idleShare({ whole, busy }: OpProfile): number {
   return whole.timePs > 0 ? Math.max(0, 1 - busy.timePs / whole.timePs) : 0;
 }
 
@@ -103,8 +103,8 @@ export function adviceOf(profile: OpProfile): Advice {
   const bound = !known
     ? "The profile lacks the peak rates of this device or the FLOPs and bytes of its ops."
     : best >= 0.6
-      ? `While busy, the device is near its ${(flops ?? 0) >= (hbm ?? 0) ? "compute" : "HBM"} peak: only less work would ` +
-        "be faster (smaller data types, fewer passes over memory)."
+      ? `While busy, the device is near its ${(flops ?? 0) >= (hbm ?? 0) ? "compute" : "HBM"} peak: only less work helps ` +
+        "(smaller data types, fewer passes over memory)."
       : null;
   const tone = idle >= IDLE_DOMINATES ? "bad" : !known ? "none" : best >= 0.6 ? "good" : best >= 0.3 ? "fair" : "bad";
   return { tone, headline, lines: lines(idleLine(profile), bound, transferLine(profile) ?? most, wasteLine(profile)) };

@@ -63,13 +63,13 @@ export function perSecond(amount: number, node: OpNode): number | null {
 
 /** `jit(f)/a/dot_general:MatMul` -> "MatMul"; `jit(f)/a/add:` -> "add"; null if there is none. */
 export function frameworkOp(provenance: string): string | null {
-  const at = provenance.lastIndexOf(":");
-  const tail = at < 0 ? "" : provenance.slice(at + 1);
-  const path = at < 0 ? provenance : provenance.slice(0, at);
+  const colon = provenance.lastIndexOf(":");
+  const tail = colon < 0 ? "" : provenance.slice(colon + 1);
+  const path = colon < 0 ? provenance : provenance.slice(0, colon);
   return (tail.split("/").pop() ?? "").trim() || (path.split("/").pop() ?? "").trim() || null;
 }
 
-export interface Fit {
+interface Fit {
   /** For example "Pad to 256: 2 x 128". */
   hint: string;
   padded: number;

@@ -101,10 +101,10 @@ function Profile({ page, profile, view: chosen, change, fileName, onGraph }: Pro
     params: opRequest(page, { group_by: chosen.groupBy }),
   });
   const per = usePerStep(page, found);
-  const own = chosen.idle ? profile.whole : profile.busy;
+  const shownTree = chosen.idle ? profile.whole : profile.busy;
   const other = base.data === null ? null : chosen.idle ? base.data.whole : base.data.busy;
-  const joined = useMemo(() => (other === null ? null : against(own, other, found, per.steps)), [own, other, found, per.steps]);
-  const root = joined?.root ?? own;
+  const joined = useMemo(() => (other === null ? null : against(shownTree, other, found, per.steps)), [shownTree, other, found, per.steps]);
+  const root = joined?.root ?? shownTree;
   const basePs = joined?.basePs ?? null;
   const divided = joined !== null && per.steps !== null;
   const view = useMemo(() => ({ ...chosen, basePs }), [chosen, basePs]);

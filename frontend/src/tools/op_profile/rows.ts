@@ -46,7 +46,7 @@ function value(node: OpNode, root: OpNode, peaks: Peaks, { order, basePs = null 
 }
 
 /** Sorted children, as many as the options allow. Instructions in fusions stay in the server's order, by FLOPs. */
-export function shownChildren(parent: OpNode, root: OpNode, peaks: Peaks, options: Options): OpNode[] {
+function shownChildren(parent: OpNode, root: OpNode, peaks: Peaks, options: Options): OpNode[] {
   const timed = parent.children.some(({ kind }) => kind !== "part");
   if (!timed) return parent.children.slice(0, options.limit);
   const sorted = parent.children

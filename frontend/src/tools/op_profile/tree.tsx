@@ -85,10 +85,10 @@ const BASE_HEADS: ReturnType<typeof heads> = [
 export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pinned, onOpen, onFull, onPin }: Props) {
   const [active, setActive] = useState<string | null>(pinned);
   const grid = useRef<HTMLDivElement>(null);
-  const found = rows.findIndex(({ id }) => id === active);
-  const at = found >= 0 ? found : 0;
+  const activeIndex = rows.findIndex(({ id }) => id === active);
+  const focusIndex = activeIndex >= 0 ? activeIndex : 0;
   useEffect(() => {
-    grid.current?.querySelector(`[data-id="${rows[at]?.id ?? ""}"]`)?.scrollIntoView?.({ block: "nearest" });
+    grid.current?.querySelector(`[data-id="${rows[focusIndex]?.id ?? ""}"]`)?.scrollIntoView?.({ block: "nearest" });
   }, [active]);
   const act = (row: Row): void => {
     if (row.kind === "hidden") onFull(row.parent ?? "root");
@@ -97,13 +97,13 @@ export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pin
   const go = setActive;
   const onKey = (event: KeyboardEvent): void => {
     if (event.target !== grid.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    const row = rows[at];
+    const row = rows[focusIndex];
     if (!row) return;
-    const next = moveIndex(event.key, at, rows.length, 15);
+    const next = moveIndex(event.key, focusIndex, rows.length, 15);
     const opens = row.kind === "node" && row.node.children.length > 0;
     if (next !== null) go(rows[next]?.id ?? row.id);
     else if (event.key === "ArrowRight" && opens && !open.has(row.id)) onOpen(row.id, true);
-    else if (event.key === "ArrowRight" && opens) go(rows[at + 1]?.id ?? row.id);
+    else if (event.key === "ArrowRight" && opens) go(rows[focusIndex + 1]?.id ?? row.id);
     else if (event.key === "ArrowLeft" && row.kind === "node" && open.has(row.id)) onOpen(row.id, false);
     else if (event.key === "ArrowLeft" && row.parent !== null) go(row.parent);
     else if (event.key === "Enter" || event.key === " ") act(row);
@@ -117,7 +117,7 @@ export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pin
       role="treegrid"
       tabIndex={0}
       aria-label="Ops"
-      aria-activedescendant={rows.length ? `opp-${rows[at]?.id ?? ""}` : undefined}
+      aria-activedescendant={rows.length ? `opp-${rows[focusIndex]?.id ?? ""}` : undefined}
       onKeyDown={onKey}
     >
       <div class="opp-row opp-heads" role="row">
@@ -137,7 +137,7 @@ export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pin
           root={root}
           peaks={peaks}
           open={open.has(row.id)}
-          active={row.id === rows[at]?.id}
+          active={row.id === rows[focusIndex]?.id}
           pinned={row.id === pinned}
           onPress={(onArrow) => {
             setActive(row.id);

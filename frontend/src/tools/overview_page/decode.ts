@@ -50,7 +50,7 @@ export interface Spans {
   endPs: readonly number[];
 }
 
-export interface Extras extends StepReading {
+interface Extras extends StepReading {
   inferred: Inferred | null;
   efficiency: { peak: number | null; flopRate: number | null; bandwidth: number | null; goodput: number | null; over: string };
   /** Percent of the device's compute time. */
@@ -59,6 +59,8 @@ export interface Extras extends StepReading {
   /** Peak FLOP rate of a core in GFLOP/s; null if unknown. */
   peakGflops: number | null;
   cpuOps: boolean;
+  /** Names of the frameworks that wrote the profile. */
+  frameworks: string[];
   functions: { name: string; calls: number; selfMs: number; share: number }[];
   spans: Spans | null;
 }
@@ -181,6 +183,7 @@ function readExtras(value: unknown): Extras | null {
     session: readSession(dict["session"]),
     peakGflops: optional(dict["peak_gflops"]),
     cpuOps: dict["cpu_ops"] === true,
+    frameworks: asList(dict["frameworks"] ?? [], "the frameworks").map(String),
     functions: dicts("functions").map((one) => ({
       name: asText(one["name"], "a function"),
       calls: optional(one["calls"]) ?? 0,
@@ -193,11 +196,11 @@ function readExtras(value: unknown): Extras | null {
 
 /** The table of ops with the HLO category where the type of the framework op is unknown. */
 function withCategories(ops: TableData, categories: unknown): TableData {
-  const found = asList(categories ?? [], "the categories of ops").map(String);
-  if (found.length !== ops.rowCount) return ops;
+  const hloCategories = asList(categories ?? [], "the categories of ops").map(String);
+  if (hloCategories.length !== ops.rowCount) return ops;
   const columns = ops.columns.map((column) =>
     column.id === "category"
-      ? { ...column, values: column.values.map((kind, row) => (kind === "Unknown" ? (found[row] ?? kind) : kind)) }
+      ? { ...column, values: column.values.map((kind, row) => (kind === "Unknown" ? (hloCategories[row] ?? kind) : kind)) }
       : column,
   );
   return { ...ops, columns };

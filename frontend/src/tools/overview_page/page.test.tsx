@@ -130,10 +130,13 @@ describe("findings on the overview", () => {
 });
 
 describe("recommended pages", () => {
-  it("are those that the run has", async () => {
+  it("are those that the run has, with the guide to its framework", async () => {
     await show(findingsAnswer());
     const card = shown.root.querySelector(".tips") as HTMLElement;
     expect([...card.querySelectorAll("button")].map((one) => one.textContent)).toEqual(["Trace viewer"]);
+    expect([...card.querySelectorAll("a")].map(({ href, textContent }) => [href, textContent])).toEqual([
+      ["https://docs.jax.dev/en/latest/profiling.html", "Profiling JAX programs"],
+    ]);
     card.querySelector("button")?.click();
     expect(shown.keys.get("tool")).toBe("trace_viewer@");
   });

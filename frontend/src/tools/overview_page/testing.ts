@@ -77,7 +77,7 @@ export const OVERVIEW: unknown[] = [
   ),
   {},
   empty({}, [column("severity", "string"), column("message", "string")]),
-  { inferred_steps: null },
+  { inferred_steps: null, frameworks: ["JAX"] },
 ];
 export const RUN_INFO = {
   tools: [

@@ -177,10 +177,10 @@ export function readPod(value: unknown): Pod {
   });
   if (parts.length === 0) throw badAnswer("the parts of a step have no names");
   const device = typeof pod["deviceType"] === "string" ? pod["deviceType"] : "";
-  const found = new Map<number, Omit<Worker, "label">>();
+  const workersById = new Map<number, Omit<Worker, "label">>();
   const steps =
     pod["steps"] === undefined
-      ? asList(sequence["podStatsMap"] ?? [], "the steps").map((step) => readStep(step, parts, found))
-      : readArrays(pod["steps"], parts, found);
-  return { device, parts, workers: labelled(found.values(), /tpu/i.test(device)), steps, messages: readMessages(pod["diagnostics"]) };
+      ? asList(sequence["podStatsMap"] ?? [], "the steps").map((step) => readStep(step, parts, workersById))
+      : readArrays(pod["steps"], parts, workersById);
+  return { device, parts, workers: labelled(workersById.values(), /tpu/i.test(device)), steps, messages: readMessages(pod["diagnostics"]) };
 }

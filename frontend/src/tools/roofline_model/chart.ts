@@ -88,18 +88,18 @@ function seriesOf(name: string, points: readonly Point[], index: number): Scatte
 }
 
 /** Series of points: ops by category, longest first, and the program; or the steps and the total. */
-export function groupPoints(points: readonly Point[], roofline: Roofline, { view, transfers }: Choice): Map<string, Point[]> {
-  const found = new Map<string, Point[]>();
+function groupPoints(points: readonly Point[], roofline: Roofline, { view, transfers }: Choice): Map<string, Point[]> {
+  const grouped = new Map<string, Point[]>();
   const add = (name: string, point: Point): void => {
     if (!drawable(point)) return;
-    const list = found.get(name);
+    const list = grouped.get(name);
     if (list) list.push(point);
-    else found.set(name, [point]);
+    else grouped.set(name, [point]);
   };
   for (const point of points) add(view === "ops" ? point.category || "other" : isStep(point) ? "Steps" : point.step, point);
   if (view === "ops")
     for (const point of roofline.points) if (point.program && point.step === "Total" && point.transfers === transfers) add(PROGRAM, point);
-  return found;
+  return grouped;
 }
 
 /** The chart of the selected points; indexes are rows of the response's table. */

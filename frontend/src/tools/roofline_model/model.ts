@@ -260,8 +260,8 @@ export function summaryOf({ points, peak, roofs, notes }: Roofline, transfers: b
       headline: `The program runs at ${rate}`,
       lines: [
         notes.onCpu
-          ? "The program ran on the CPU, whose peak rates are unknown, so the chart has no roofs."
-          : "The peak rates of this device are unknown, so the chart has no roofs.",
+          ? "The program ran on the CPU, whose peak rates are unknown, so the chart has no peak lines."
+          : "The peak rates of this device are unknown, so the chart has no peak lines.",
       ],
     };
   }

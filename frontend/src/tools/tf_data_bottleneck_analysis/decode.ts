@@ -35,12 +35,12 @@ function readBottlenecks(table: TableData): Map<string, Bottleneck> {
   const selfTimes = numbersOf(table, "self_ps", what);
   const column = (id: string): readonly unknown[] => table.columns.find((one) => one.id === id)?.values ?? [];
   const [parallelism, autotune] = [column("parallelism"), column("autotune")];
-  const found = new Map<string, Bottleneck>();
+  const bottlenecks = new Map<string, Bottleneck>();
   selfTimes.forEach((selfPs, i) => {
     const name = iterators?.[i] ?? "";
     // A run in which no iterator blocked has no bottleneck.
     if (name === "") return;
-    found.set(pipelineKey(hosts?.[i] ?? "", names?.[i] ?? ""), {
+    bottlenecks.set(pipelineKey(hosts?.[i] ?? "", names?.[i] ?? ""), {
       name,
       longName: longNames?.[i] ?? "",
       selfPs,
@@ -50,7 +50,7 @@ function readBottlenecks(table: TableData): Map<string, Bottleneck> {
       autotune: autotune[i] === "true" ? true : autotune[i] === "false" ? false : null,
     });
   });
-  return found;
+  return bottlenecks;
 }
 
 function readPipelines(table: TableData, bottlenecks: ReadonlyMap<string, Bottleneck>): Pipeline[] {
@@ -59,7 +59,7 @@ function readPipelines(table: TableData, bottlenecks: ReadonlyMap<string, Bottle
   const [min, mean, max, runs, slow] = ["min_ps", "mean_ps", "max_ps", "num_calls", "num_slow_calls"].map((id) =>
     numbersOf(table, id, what),
   );
-  const at = (column: readonly number[] | undefined, i: number): number => column?.[i] ?? 0;
+  const numberAt = (column: readonly number[] | undefined, i: number): number => column?.[i] ?? 0;
   return (hosts ?? []).map((host, i) => {
     const name = names?.[i] ?? "";
     return {
@@ -67,11 +67,11 @@ function readPipelines(table: TableData, bottlenecks: ReadonlyMap<string, Bottle
       name,
       kind: kinds?.[i] === "device" ? "device" : "host",
       dataset: datasets?.[i] ?? "",
-      runs: at(runs, i),
-      slow: at(slow, i),
-      minPs: at(min, i),
-      meanPs: at(mean, i),
-      maxPs: at(max, i),
+      runs: numberAt(runs, i),
+      slow: numberAt(slow, i),
+      minPs: numberAt(min, i),
+      meanPs: numberAt(mean, i),
+      maxPs: numberAt(max, i),
       bottleneck: bottlenecks.get(pipelineKey(host, name)) ?? null,
     };
   });

@@ -9,7 +9,7 @@ import type { Analysis, Bottleneck, IteratorNode, Link, Pipeline, Role, Run } fr
 const US = 1e6;
 
 /** Calls that take longer are slow. */
-export const SLOW_PS = 50e6;
+const SLOW_PS = 50e6;
 const LIMIT = formatTime(SLOW_PS);
 
 export const ROLES: Readonly<Record<Role, { name: string; mark: string; help: string }>> = {
@@ -69,23 +69,28 @@ export function headline(analysis: Analysis): { tone: Tone; title: string; sente
       sentences: [`Calls of up to ${LIMIT} are not considered slow.`],
     };
   }
-  const found = worst.bottleneck;
+  const worstBottleneck = worst.bottleneck;
   return {
     tone: "bad",
-    title: found ? `Input pipeline ${where} is slow: ${found.name} is its bottleneck` : `Input pipeline ${where} is slow`,
-    sentences: [`A call takes up to ${formatTime(worst.maxPs)}${found ? `; ${describeSelfTime(found, worst)}` : ""}.`, calls],
+    title: worstBottleneck
+      ? `Input pipeline ${where} is slow: ${worstBottleneck.name} is its bottleneck`
+      : `Input pipeline ${where} is slow`,
+    sentences: [
+      `A call takes up to ${formatTime(worst.maxPs)}${worstBottleneck ? `; ${describeSelfTime(worstBottleneck, worst)}` : ""}.`,
+      calls,
+    ],
   };
 }
 
 /** Slow host pipelines grouped by advice, slowest first. */
 export function advices({ pipelines }: Analysis): { steps: readonly string[]; links: readonly Link[]; pipelines: Pipeline[] }[] {
   const groups = new Map<string, { steps: readonly string[]; links: readonly Link[]; pipelines: Pipeline[] }>();
-  for (const one of [...pipelines].sort((a, b) => b.maxPs - a.maxPs)) {
-    if (one.kind !== "host" || one.maxPs <= SLOW_PS || !one.bottleneck) continue;
-    const { steps, links } = one.bottleneck;
+  for (const pipeline of [...pipelines].sort((a, b) => b.maxPs - a.maxPs)) {
+    if (pipeline.kind !== "host" || pipeline.maxPs <= SLOW_PS || !pipeline.bottleneck) continue;
+    const { steps, links } = pipeline.bottleneck;
     const key = steps.join("\n");
     const group = groups.get(key) ?? { steps, links, pipelines: [] };
-    group.pipelines.push(one);
+    group.pipelines.push(pipeline);
     groups.set(key, group);
   }
   return [...groups.values()];
@@ -225,7 +230,7 @@ export function describeNode(node: Drawn, run: Run): string {
     .join(", ")}.`;
 }
 
-export interface NamePart {
+interface NamePart {
   name: string;
   /** 0 for the iterator itself; n for the n-th consumer after it. */
   after: number;

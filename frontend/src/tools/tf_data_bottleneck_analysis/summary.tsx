@@ -19,14 +19,16 @@ interface Props {
 
 export function Summary({ analysis, onShow }: Props) {
   const { tone, title, sentences } = headline(analysis);
-  const found = advices(analysis);
+  const suggestions = advices(analysis);
   const worst = slowest(analysis);
   return (
     <SummaryBox tone={tone} title={title}>
       <p>{sentences.join(" ")}</p>
-      {found.map(({ steps, links, pipelines }) => (
+      {suggestions.map(({ steps, links, pipelines }) => (
         <div key={steps.join()} class="tfd-advice">
-          {found.length > 1 || pipelines.length > 1 || pipelines[0] !== worst ? <Named pipelines={pipelines} onShow={onShow} /> : null}
+          {suggestions.length > 1 || pipelines.length > 1 || pipelines[0] !== worst ? (
+            <Named pipelines={pipelines} onShow={onShow} />
+          ) : null}
           <Advice steps={steps} links={links} />
         </div>
       ))}
@@ -60,7 +62,7 @@ function Step({ text }: { text: string }) {
   return <>{codeParts(text).map((part, i) => (part.code ? <code key={i}>{part.text}</code> : part.text))}</>;
 }
 
-export function Advice({ steps, links }: { steps: readonly string[]; links: readonly Link[] }) {
+function Advice({ steps, links }: { steps: readonly string[]; links: readonly Link[] }) {
   return (
     <>
       {steps.length > 1 ? (
@@ -103,8 +105,8 @@ export function AllPipelines({ analysis, chosen, file, state, onShow }: AllProps
   const table = useMemo(() => pipelinesTable(analysis), [analysis]);
   const store = useMemo(() => storeAt(state, "t1"), [state]);
   const open = (row: number): void => {
-    const one = analysis.pipelines[row];
-    if (one && one !== chosen) onShow(one);
+    const pipeline = analysis.pipelines[row];
+    if (pipeline && pipeline !== chosen) onShow(pipeline);
   };
   return (
     <Card

@@ -10,7 +10,7 @@ export interface BudgetStep {
   durationPs: readonly number[];
 }
 
-export interface BudgetDevice {
+interface BudgetDevice {
   /** With its host if there are several. */
   label: string;
   name: string;
@@ -24,7 +24,7 @@ export interface Part {
   help: string;
 }
 
-export interface Cause {
+interface Cause {
   name: string;
   inner: string;
   host: string;

@@ -39,8 +39,8 @@ export function lookOf(id: string): Look {
 
 /** The device in the address bar: its index, or null for the mean of all. */
 export function chooseDevice(budget: Budget, wanted: string | null): number | null {
-  const at = budget.devices.findIndex(({ label }) => label === wanted);
-  return at < 0 ? null : at;
+  const deviceIndex = budget.devices.findIndex(({ label }) => label === wanted);
+  return deviceIndex < 0 ? null : deviceIndex;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);

@@ -1,4 +1,4 @@
-// Time budget: what a step consists of, and what of it could go.
+// Time budget: what a step consists of, and what it could do without.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
 import { BaseLine, useBase } from "../../page/compare/base_run";

@@ -196,9 +196,9 @@ function Page(props: PageProps) {
 /** `HOST:PS,...` -> `HOST +1 us, ...`. */
 function moves(clocks: string): string {
   const parts = clocks.split(",").map((part) => {
-    const at = part.lastIndexOf(":");
-    const ps = Number(part.slice(at + 1));
-    return `${part.slice(0, at)} ${ps < 0 ? "−" : "+"}${formatTime(Math.abs(ps))}`;
+    const colon = part.lastIndexOf(":");
+    const ps = Number(part.slice(colon + 1));
+    return `${part.slice(0, colon)} ${ps < 0 ? "−" : "+"}${formatTime(Math.abs(ps))}`;
   });
   return parts.join(", ");
 }
@@ -210,7 +210,7 @@ function ClocksBar({ state, base }: { state: PageProps["state"]; base: string | 
   return (
     <p class="tv-bar" role="status">
       Clocks are corrected: {moves(clocks)}.
-      {base === null ? null : base === "" ? " Those of the base agree, or are not known." : ` Base: ${moves(base)}.`}{" "}
+      {base === null ? null : base === "" ? " The clocks of the base agree, or are unknown." : ` Base: ${moves(base)}.`}{" "}
       <button type="button" class="tv-link" onClick={() => state.set({ [CLOCKS]: null }, "push")}>
         Show as recorded
       </button>

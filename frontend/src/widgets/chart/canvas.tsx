@@ -141,12 +141,12 @@ function useChart(box: { readonly current: HTMLDivElement | null }, treemap: boo
 
 /** A series that draws nothing, but reports the position of the plot after every layout. */
 function areaProbe(spec: ChartSpec, report: (area: Rect) => void): object {
-  const at = spec.kind === "scatter" ? [10 ** spec.x.from, 10 ** spec.y.from] : [0, 0];
+  const origin = spec.kind === "scatter" ? [10 ** spec.x.from, 10 ** spec.y.from] : [0, 0];
   const renderItem = ({ coordSys }: { coordSys: Rect }): null => {
     report({ x: coordSys.x, y: coordSys.y, width: coordSys.width, height: coordSys.height });
     return null;
   };
-  return { type: "custom", silent: true, data: [at], renderItem };
+  return { type: "custom", silent: true, data: [origin], renderItem };
 }
 
 interface ZrEvent {

@@ -69,8 +69,8 @@ export function Chart(props: Props) {
   const onKey = (event: KeyboardEvent): void => {
     if (isTyping(event.target) || (asTable && event.target !== event.currentTarget)) return;
     const key = keyName(event);
-    const at = pointed ? order.indexOf(pointed.place) : -1;
-    const next = moveIndex(COLUMN_KEYS[key] ?? key, at, order.length, Math.max(1, Math.round(order.length / 10)));
+    const pointedIndex = pointed ? order.indexOf(pointed.place) : -1;
+    const next = moveIndex(COLUMN_KEYS[key] ?? key, pointedIndex, order.length, Math.max(1, Math.round(order.length / 10)));
     if (key === "t" && onTable) onTable();
     else if (key === "t") setAsTable(!asTable);
     else if (key === "Escape" && (range || pointed)) {

@@ -23,7 +23,7 @@ export interface Drawing {
   focus: Rect | null;
 }
 
-export interface Zoom {
+interface Zoom {
   scale: number;
   /** Without a point about the middle of the box. */
   zoom: (factor: number, point?: { clientX: number; clientY: number }) => void;

@@ -65,15 +65,15 @@ export function PickList({ label, choices, value, noun, onChoose }: Props) {
   const [query, setQuery] = useState("");
   const [name] = useState(() => `pick-${++lists}`);
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = choices.filter(({ id, note }) => words.every((word) => `${id} ${note ?? ""}`.toLowerCase().includes(word)));
-  const shown = found.slice(0, MOST);
+  const matching = choices.filter(({ id, note }) => words.every((word) => `${id} ${note ?? ""}`.toLowerCase().includes(word)));
+  const shown = matching.slice(0, MOST);
   const [active, setActive] = useState(() =>
     Math.max(
       0,
       choices.findIndex(({ id }) => id === value),
     ),
   );
-  const at = Math.min(active, shown.length - 1);
+  const activeIndex = Math.min(active, shown.length - 1);
   const box = useRef<HTMLDivElement>(null);
   const searching = choices.length >= SEARCH_FROM;
   useEffect(() => {
@@ -81,13 +81,13 @@ export function PickList({ label, choices, value, noun, onChoose }: Props) {
   }, []);
   useEffect(() => {
     box.current?.querySelector('[data-active="true"]')?.scrollIntoView?.({ block: "nearest" });
-  }, [at]);
+  }, [activeIndex]);
   const onKey = (event: KeyboardEvent): void => {
-    const chosen = shown[at];
+    const chosen = shown[activeIndex];
     const next =
       event.target instanceof HTMLInputElement && (event.key === "Home" || event.key === "End")
         ? null
-        : moveIndex(event.key, at, shown.length);
+        : moveIndex(event.key, activeIndex, shown.length);
     if (event.key === "Enter" && chosen) onChoose(chosen.id);
     else if (next !== null) setActive(next);
     else return;
@@ -100,7 +100,7 @@ export function PickList({ label, choices, value, noun, onChoose }: Props) {
       tabIndex={searching ? -1 : 0}
       role={searching ? undefined : "listbox"}
       aria-label={label}
-      aria-activedescendant={searching ? undefined : `${name}-${at}`}
+      aria-activedescendant={searching ? undefined : `${name}-${activeIndex}`}
       onKeyDown={onKey}
     >
       {searching ? (
@@ -110,7 +110,7 @@ export function PickList({ label, choices, value, noun, onChoose }: Props) {
           role="combobox"
           aria-expanded="true"
           aria-controls={name}
-          aria-activedescendant={`${name}-${at}`}
+          aria-activedescendant={`${name}-${activeIndex}`}
           placeholder={`Search ${plural(choices.length, noun)}`}
           aria-label={`Search ${noun}`}
           value={query}
@@ -127,7 +127,7 @@ export function PickList({ label, choices, value, noun, onChoose }: Props) {
             id={`${name}-${i}`}
             role="option"
             class="option"
-            data-active={i === at}
+            data-active={i === activeIndex}
             aria-selected={id === value}
             onClick={() => onChoose(id)}
           >
@@ -141,8 +141,8 @@ export function PickList({ label, choices, value, noun, onChoose }: Props) {
           </li>
         ))}
       </ul>
-      {found.length > MOST ? <p class="dim">{plural(found.length - MOST, noun)} more: type to find them.</p> : null}
-      {found.length === 0 ? <p class="dim">No {noun} matches.</p> : null}
+      {matching.length > MOST ? <p class="dim">{plural(matching.length - MOST, noun)} more: type to find them.</p> : null}
+      {matching.length === 0 ? <p class="dim">No {noun} matches.</p> : null}
     </div>
   );
 }

@@ -13,7 +13,7 @@ export interface Box {
 }
 
 /** Below the element, or above it if there is no room, always within the window. */
-export function placeTip(
+function placeTip(
   target: Box,
   tip: { width: number; height: number },
   view: { width: number; height: number },

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { RichText } from "../content/rich_text";
 import "./callouts.css";
 
-export interface Callout {
+interface Callout {
   severity: "error" | "warning" | "info";
   text: string;
 }

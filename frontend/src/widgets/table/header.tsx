@@ -15,15 +15,15 @@ export function TableHeader({ model, columns }: { model: TableModel; columns: re
     <>
       <div class="table-row table-head" role="row" aria-rowindex={1}>
         {columns.map((column, c) => {
-          const at = sorting.findIndex((s) => s.id === column.id);
+          const sortIndex = sorting.findIndex((s) => s.id === column.id);
           return (
             <HeadCell
               key={column.id}
               model={model}
               column={column}
               index={c}
-              order={at}
-              desc={sorting[at]?.desc ?? false}
+              order={sortIndex}
+              desc={sorting[sortIndex]?.desc ?? false}
               several={sorting.length > 1}
             />
           );

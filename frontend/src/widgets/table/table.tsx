@@ -90,7 +90,7 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
   const full = widths.reduce((sum, w) => sum + w, 0);
   const [place, setPlace] = useState<Place>({ at: 0, col: 0 });
   const [focused, setFocused] = useState(false);
-  const at = Math.min(place.at, rows.length - 1);
+  const rowIndex = Math.min(place.at, rows.length - 1);
   const col = Math.min(place.col, columns.length - 1);
   const visible = useRows(grid, rows.length, HEAD_PX);
 
@@ -106,12 +106,12 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
   const onKey = (event: KeyboardEvent): void => {
     if (isTyping(event.target) || event.target !== grid.current) return;
     const key = keyName(event);
-    const row = rows[at];
+    const row = rows[rowIndex];
     const column = columns[col];
-    const down = moveIndex(key, at, rows.length, visible.perPage);
+    const down = moveIndex(key, rowIndex, rows.length, visible.perPage);
     const side = moveColumn(key, col, columns.length);
     if (down !== null) go({ at: down, col });
-    else if (side !== null) go({ at, col: side });
+    else if (side !== null) go({ at: rowIndex, col: side });
     else if (key === "Enter" && row !== undefined) onOpen(row);
     else if (key === "c" && row !== undefined) void copyText(toTabs(columns, row));
     else if (key === "Ctrl+c" && row !== undefined && column && !window.getSelection()?.toString())
@@ -138,7 +138,7 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
       aria-label={label || "Table"}
       aria-rowcount={rows.length + 2}
       aria-colcount={columns.length}
-      aria-activedescendant={focused && rows.length ? `${name}-${at}-${col}` : undefined}
+      aria-activedescendant={focused && rows.length ? `${name}-${rowIndex}-${col}` : undefined}
       onKeyDown={onKey}
       onFocus={(event) => setFocused(event.target === grid.current)}
       onBlur={() => setFocused(false)}
@@ -157,7 +157,7 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
             widths={widths}
             row={row}
             at={visible.first + i}
-            active={visible.first + i === at ? col : -1}
+            active={visible.first + i === rowIndex ? col : -1}
             opened={row === opened}
           />
         ))}

@@ -87,18 +87,18 @@ function readFacts(one: Dict): Facts {
 }
 
 function readNode(value: unknown): Node {
-  const one = asDict(value, "a node");
+  const fields = asDict(value, "a node");
   return {
-    ...rectOf(one["at"]),
-    ...readFacts(one),
-    id: asNumber(one["id"], "id of a node"),
-    group: asText(one["group"], "group of a node"),
-    computation: asText(one["computation"], "computation of a node"),
-    calls: texts(one["calls"], "calls"),
-    applies: texts(one["applies"], "applies"),
-    root: one["root"] === true,
-    boundary: one["boundary"] === true,
-    inline: asList(one["inline"], "inline").map((each) => {
+    ...rectOf(fields["at"]),
+    ...readFacts(fields),
+    id: asNumber(fields["id"], "id of a node"),
+    group: asText(fields["group"], "group of a node"),
+    computation: asText(fields["computation"], "computation of a node"),
+    calls: texts(fields["calls"], "calls"),
+    applies: texts(fields["applies"], "applies"),
+    root: fields["root"] === true,
+    boundary: fields["boundary"] === true,
+    inline: asList(fields["inline"], "inline").map((each) => {
       const operand: Dict = asDict(each, "an operand");
       return { operand: asNumber(operand["operand"], "number of an operand"), text: asText(operand["text"], "text of an operand") };
     }),
@@ -106,37 +106,37 @@ function readNode(value: unknown): Node {
 }
 
 function readBox(value: unknown): Box {
-  const one = asDict(value, "a box");
+  const fields = asDict(value, "a box");
   return {
-    ...rectOf(one["at"]),
-    ...readFacts(one),
-    computation: asText(one["computation"], "computation of a box"),
-    fusion: one["fusion"] === true,
-    caller: asNumber(one["caller"], "caller of a box"),
+    ...rectOf(fields["at"]),
+    ...readFacts(fields),
+    computation: asText(fields["computation"], "computation of a box"),
+    fusion: fields["fusion"] === true,
+    caller: asNumber(fields["caller"], "caller of a box"),
   };
 }
 
 function readEdge(value: unknown): Edge {
-  const one = asDict(value, "an edge");
-  const points = asList(one["points"], "points").map((point): [number, number] => {
+  const fields = asDict(value, "an edge");
+  const points = asList(fields["points"], "points").map((point): [number, number] => {
     const [x = 0, y = 0] = asList(point, "a point").map((each) => asNumber(each, "a point"));
     return [x, y];
   });
-  return { from: asNumber(one["from"], "from"), to: asNumber(one["to"], "to"), kind: asText(one["kind"], "kind"), points };
+  return { from: asNumber(fields["from"], "from"), to: asNumber(fields["to"], "to"), kind: asText(fields["kind"], "kind"), points };
 }
 
 export function readDrawing(value: unknown): Drawing {
-  const one = asDict(value, "the drawing");
+  const fields = asDict(value, "the drawing");
   return {
-    width: asNumber(one["width"], "width"),
-    height: asNumber(one["height"], "height"),
-    leftOut: asNumber(one["leftOut"], "leftOut"),
-    computation: asText(one["computation"], "computation"),
-    center: typeof one["center"] === "string" ? one["center"] : null,
-    nodes: asList(one["nodes"], "nodes").map(readNode),
-    boxes: asList(one["boxes"], "boxes").map(readBox),
-    edges: asList(one["edges"], "edges").map(readEdge),
-    root: one["root"] === null ? null : rectOf(one["root"]),
+    width: asNumber(fields["width"], "width"),
+    height: asNumber(fields["height"], "height"),
+    leftOut: asNumber(fields["leftOut"], "leftOut"),
+    computation: asText(fields["computation"], "computation"),
+    center: typeof fields["center"] === "string" ? fields["center"] : null,
+    nodes: asList(fields["nodes"], "nodes").map(readNode),
+    boxes: asList(fields["boxes"], "boxes").map(readBox),
+    edges: asList(fields["edges"], "edges").map(readEdge),
+    root: fields["root"] === null ? null : rectOf(fields["root"]),
   };
 }
 
@@ -157,26 +157,28 @@ function nearest(nodes: readonly Node[], from: Rect): Node | null {
 
 /** The node that an arrow key leads to: up to an operand, down to a user, sideways in the layer; null for other keys. */
 export function neighbour(drawing: Drawing, name: string | null, key: string): string | null {
-  const at = drawing.nodes.find((one) => one.name === name);
+  const namedNode = drawing.nodes.find((one) => one.name === name);
   if (!key.startsWith("Arrow")) return null;
-  if (!at) return drawing.nodes.find((one) => one.name === drawing.center)?.name ?? drawing.nodes[0]?.name ?? null;
+  if (!namedNode) return drawing.nodes.find((one) => one.name === drawing.center)?.name ?? drawing.nodes[0]?.name ?? null;
   const ids = new Set(
     drawing.edges.flatMap(({ from, to }) =>
-      key === "ArrowUp" && to === at.id ? [from] : key === "ArrowDown" && from === at.id ? [to] : [],
+      key === "ArrowUp" && to === namedNode.id ? [from] : key === "ArrowDown" && from === namedNode.id ? [to] : [],
     ),
   );
   if (ids.size > 0)
     return (
       nearest(
         drawing.nodes.filter(({ id }) => ids.has(id)),
-        at,
+        namedNode,
       )?.name ?? null
     );
   const side = drawing.nodes.filter(
     (one) =>
-      one.y < at.y + at.height && one.y + one.height > at.y && (key === "ArrowLeft" ? one.x < at.x : key === "ArrowRight" && one.x > at.x),
+      one.y < namedNode.y + namedNode.height &&
+      one.y + one.height > namedNode.y &&
+      (key === "ArrowLeft" ? one.x < namedNode.x : key === "ArrowRight" && one.x > namedNode.x),
   );
-  return nearest(side, at)?.name ?? null;
+  return nearest(side, namedNode)?.name ?? null;
 }
 
 /** Names of the nodes that contain a text in name, opcode, shape, framework op or source; case does not matter. */

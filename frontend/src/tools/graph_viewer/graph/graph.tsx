@@ -36,13 +36,13 @@ export function Graph(props: Props) {
   const { drawing, identity, selected, colouring, times, untimed, closable, label, fileName, onSelect, onCenter, onToggle } = props;
   const [query, setQuery] = useState("");
   const theme = useTheme();
-  const found = useMemo(() => findNodes(drawing, query), [drawing, query]);
+  const matches = useMemo(() => findNodes(drawing, query), [drawing, query]);
   const step = (by: number): void => {
-    const at = selected === null ? -1 : found.indexOf(selected);
-    const next = found[(at + by + found.length) % found.length] ?? found[0];
+    const matchIndex = selected === null ? -1 : matches.indexOf(selected);
+    const next = matches[(matchIndex + by + matches.length) % matches.length] ?? matches[0];
     if (next !== undefined) onSelect(next);
   };
-  const look: Look = { selected, found: useMemo(() => new Set(found), [found]), colouring, times, theme, closable };
+  const look: Look = { selected, found: useMemo(() => new Set(matches), [matches]), colouring, times, theme, closable };
   const middle = drawnAs(drawing, selected) ?? drawnAs(drawing, drawing.center) ?? drawing.root ?? null;
   const onKey = (key: string): boolean => {
     const to = neighbour(drawing, selected, key);
@@ -81,13 +81,13 @@ export function Graph(props: Props) {
             onInput={(event) => setQuery(event.currentTarget.value)}
             data-tip="Names, opcodes, shapes, framework ops and sources; Enter goes to the next match"
             onKeyDown={(event) => {
-              if (event.key === "Enter" && found.length) step(event.shiftKey ? -1 : 1);
+              if (event.key === "Enter" && matches.length) step(event.shiftKey ? -1 : 1);
             }}
           />
           <span class="dim number" aria-live="polite">
             {query.trim()
-              ? found.length
-                ? `${selected !== null && found.includes(selected) ? `${found.indexOf(selected) + 1} of ` : ""}${plural(found.length, "node")}`
+              ? matches.length
+                ? `${selected !== null && matches.includes(selected) ? `${matches.indexOf(selected) + 1} of ` : ""}${plural(matches.length, "node")}`
                 : "no match"
               : plural(drawing.nodes.length, "node")}
           </span>

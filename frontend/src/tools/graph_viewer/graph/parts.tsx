@@ -50,10 +50,10 @@ function crosses(viewport: Viewport, { points }: Edge): boolean {
 
 export function VisibleGraph(props: Props) {
   const { drawing, viewport, plain, selected } = props;
-  const at = drawing.nodes.find(({ name }) => name === selected)?.id ?? null;
+  const selectedId = drawing.nodes.find(({ name }) => name === selected)?.id ?? null;
   // Edges of the selected node come last, above the others.
   const edges = drawing.edges.filter((edge) => crosses(viewport, edge));
-  const near = edges.filter(({ from, to }) => from === at || to === at);
+  const near = edges.filter(({ from, to }) => from === selectedId || to === selectedId);
   return (
     <>
       <defs>

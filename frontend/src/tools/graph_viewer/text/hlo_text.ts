@@ -1,6 +1,6 @@
 // Parses HLO text, with or without percent signs, to computations, instructions and their uses.
 
-export interface Instruction {
+interface Instruction {
   name: string;
   /** Index of its line, from 0. */
   line: number;
@@ -18,7 +18,7 @@ export interface Instruction {
   tail: number;
 }
 
-export interface Computation {
+interface Computation {
   name: string;
   line: number;
   entry: boolean;
@@ -64,10 +64,10 @@ function skip(text: string, at: number, ends: string): number {
 /** Splits at commas that are outside brackets and quotes. */
 export function splitTop(text: string): string[] {
   const parts: string[] = [];
-  for (let at = 0; at < text.length;) {
-    const end = skip(text, at, ",");
-    parts.push(text.slice(at, end).trim());
-    at = end + 1;
+  for (let position = 0; position < text.length;) {
+    const end = skip(text, position, ",");
+    parts.push(text.slice(position, end).trim());
+    position = end + 1;
   }
   return parts.filter(Boolean);
 }
@@ -115,17 +115,17 @@ export function readHlo(text: string): HloText {
     }
     within[number] = current;
     if (/^\s*\}/.test(line)) current = -1;
-    const found = current >= 0 && !head ? DEFINITION.exec(line) : null;
-    if (!found) return;
-    const { operands, attributes, ...rest } = readLine(line, found[0].length);
+    const definition = current >= 0 && !head ? DEFINITION.exec(line) : null;
+    if (!definition) return;
+    const { operands, attributes, ...rest } = readLine(line, definition[0].length);
     atLine[number] = instructions.length;
     computations[current]?.instructions.push(instructions.length);
     instructions.push({
       ...rest,
-      name: found[2] ?? "",
+      name: definition[2] ?? "",
       line: number,
       computation: current,
-      root: found[1] !== undefined,
+      root: definition[1] !== undefined,
       operands: [],
       users: [],
       calls: [],
@@ -163,7 +163,7 @@ function link(
 }
 
 /** A piece of a line; `target` is the name that a click selects. */
-export interface Piece {
+interface Piece {
   text: string;
   kind: "plain" | "definition" | "link";
   /** Name of an instruction or a computation. */

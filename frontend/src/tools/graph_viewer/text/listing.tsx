@@ -4,7 +4,7 @@ import { isTyping, keyName } from "../../../base/keys";
 import type { HloText } from "./hlo_text";
 import { pieces } from "./hlo_text";
 
-export const LINE_PX = 18;
+const LINE_PX = 18;
 const OVERSCAN = 12;
 
 interface Props {
@@ -49,9 +49,9 @@ export function Listing({ hlo, chosen, scrollTarget, found, current, onGo }: Pro
   // There are too many names for tab stops, therefore the arrow keys move between them.
   const walk = (step: number): void => {
     const names = [...(box.current?.querySelectorAll("a") ?? [])];
-    const at = names.findIndex((name) => name === document.activeElement);
+    const focusedIndex = names.findIndex((name) => name === document.activeElement);
     const top = box.current?.getBoundingClientRect().top ?? 0;
-    const next = at < 0 ? names.find((name) => name.getBoundingClientRect().top >= top) : names[at + step];
+    const next = focusedIndex < 0 ? names.find((name) => name.getBoundingClientRect().top >= top) : names[focusedIndex + step];
     next?.focus();
   };
   const onKey = (event: KeyboardEvent): void => {

@@ -19,14 +19,14 @@ interface Props {
 
 export function TextPane({ hlo, state, chosen, named, onGo }: Props) {
   const query = useKey(state, "q") ?? "";
-  const found = useMemo(() => findLines(hlo.lines, query), [hlo, query]);
-  const foundSet = useMemo(() => new Set(found), [found]);
+  const matches = useMemo(() => findLines(hlo.lines, query), [hlo, query]);
+  const foundSet = useMemo(() => new Set(matches), [matches]);
   const [hit, setHit] = useState({ at: query.trim() && !named ? 0 : -1, chosen });
   // Selecting something ends the walk through the matches.
-  const at = hit.chosen === chosen ? hit.at : -1;
-  const scrollTarget = useMemo(() => ({ line: at >= 0 ? (found[at] ?? chosen) : chosen }), [chosen, at, found]);
+  const matchIndex = hit.chosen === chosen ? hit.at : -1;
+  const scrollTarget = useMemo(() => ({ line: matchIndex >= 0 ? (matches[matchIndex] ?? chosen) : chosen }), [chosen, matchIndex, matches]);
   const step = (by: number): void => {
-    if (found.length) setHit({ at: (at + by + found.length) % found.length, chosen });
+    if (matches.length) setHit({ at: (matchIndex + by + matches.length) % matches.length, chosen });
   };
   return (
     <section class="graph-text" aria-label="Text of the module">
@@ -47,15 +47,15 @@ export function TextPane({ hlo, state, chosen, named, onGo }: Props) {
         />
         <span class="dim number" aria-live="polite">
           {query.trim()
-            ? found.length
-              ? `${at >= 0 ? `${at + 1} of ` : ""}${plural(found.length, "line")}`
+            ? matches.length
+              ? `${matchIndex >= 0 ? `${matchIndex + 1} of ` : ""}${plural(matches.length, "line")}`
               : "no match"
             : plural(hlo.lines.length, "line")}
         </span>
-        <button type="button" class="button ghost" disabled={found.length === 0} onClick={() => step(-1)}>
+        <button type="button" class="button ghost" disabled={matches.length === 0} onClick={() => step(-1)}>
           Previous
         </button>
-        <button type="button" class="button ghost" disabled={found.length === 0} onClick={() => step(1)}>
+        <button type="button" class="button ghost" disabled={matches.length === 0} onClick={() => step(1)}>
           Next
         </button>
       </div>
@@ -64,7 +64,7 @@ export function TextPane({ hlo, state, chosen, named, onGo }: Props) {
         chosen={chosen}
         scrollTarget={scrollTarget}
         found={foundSet}
-        current={found[at] ?? -1}
+        current={matches[matchIndex] ?? -1}
         onGo={(name) => {
           setHit({ at: -1, chosen });
           onGo(name);

@@ -35,14 +35,14 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
   const width = useWidth(box);
   const theme = useTheme();
   const list = useMemo(() => ordered(buffers, order), [buffers, order]);
-  const at = useMemo(() => edges(list, order), [list, order]);
+  const boundaries = useMemo(() => edges(list, order), [list, order]);
   const [focused, setFocused] = useState(false);
   if (list.length === 0) return null;
   const place = chosen ? list.indexOf(chosen) : -1;
   const hit = (event: PointerEvent | MouseEvent): Buffer | null => {
     const rect = box.current?.getBoundingClientRect();
     return rect && rect.width > 0
-      ? (list[Math.min(list.length - 1, lastAtMost(at, (event.clientX - rect.left) / rect.width))] ?? null)
+      ? (list[Math.min(list.length - 1, lastAtMost(boundaries, (event.clientX - rect.left) / rect.width))] ?? null)
       : null;
   };
   const onKey = (event: KeyboardEvent): void => {
@@ -80,8 +80,8 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
       >
         <svg width={width} height={HEIGHT} aria-hidden="true">
           {list.map((buffer, i) => {
-            const x = (at[i] ?? 0) * width;
-            const wide = (at[i + 1] ?? 0) * width - x;
+            const x = (boundaries[i] ?? 0) * width;
+            const wide = (boundaries[i + 1] ?? 0) * width - x;
             if (wide < MIN_PX) return null;
             const fill = bufferColour(buffer, theme);
             const chars = Math.floor((wide - 8) / CHAR_PX);
@@ -100,8 +100,8 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
           {place >= 0 ? (
             <rect
               class="segment-mark"
-              x={(at[place] ?? 0) * width + 1}
-              width={Math.max(2, ((at[place + 1] ?? 0) - (at[place] ?? 0)) * width - 2)}
+              x={(boundaries[place] ?? 0) * width + 1}
+              width={Math.max(2, ((boundaries[place + 1] ?? 0) - (boundaries[place] ?? 0)) * width - 2)}
               y={1}
               height={HEIGHT - 2}
             />
@@ -109,7 +109,7 @@ export function BufferBar({ buffers, order, title, chosen, found, onPoint, onPic
         </svg>
         {focused && chosen ? (
           <span id={option} role="option" aria-selected="true" class="off-screen">
-            {`${chosen.name}, ${bytes(weight(chosen, order))}, ${formatPercent(100 * ((at[place + 1] ?? 0) - (at[place] ?? 0)))}`}
+            {`${chosen.name}, ${bytes(weight(chosen, order))}, ${formatPercent(100 * ((boundaries[place + 1] ?? 0) - (boundaries[place] ?? 0)))}`}
           </span>
         ) : null}
       </div>

@@ -20,7 +20,8 @@ interface Props extends Choosing {
 export function Treemap({ buffers, grouping, fileName, chosen, found, onPoint, onPick, onTable }: Props) {
   const theme = useTheme();
   const spec = useMemo(() => peakTreemap(buffers, grouping, found, theme), [buffers, grouping, found, theme]);
-  const at = (place: number | null): Buffer | null => (place === null ? null : (buffers.find(({ index }) => index === place) ?? null));
+  const bufferAt = (place: number | null): Buffer | null =>
+    place === null ? null : (buffers.find(({ index }) => index === place) ?? null);
   return (
     <Chart
       spec={spec}
@@ -30,9 +31,9 @@ export function Treemap({ buffers, grouping, fileName, chosen, found, onPoint, o
       bare
       chosen={chosen?.index ?? null}
       onTable={onTable}
-      onPoint={(place) => onPoint(at(place))}
+      onPoint={(place) => onPoint(bufferAt(place))}
       onPick={(place) => {
-        const buffer = at(place);
+        const buffer = bufferAt(place);
         if (buffer) onPick(buffer);
       }}
     />

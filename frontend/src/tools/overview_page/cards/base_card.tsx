@@ -11,7 +11,7 @@ import type { Overview } from "../decode";
 import type { PartProps } from "../part";
 
 /** Average step time and its parts in ms; the time is null without steps. */
-export function stepAmounts(overview: Overview): [string, number | null][] {
+function stepAmounts(overview: Overview): [string, number | null][] {
   const steps = richSteps(overview);
   const parts = [...steps.parts].reverse().map(({ name, ms }): [string, number | null] => [name, statisticsOf(ms)?.average ?? null]);
   return [["Average step time", steps.time?.average ?? null], ...parts.filter(([, ms]) => ms !== null && ms > 0)];
@@ -23,7 +23,7 @@ export function BaseCard({ page, overview, open, fileName }: PartProps) {
     read: readOverview,
     params: { run, tag: tool.id, host: host ?? undefined, extended: "true", step_event: state.get("step_event") },
   });
-  const found = useComparison(page);
+  const comparison = useComparison(page);
   const table = useMemo(
     () => (base.data === null ? null : amountsTable("Per step", "ms", stepAmounts(overview), stepAmounts(base.data))),
     [overview, base.data],
@@ -42,9 +42,9 @@ export function BaseCard({ page, overview, open, fileName }: PartProps) {
       }
     >
       <BaseLine page={page} answer={base} note={none} />
-      {found === null ? null : (
+      {comparison === null ? null : (
         <p>
-          <b>{found.headline.text}</b>{" "}
+          <b>{comparison.headline.text}</b>{" "}
           <button type="button" class="link" onClick={() => open(COMPARE)}>
             What changed
           </button>

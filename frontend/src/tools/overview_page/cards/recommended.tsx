@@ -1,4 +1,4 @@
-// Recommended pages: those of this run that show more than the overview, and XProf's documents on tf.data.
+// Recommended pages: those of this run that show more than the overview, and documents about its framework and tf.data.
 import { Card } from "../../../widgets/content/card";
 import { RichText } from "../../../widgets/content/rich_text";
 import { availableTool } from "../../../page/findings";
@@ -15,13 +15,20 @@ const PAGES: readonly (readonly [tool: string, shows: string])[] = [
   ["trace_viewer", "what ran when on devices and host threads"],
 ];
 const TF_DATA = "tf_data_bottleneck_analysis";
+/** Guides to profiling, by framework. */
+const GUIDES: Readonly<Record<string, string>> = {
+  JAX: '<a href="https://docs.jax.dev/en/latest/profiling.html">Profiling JAX programs</a>',
+  TensorFlow: '<a href="https://www.tensorflow.org/guide/profiler">Profiling TensorFlow programs</a>',
+};
 
 export function RecommendedPages({ overview, tools, open }: PartProps) {
   const pages = PAGES.flatMap(([name, shows]) => {
     const tool = availableTool(tools, name);
     return tool === null ? [] : [{ tool, shows }];
   });
-  if (pages.length === 0) return null;
+  const guides = (overview.extras?.frameworks ?? []).flatMap((name) => GUIDES[name] ?? []);
+  const documents = tools.has(TF_DATA) ? [...guides, ...overview.documents] : guides;
+  if (pages.length + documents.length === 0) return null;
   return (
     <Card title="Recommended pages" class="tips">
       <ul>
@@ -34,11 +41,11 @@ export function RecommendedPages({ overview, tools, open }: PartProps) {
           </li>
         ))}
       </ul>
-      {tools.has(TF_DATA) && overview.documents.length ? (
+      {documents.length ? (
         <>
           <h3>Documents</h3>
           <ul>
-            {overview.documents.map((html) => (
+            {documents.map((html) => (
               <li key={html}>
                 <RichText html={html} />
               </li>

@@ -25,10 +25,10 @@ export function traceTarget(overview: Overview, place: number, shown: StepBreakd
   const label = shown.labels[place];
   const spans = overview.extras?.spans;
   // Spans are those of our steps, which may be fewer.
-  const own = richSteps(overview);
-  const at = shown.labels.length === own.labels.length ? place : own.labels.indexOf(label ?? "");
-  const [begin, end] = [spans?.beginPs[at], spans?.endPs[at]];
-  const host = spans?.hosts[at];
+  const pluginSteps = richSteps(overview);
+  const stepIndex = shown.labels.length === pluginSteps.labels.length ? place : pluginSteps.labels.indexOf(label ?? "");
+  const [begin, end] = [spans?.beginPs[stepIndex], spans?.endPs[stepIndex]];
+  const host = spans?.hosts[stepIndex];
   if (host !== undefined && begin !== undefined && end !== undefined && end > begin) {
     const room = (end - begin) * MARGIN;
     return { window: `${Math.round(begin - room)},${Math.round(end + room)}`, host };
@@ -38,10 +38,10 @@ export function traceTarget(overview: Overview, place: number, shown: StepBreakd
 
 export function StepCard({ page, overview, tools, open, fileName }: PartProps) {
   const { state } = page;
-  const own = overview.extras?.steps ?? null;
-  const differ = useMemo(() => own !== null && readingsDiffer(own, overview.steps), [own, overview]);
+  const pluginSteps = overview.extras?.steps ?? null;
+  const differ = useMemo(() => pluginSteps !== null && readingsDiffer(pluginSteps, overview.steps), [pluginSteps, overview]);
   const [plain, setPlain] = useState(XPROF_VIEWS.has(state.get("view") ?? ""));
-  const steps = own && !(plain && differ) ? own : overview.steps;
+  const steps = pluginSteps && !(plain && differ) ? pluginSteps : overview.steps;
   const spec = useMemo(() => stepChart(steps), [steps]);
   if (steps.labels.length === 0) return null;
   const hosts = Number(overview.environment["host_count"] ?? 1) > 1;
@@ -70,7 +70,7 @@ export function StepCard({ page, overview, tools, open, fileName }: PartProps) {
       help={
         "Time of every step by category.\n" +
         "Where categories overlap, the time counts for the one with the highest priority.\n" +
-        `${steps === own ? OWN : (XPROF[steps.hardware] ?? XPROF_CPU)}\n` +
+        `${steps === pluginSteps ? OWN : (XPROF[steps.hardware] ?? XPROF_CPU)}\n` +
         "Source: trace."
       }
     >

@@ -106,7 +106,7 @@ function ofRequests(session: Session): Headline {
 }
 
 /** Host, device and transfers of a request, in the colours of their categories. */
-export function latencyParts({ averageMs, hostMs, deviceMs, communicationMs }: Session): SharePart[] {
+function latencyParts({ averageMs, hostMs, deviceMs, communicationMs }: Session): SharePart[] {
   const part = (name: string, time: number, colour: SharePart["colour"], help: string): SharePart => ({
     name,
     share: averageMs > 0 ? time / averageMs : 0,
@@ -192,7 +192,9 @@ export function headline(overview: Overview): Headline {
   if (time) return ofSteps(overview, time);
   const session = overview.extras?.session;
   if (session) return ofRequests(session);
-  const found = ofInferred(overview) ?? withoutSteps(overview);
+  const stepless = ofInferred(overview) ?? withoutSteps(overview);
   const dispatch = overview.extras && dispatchLimit(overview.extras);
-  return dispatch ? { ...found, tone: "fair", title: dispatch.title, sentences: [dispatch.sentence, ...found.sentences.slice(1)] } : found;
+  return dispatch
+    ? { ...stepless, tone: "fair", title: dispatch.title, sentences: [dispatch.sentence, ...stepless.sentences.slice(1)] }
+    : stepless;
 }

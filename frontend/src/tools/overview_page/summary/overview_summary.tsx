@@ -16,9 +16,9 @@ interface Props extends PartProps {
 
 /** The overview's own headline is shown if there are no findings to ask. */
 function titled(overview: PartProps["overview"], { data, error }: Props["answer"]): Headline {
-  const own = headline(overview);
-  if (data) return withFindings(own, data);
-  return error === null ? whileLooking(own) : own;
+  const facts = headline(overview);
+  if (data) return withFindings(facts, data);
+  return error === null ? whileLooking(facts) : facts;
 }
 
 export function OverviewSummary({ page, overview, tools, open, answer }: Props) {

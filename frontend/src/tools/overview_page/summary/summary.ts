@@ -52,34 +52,34 @@ function hostTimes(overview: Overview): Figure[] {
 /** The parts of a step, last part first; they add up to the average step time. */
 function stepParts(steps: StepBreakdown): Figure[] {
   return [...steps.parts].reverse().flatMap((part): Figure[] => {
-    const found = statisticsOf(part.ms);
-    if (!found || found.maximum === 0) return [];
+    const partStatistics = statisticsOf(part.ms);
+    if (!partStatistics || partStatistics.maximum === 0) return [];
     return [
       {
         name: part.name,
         part: true,
-        value: ms(found.average),
-        exact: `${found.average} ms`,
+        value: ms(partStatistics.average),
+        exact: `${partStatistics.average} ms`,
         help: `${part.help}\nMean over the steps; the parts add up to the average step time.`,
-        ...(found.deviation === null || found.deviation === 0 ? {} : { detail: `σ ${ms(found.deviation)}` }),
+        ...(partStatistics.deviation === null || partStatistics.deviation === 0 ? {} : { detail: `σ ${ms(partStatistics.deviation)}` }),
       },
     ];
   });
 }
 
 function session(overview: Overview): Figure[] {
-  const found = overview.extras?.session;
+  const recorded = overview.extras?.session;
   const average = overview.latency.find(({ label }) => label.toLowerCase() === "avg");
-  const time = found?.averageMs ?? average?.totalMs;
+  const time = recorded?.averageMs ?? average?.totalMs;
   if (time === undefined) return [];
-  const at = (label: string): string => ms(overview.latency.find((row) => row.label === label)?.totalMs ?? 0);
+  const percentile = (label: string): string => ms(overview.latency.find((row) => row.label === label)?.totalMs ?? 0);
   return [
     {
       name: "Average session time",
       value: ms(time),
       exact: `${time} ms`,
       better: "lower",
-      ...(overview.latency.length ? { detail: `median ${at("50.0%")}, 99th percentile ${at("99.0%")}` } : {}),
+      ...(overview.latency.length ? { detail: `median ${percentile("50.0%")}, 99th percentile ${percentile("99.0%")}` } : {}),
       help: "Latency of a request.\nMean over the requests, from the first event of each to its last.\nSource: trace.",
     },
   ];
@@ -188,7 +188,7 @@ function matrixUnits(counted: string | null, estimated: number | null | undefine
 
 /** Device compute time by the width of its data; XProf's shares where they differ. */
 function precision(overview: Overview): Figure[] {
-  const found = overview.extras?.precision;
+  const widths = overview.extras?.precision;
   const keys = ["device_compute_16bit_percent", "device_compute_32bit_percent"] as const;
   const known = overview.steps.hardware === "TPU" || overview.steps.hardware === "GPU";
   if (!known) return [];
@@ -199,8 +199,8 @@ function precision(overview: Overview): Figure[] {
     "Source: HLO, trace.";
   return (
     [
-      ["up to 16 bits", found?.narrow, keys[0]],
-      ["more than 16 bits", found?.wide, keys[1]],
+      ["up to 16 bits", widths?.narrow, keys[0]],
+      ["more than 16 bits", widths?.wide, keys[1]],
     ] as const
   ).map(([name, share, key]): Figure => {
     const xprof = propertyNumber(overview.general, key);
@@ -217,11 +217,11 @@ function precision(overview: Overview): Figure[] {
 }
 
 function power(properties: Readonly<Record<string, string>>): Figure[] {
-  const found = [
+  const facts = [
     ["fw_power_metrics", "Power (firmware)"],
     ["spi_power_metrics", "Power (board)"],
   ] as const;
-  return found.flatMap(([key, name]) =>
+  return facts.flatMap(([key, name]) =>
     properties[key]
       ? [
           {

@@ -32,7 +32,7 @@ interface Options {
   onOpenTrace: (window: Window) => void;
 }
 
-export interface ChartInput {
+interface ChartInput {
   point: Point | null;
   /** Ends of the range that is being marked, in pixels of the scale. */
   held: { from: number; to: number } | null;
@@ -53,13 +53,19 @@ function under(event: MouseEvent, { run, rows, scale, gutter, box }: Options): P
   const px = Math.max(0, Math.min(scale.width, event.clientX - (edge?.left ?? 0) - gutter));
   const y = event.clientY - (edge?.top ?? 0) - AXIS_PX;
   const row = Math.floor(y / ROW_PX);
-  const found = rows[row];
-  if (!found) return { px, row, span: -1 };
-  const lane = Math.floor(((y - row * ROW_PX - 2) / (ROW_PX - 4)) * found.laneCount);
+  const executionRow = rows[row];
+  if (!executionRow) return { px, row, span: -1 };
+  const lane = Math.floor(((y - row * ROW_PX - 2) / (ROW_PX - 4)) * executionRow.laneCount);
   return {
     px,
     row,
-    span: spanAt(found, run.spans, scale.toTime(px), Math.min(found.laneCount - 1, Math.max(0, lane)), SLACK_PX * scale.psPerPx),
+    span: spanAt(
+      executionRow,
+      run.spans,
+      scale.toTime(px),
+      Math.min(executionRow.laneCount - 1, Math.max(0, lane)),
+      SLACK_PX * scale.psPerPx,
+    ),
   };
 }
 
@@ -140,8 +146,8 @@ function keyActions(
   /** Moves to the next or previous execution of a row. */
   const along = (by: number): void => {
     const spans = rows[row]?.spans ?? [];
-    const at = point?.row === row ? spans.indexOf(point.span) + by : by > 0 ? 0 : spans.length - 1;
-    const span = spans[Math.max(0, Math.min(spans.length - 1, at))];
+    const spanIndex = point?.row === row ? spans.indexOf(point.span) + by : by > 0 ? 0 : spans.length - 1;
+    const span = spans[Math.max(0, Math.min(spans.length - 1, spanIndex))];
     if (span === undefined) return;
     setPoint({ row, span });
     const from = run.spans.beginPs[span] ?? 0;

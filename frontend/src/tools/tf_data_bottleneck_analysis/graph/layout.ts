@@ -1,7 +1,7 @@
 // Tree layout by d3-hierarchy: the root at the top, parents centred above their children. Pure.
 import { hierarchy, tree } from "d3-hierarchy";
 
-export interface Branch {
+interface Branch {
   id: string;
   /** Id of the parent; a node without parent, with an unknown one or in a cycle is a root. */
   parent: string;
@@ -33,13 +33,13 @@ const MARGIN = 12;
 
 /** Children of every node, and the roots. */
 export function treeOf(nodes: readonly Branch[]): { children: number[][]; roots: number[] } {
-  const at = new Map<string, number>();
+  const indexById = new Map<string, number>();
   nodes.forEach(({ id }, i) => {
-    if (!at.has(id)) at.set(id, i);
+    if (!indexById.has(id)) indexById.set(id, i);
   });
   const above = nodes.map(({ parent }, i) => {
-    const found = parent === "" ? undefined : at.get(parent);
-    return found === undefined || found === i ? -1 : found;
+    const parentIndex = parent === "" ? undefined : indexById.get(parent);
+    return parentIndex === undefined || parentIndex === i ? -1 : parentIndex;
   });
   cutCircles(above);
   const children: number[][] = nodes.map(() => []);
@@ -60,7 +60,7 @@ function cutCircles(above: number[]): void {
       node = above[node] ?? -1;
     }
     if (node >= 0 && state[node] === 1) above[node] = -1;
-    for (const one of path) state[one] = 2;
+    for (const visited of path) state[visited] = 2;
   }
 }
 

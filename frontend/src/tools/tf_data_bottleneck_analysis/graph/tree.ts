@@ -4,7 +4,7 @@ import { treeOf } from "./layout";
 import type { IteratorNode, Role } from "../types";
 
 /** Number of similar siblings that are always drawn. */
-export const SHOWN_ALIKE = 4;
+const SHOWN_ALIKE = 4;
 
 export interface Drawn {
   id: string;
@@ -29,9 +29,9 @@ function single(nodes: readonly IteratorNode[], at: number): Drawn {
 
 /** A node and its descendants. */
 function below(children: readonly (readonly number[])[], from: number): number[] {
-  const found = [from];
-  for (let i = 0; i < found.length; i++) found.push(...(children[found[i] ?? -1] ?? []));
-  return found;
+  const reached = [from];
+  for (let i = 0; i < reached.length; i++) reached.push(...(children[reached[i] ?? -1] ?? []));
+  return reached;
 }
 
 function siblingGroup(
@@ -62,7 +62,7 @@ export function drawnNodes(nodes: readonly IteratorNode[], opened: ReadonlySet<s
   const { children, roots } = treeOf(nodes);
   const leading = (a: number, b: number): number =>
     (nodes[b]?.role ?? 0) - (nodes[a]?.role ?? 0) || (nodes[b]?.selfPs ?? 0) - (nodes[a]?.selfPs ?? 0);
-  const found: Drawn[] = [];
+  const drawn: Drawn[] = [];
   const waiting: (number | Drawn)[] = [];
   const add = (siblings: readonly number[]): void => {
     const alike = new Map<string, number[]>();
@@ -80,8 +80,8 @@ export function drawnNodes(nodes: readonly IteratorNode[], opened: ReadonlySet<s
   };
   add(roots);
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    found.push(typeof next === "number" ? single(nodes, next) : next);
+    drawn.push(typeof next === "number" ? single(nodes, next) : next);
     if (typeof next === "number") add(children[next] ?? []);
   }
-  return found;
+  return drawn;
 }

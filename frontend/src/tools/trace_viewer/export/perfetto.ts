@@ -146,9 +146,9 @@ class PerfettoWriter {
   private close(lane: Lane, time: number): void {
     for (let end = lane.open[lane.open.length - 1]; end !== undefined && end <= time; end = lane.open[lane.open.length - 1]) {
       lane.open.pop();
-      const at = end;
+      const endPs = end;
       const body = new ProtoWriter().uint(EVENT.type, TYPE.end).uint(EVENT.track, lane.uuid);
-      this.packet((packet) => packet.uint(PACKET.timestamp, at).message(PACKET.event, body));
+      this.packet((packet) => packet.uint(PACKET.timestamp, endPs).message(PACKET.event, body));
     }
   }
 

@@ -33,8 +33,8 @@ interface Opened {
 function hostsOfBase(info: RunInfo, id: string, hosts: readonly string[]): string[] | null {
   const tool = info.tools.find((one) => one.id === id);
   if (!tool) return null;
-  const found = hosts.map((host) => hostOfBase(tool, host));
-  return found.every((host) => typeof host === "string") ? [...new Set(found)] : null;
+  const baseHosts = hosts.map((host) => hostOfBase(tool, host));
+  return baseHosts.every((host) => typeof host === "string") ? [...new Set(baseHosts)] : null;
 }
 
 /** Opens the base in `root` while it is chosen; `changed` is called after every change. */
@@ -103,9 +103,9 @@ function useClocks({ base, client, state }: PageProps): { readonly run: string; 
   const run = useKey(state, CLOCKS) ?? "";
   const name = run === "" ? null : base.run;
   const params = { run: name ?? "", tag: "communication", host: ALL_HOSTS };
-  const found = useLoad(name, async (signal) => clocksText(readHostOffsets(await client.json<unknown>("data", params, { signal }))));
-  if (name === null || found.error !== null) return { run, base: "" };
-  return { run, base: found.data };
+  const clocksAnswer = useLoad(name, async (signal) => clocksText(readHostOffsets(await client.json<unknown>("data", params, { signal }))));
+  if (name === null || clocksAnswer.error !== null) return { run, base: "" };
+  return { run, base: clocksAnswer.data };
 }
 
 /** The line above the base: its name, and where both are aligned. */
@@ -116,8 +116,8 @@ export function BaseBar({ page, pair, why }: { page: PageProps; pair: Pair | nul
   const problem = why ?? (pair?.error ? explain(pair.error, { run: base.run ?? undefined }).why : null);
   const nameOf = (i: number): string => {
     const [mine, theirs] = [pair?.steps.run[i]?.name ?? "", pair?.steps.base[i]?.name ?? ""];
-    const own = /^\d+$/.test(mine) ? `step ${mine}` : mine;
-    return mine === theirs ? own : `${own} (base: ${theirs})`;
+    const ownText = /^\d+$/.test(mine) ? `step ${mine}` : mine;
+    return mine === theirs ? ownText : `${ownText} (base: ${theirs})`;
   };
   return (
     <p class={problem === null ? "tv-side-bar" : "tv-side-bar tv-bad"} role="status">

@@ -75,7 +75,7 @@ export function mappedArrangement(
 }
 
 /** `%fusion.1 = f32[8] fusion(...)` -> `fusion.1`. */
-export const instructionOf = (name: string): string => (name.split(" = ")[0] ?? "").replace(/^%/, "");
+const instructionOf = (name: string): string => (name.split(" = ")[0] ?? "").replace(/^%/, "");
 
 /** Names of instructions of the run -> those of the base, where they differ and all programs agree. */
 export function renamedOps(found: Comparison | null): Map<string, string> {
@@ -111,7 +111,7 @@ export function stepAt(steps: readonly Span[], at: Ps): number {
   return step && at < step.end ? low - 1 : -1;
 }
 
-export interface Side {
+interface Side {
   readonly trace: Trace;
   readonly hits: SearchHits;
   readonly steps: readonly Span[];
@@ -137,22 +137,22 @@ export function findCounterpart(event: SelectedEvent, from: Side, to: Side, trac
   const step = stepAt(from.steps, event.begin);
   if (step >= to.steps.length) return "the other run has fewer steps";
   const place = hitsIn(from, mine, step).findIndex((i) => from.hits.event[i] === event.event);
-  const found = hitsIn(to, track, step);
-  const at = found[place];
-  if (place < 0 || at === undefined)
-    return found.length === 0
+  const stepHits = hitsIn(to, track, step);
+  const hit = stepHits[place];
+  if (place < 0 || hit === undefined)
+    return stepHits.length === 0
       ? `nothing of this name runs there${step >= 0 ? " in this step" : ""}`
-      : `it runs ${plural(found.length, "time")} there${step >= 0 ? " in this step" : ""}, here more often`;
+      : `it runs ${plural(stepHits.length, "time")} there${step >= 0 ? " in this step" : ""}, here more often`;
   const { hits, trace } = to;
   const { pid, tid } = trace.tracks[track] ?? { pid: 0, tid: 0 };
   return {
     pid,
     tid,
-    event: hits.event[at] ?? 0,
-    name: hits.strings[hits.name[at] ?? 0] ?? "",
-    begin: hits.begin[at] ?? 0,
-    duration: hits.duration[at] ?? 0,
+    event: hits.event[hit] ?? 0,
+    name: hits.strings[hits.name[hit] ?? 0] ?? "",
+    begin: hits.begin[hit] ?? 0,
+    duration: hits.duration[hit] ?? 0,
     count: 1,
-    row: hits.row[at] ?? 0,
+    row: hits.row[hit] ?? 0,
   };
 }

@@ -233,19 +233,21 @@ export class Pair implements PairState {
       ]);
       const [from, to] = [this.of(side).state.trace, this.of(other).state.trace];
       if (abort.signal.aborted || !from || !to) return;
-      const found = findCounterpart(
+      const counterpart = findCounterpart(
         event,
         { trace: from, hits: own, steps: this.steps[side] },
         { trace: to, hits: theirs, steps: this.steps[other] },
         this.tracks[side],
       );
-      if (typeof found === "string") {
+      if (typeof counterpart === "string") {
         this.why =
-          side === "run" ? `No counterpart in the base: ${found}.` : `${name} of the base has no counterpart in the run: ${found}.`;
+          side === "run"
+            ? `No counterpart in the base: ${counterpart}.`
+            : `${name} of the base has no counterpart in the run: ${counterpart}.`;
         if (side === "base") this.choose("run", null);
       } else {
-        this.counterpart = side === "run" ? { run: event, base: found } : { run: found, base: event };
-        this.choose(other, found);
+        this.counterpart = side === "run" ? { run: event, base: counterpart } : { run: counterpart, base: event };
+        this.choose(other, counterpart);
       }
     } catch {
       if (abort.signal.aborted) return;

@@ -237,8 +237,8 @@ function Ancestors({ details, session }: { details: EventDetails; session: Sessi
 /** Events linked by flows. */
 function Flows({ session }: { session: Session }) {
   const { flows, selection } = session.timeline.state;
-  const own = selection[0];
-  if (flows.length === 0 || !own) return null;
+  const selectedEvent = selection[0];
+  if (flows.length === 0 || !selectedEvent) return null;
   return (
     <section>
       <h3>Linked events</h3>
@@ -246,7 +246,7 @@ function Flows({ session }: { session: Session }) {
         <ul key={flow.id} class="tv-links" aria-label={`Flow ${flow.category} ${flow.id}`}>
           {flow.ends.map((end) => (
             <li key={`${end.pid}.${end.tid}.${end.event}`}>
-              {end.pid === own.pid && end.tid === own.tid && end.event === own.event ? (
+              {end.pid === selectedEvent.pid && end.tid === selectedEvent.tid && end.event === selectedEvent.event ? (
                 <strong>{end.name} (this event)</strong>
               ) : (
                 <button type="button" class="tv-link" onClick={() => session.goTo({ ...end, count: 1 })}>

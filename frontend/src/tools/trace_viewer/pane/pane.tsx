@@ -23,7 +23,7 @@ function saveHeight(height: number): void {
   }
 }
 
-export interface PaneTab {
+interface PaneTab {
   readonly id: string;
   readonly label: string;
   readonly content: () => ComponentChildren;

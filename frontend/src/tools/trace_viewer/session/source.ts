@@ -11,16 +11,16 @@ import type { Ps } from "../../../timeline/data/units";
 
 const PS_PER_MS = 1e9;
 /** Maximum number of hits that the server sends; the header has the total. */
-export const MAX_HITS = 10_000;
+const MAX_HITS = 10_000;
 
-export interface EventArg {
+interface EventArg {
   readonly key: string;
   readonly value: string | number;
   readonly kind?: string;
 }
 
 /** An event that encloses another on the same track. */
-export interface Ancestor {
+interface Ancestor {
   readonly name: string;
   readonly row: number;
   readonly event: number;

@@ -10,7 +10,7 @@ const DEBOUNCE_MS = 400;
 export const SEARCH_ID = "tv-search";
 
 /** The status text: position and number of hits, or an error. */
-export function hitStatus(session: Session): string {
+function hitStatus(session: Session): string {
   const { hits, currentHit, searching, searchError, query } = session;
   if (query.text === "") return "";
   if (searching) return "searching…";
@@ -55,7 +55,7 @@ export function SearchBox({ session }: { session: Session }) {
       {label}
     </button>
   );
-  const found = (session.hits?.length ?? 0) > 0;
+  const hasHits = (session.hits?.length ?? 0) > 0;
   return (
     <div class="tv-search" role="search">
       <input
@@ -77,7 +77,7 @@ export function SearchBox({ session }: { session: Session }) {
       <button
         type="button"
         class="button ghost icon"
-        disabled={!found}
+        disabled={!hasHits}
         aria-label="Previous match (Shift+Enter)"
         data-tip="Previous match (Shift+Enter)"
         onClick={() => session.nextHit(-1)}
@@ -87,7 +87,7 @@ export function SearchBox({ session }: { session: Session }) {
       <button
         type="button"
         class="button ghost icon"
-        disabled={!found}
+        disabled={!hasHits}
         aria-label="Next match (Enter)"
         data-tip="Next match (Enter)"
         onClick={() => session.nextHit(1)}

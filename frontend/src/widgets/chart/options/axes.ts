@@ -8,13 +8,13 @@ import type { ChartStyle } from "../style";
 export type Option = Record<string, unknown>;
 
 /** Above the plot: room for the name of the y axis. */
-export const TOP = 26;
+const TOP = 26;
 const LABEL_CHARS = 22;
 /** Shorter if there are many, so that the outer ones do not shrink the plot. */
 const SHORT_CHARS = 14;
 
 /** "Step time (ms)". */
-export function axisName(axis: Axis, unit: string | null): string {
+function axisName(axis: Axis, unit: string | null): string {
   const shown = unit === "percent" ? "%" : unit;
   return shown && shown !== "fraction" ? `${axis.name} (${shown})` : axis.name;
 }
@@ -59,7 +59,7 @@ export function niceStep(most: number): number {
 const TOLERANCE = 0.005;
 
 /** Maximum and step of a value axis that starts at 0. Steps are round in the displayed unit, not in that of the data. */
-export function valueRange(
+function valueRange(
   most: number,
   unit: string | null,
   max?: number,

@@ -4,7 +4,7 @@ import type { TableColumn } from "../../../base/table/table_data";
 
 export type RowTest = (row: number) => boolean;
 
-export interface Filter {
+interface Filter {
   /** Null for an invalid text; the table then shows all rows and marks the field. */
   test: RowTest | null;
 }

@@ -5,7 +5,7 @@ export interface SortKey {
   desc: boolean;
 }
 
-export interface FilterText {
+interface FilterText {
   id: string;
   value: string;
 }

@@ -20,7 +20,7 @@ import type { RowTest } from "./filter";
 import { readFilters, readHidden, readSort, writeFilters, writeHidden, writeSort } from "./saved";
 import type { SortKey, TableStore } from "./saved";
 
-export const MIN_WIDTH = 48;
+const MIN_WIDTH = 48;
 const MAX_START_WIDTH = 360;
 const MAX_LABEL_WIDTH = 240;
 const BOLD = 1.1; // width of bold labels
@@ -103,8 +103,8 @@ function columnDef(column: TableColumn) {
     minSize: MIN_WIDTH,
     maxSize: 2000,
     accessorFn: ({ row }: Line) => {
-      const at = place(row);
-      return Number.isNaN(at) ? undefined : at;
+      const rowPlace = place(row);
+      return Number.isNaN(rowPlace) ? undefined : rowPlace;
     },
     sortUndefined: "last" as const,
     sortDescFirst: column.kind === "number",
