@@ -2,17 +2,13 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const SESSION = readdirSync(path.join(h.DEMO, "jax_mlp", "plugins", "profile"))[0];
 const LINK = `run=jax_mlp/${SESSION}&tool=trace_viewer@`;
 
-let server;
-before(async () => {
-  server = await h.startTensorBoard(h.DEMO);
-});
-after(() => server?.stop());
+const at = await h.served({ demo: h.DEMO });
 
 /** A copy of the timeline's test hook (frontend/src/timeline/test_hook.ts); null before it is loaded. */
 function timeline(tab) {
@@ -25,7 +21,7 @@ function timeline(tab) {
 }
 
 async function open(browser, query = LINK) {
-  const tab = await h.openProfile(browser, server, { query });
+  const tab = await h.openPage(browser, at.demo, { query });
   await h.until("drawn boxes", async () => (await timeline(tab))?.boxesDrawn > 20, 30_000);
   return tab;
 }

@@ -2,17 +2,13 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const RUN = `jax_mlp/${readdirSync(path.join(h.DEMO, "jax_mlp", "plugins", "profile"))[0]}`;
 const LINK = `run=${encodeURIComponent(RUN)}&tool=trace_viewer@`;
 
-let server;
-before(async () => {
-  server = await h.startTensorBoard(h.DEMO);
-});
-after(() => server?.stop());
+const at = await h.served({ demo: h.DEMO });
 
 /** The timeline's test hook, see frontend/src/timeline/test_hook.ts. */
 function hook(tab) {
@@ -23,7 +19,7 @@ function hook(tab) {
 }
 
 async function open(browser, query = LINK) {
-  const tab = await h.openProfile(browser, server, { query });
+  const tab = await h.openPage(browser, at.demo, { query });
   await h.until("drawn boxes", async () => (await hook(tab)).boxesDrawn > 0, 30_000);
   return tab;
 }
@@ -123,7 +119,8 @@ h.inEveryBrowser("timeline tools", ({ name, browser }) => {
     const { directory, remove } = h.temporaryDirectory();
     const tab = await open(browser());
     const session = await tab.page.createCDPSession();
-    await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: directory });
+    const browserContextId = tab.page.browserContext().id;
+    await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: directory, browserContextId });
     await h.click(tab, ".tv-toolbar .popover button");
     const items = await h.until("the menu", async () => {
       const list = await tab.frame().$$('.tv-menu [role="menuitem"]');
