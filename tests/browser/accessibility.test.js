@@ -38,11 +38,11 @@ const PAIRS = { compare: "What changed", hlo_stats: "Compared with", op_profile:
 
 const at = await h.served({ steps: "step_profiles", devices: "device_profiles", compared: "compared", demo: h.DEMO });
 
-/** The violations, one line each. */
-async function findings(tab) {
+/** The violations of all rules, or of some, one line each. */
+async function findings(tab, rules) {
   const frame = tab.frame();
   if (!(await frame.evaluate(() => "axe" in window))) await frame.evaluate(AXE);
-  const { violations } = await frame.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const { violations } = await frame.evaluate((only) => window.axe.run(document, { resultTypes: ["violations"], ...(only ? { runOnly: only } : {}) }), rules);
   return violations
     .filter(({ impact }) => WORST.includes(impact))
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.all[0]?.message ?? ""})`));
@@ -92,12 +92,15 @@ h.inChromium("accessibility", ({ browser }) => {
       if (wanted) await h.shows(tab, wanted);
       await h.atRest(tab);
       await walk(tab);
-      const found = {};
-      for (const theme of ["light", "dark"]) {
-        await tab.frame().evaluate((value) => (document.documentElement.dataset.theme = value), theme);
+      const theme = async (name) => {
+        await tab.frame().evaluate((value) => (document.documentElement.dataset.theme = value), name);
         await h.atRest(tab);
-        found[theme] = await findings(tab);
-      }
+      };
+      const found = {};
+      await theme("dark"); // only colours differ
+      found.dark = await findings(tab, ["color-contrast"]);
+      await theme("light");
+      found.light = await findings(tab);
       // 200 % of a window 1280 wide is a window of 640.
       await tab.page.setViewport({ width: 640, height: 360 });
       await h.atRest(tab);

@@ -123,7 +123,13 @@ h.inEveryBrowser("two runs", ({ name, browser }) => {
     await h.until("windows aligned at the start", () => shifted(0));
     assert.equal(h.query(tab).get("align"), "start");
     // Row of XLA Ops of the run: its first op is fusion.11, which was fusion.1.
-    await h.pause(300);
+    let last;
+    await h.until("windows at rest", async () => {
+      const before = last;
+      await h.twoFrames(tab);
+      last = String(await windows());
+      return last === before;
+    });
     await tab.page.mouse.click(...(await place(1, 0.02, 24 + 18 + 22 + 18 + 3 + 9)));
     await h.until("a selection in the run", () => tab.frame().evaluate(() => window.__timeline.selection[0]?.name?.startsWith("%fusion.11")));
     await h.shows(tab, "Duration in the base");

@@ -87,6 +87,11 @@ export async function shows(tab, wanted, timeout = 30_000) {
   });
 }
 
+/** Waits until the page has drawn twice: what moves differs then from what it was before. */
+export function twoFrames(tab) {
+  return tab.frame().evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn()))));
+}
+
 /** Runs in the page: its text; null while something loads or moves. */
 function restingText() {
   const busy = document.querySelector("main [aria-busy=true], .loading") !== null;

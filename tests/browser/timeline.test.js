@@ -35,8 +35,8 @@ async function enter(tab) {
 async function settled(tab) {
   let last = await timeline(tab);
   return h.until("the window to come to rest", async () => {
-    await h.pause(150);
     const was = last;
+    await h.twoFrames(tab);
     last = await timeline(tab);
     return was.begin === last.begin && was.end === last.end && last;
   });
@@ -80,8 +80,10 @@ h.inEveryBrowser("timeline", ({ name, browser }) => {
     const tab = await open(browser());
     await enter(tab);
     const zoomed = await press(tab, "w", (was, now) => now.span < was.span * 0.95);
-    await h.until("the window in the address", () => h.query(tab).get("window"));
-    await h.pause(500);
+    await h.until("the window in the address", () => {
+      const [begin, end] = (h.query(tab).get("window") ?? "").split(",").map(Number);
+      return Math.abs(begin - zoomed.begin) + Math.abs(end - zoomed.end) < zoomed.span * 0.01;
+    });
     const again = await open(browser(), h.query(tab).toString());
     const restored = await h.until("the restored window", async () => {
       const now = await timeline(again);
