@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Times every tool's page in Chromium on the default large profile, from the click until the page is stable.
 //
-//     scripts/setup && node scripts/bench/pages.mjs [--trials N] [--tools a,b]
+//     node scripts/bench/pages.mjs [--trials N] [--tools a,b]
 //
 // Cold: a new TensorBoard without a cache and a new browser, after opening a page that reads no events.
 // Warm: the same tool is opened again after another one. A page is complete at its last change (in the document, a chart,
@@ -10,7 +10,9 @@ import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
-import * as h from "../../tests/browser/harness.js";
+import "./ready.mjs";
+
+const h = await import("../../tests/browser/harness.js");
 
 const option = (name, otherwise) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : otherwise);
 const TRIALS = Number(option("--trials", 3));

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Times the timeline in a browser: first picture after a click, frames while it moves, a search.
 //
-//     scripts/setup && node scripts/bench/timeline.mjs [PROFILE.xplane.pb] [--events N] [--browser firefox] [--trials N] [--rounds N]
+//     node scripts/bench/timeline.mjs [PROFILE.xplane.pb] [--events N] [--browser firefox] [--trials N] [--rounds N]
 //         [--search TEXT]
 //
 // The profile is the default large one, PROFILE, or one of N made-up events (tests/builders/profiles/many_events.py).
@@ -12,7 +12,9 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
-import * as h from "../../tests/browser/harness.js";
+import "./ready.mjs";
+
+const h = await import("../../tests/browser/harness.js");
 
 const option = (name, otherwise) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : otherwise);
 const TRIALS = Number(option("--trials", 3));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { after, before, describe, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -11,15 +11,15 @@ const WORST = ["serious", "critical"];
 const SESSION = "2026_11_20_10_00_00";
 const demo = (run) => `${run}/${readdirSync(path.join(h.DEMO, run, "plugins", "profile"))[0]}`;
 
-// Page -> run with much data, and a text that is on the complete page.
+// Page -> server, run with much data, and a text that is on the complete page.
 const BUILT = {
-  overview_page: ["pod", "Performance summary"],
-  input_pipeline_analyzer: ["pod", "Device step time"],
-  pod_viewer: ["pod", "Selected step"],
-  framework_op_stats: ["gpu", "Include IDLE"],
-  inference_profile: ["serving", "Request level analysis"],
-  time_budget: ["tpu_collectives", "Average step"],
-  communication: ["tpu_collectives", "Collectives"],
+  overview_page: ["steps", "pod", "Performance summary"],
+  input_pipeline_analyzer: ["steps", "pod", "Device step time"],
+  pod_viewer: ["steps", "pod", "Selected step"],
+  framework_op_stats: ["steps", "gpu", "Include IDLE"],
+  inference_profile: ["steps", "serving", "Request level analysis"],
+  time_budget: ["devices", "tpu_collectives", "Average step"],
+  communication: ["devices", "tpu_collectives", "Collectives"],
 };
 const DEMOS = {
   "trace_viewer@": "jax_mlp",
@@ -36,99 +36,76 @@ const DEMOS = {
 // Pages with a base.
 const PAIRS = { compare: "What changed", hlo_stats: "Compared with", op_profile: "Compared with", "trace_viewer@": "Aligned at" };
 
-let built;
-let server;
-let demos;
-before(async () => {
-  built = h.temporaryDirectory();
-  h.build("step_profiles", built.directory);
-  h.build("device_profiles", built.directory);
-  h.build("compared", built.directory);
-  [server, demos] = await Promise.all([h.startTensorBoard(built.directory), h.startTensorBoard(h.DEMO)]);
-});
-after(async () => {
-  await server?.stop();
-  await demos?.stop();
-  built?.remove();
-});
+const at = await h.served({ steps: "step_profiles", devices: "device_profiles", compared: "compared", demo: h.DEMO });
 
-/** The violations, one line each. */
-async function findings(tab) {
+/** The violations of all rules, or of some, one line each. */
+async function findings(tab, rules) {
   const frame = tab.frame();
-  await frame.evaluate(AXE);
-  const { violations } = await frame.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  if (!(await frame.evaluate(() => "axe" in window))) await frame.evaluate(AXE);
+  const { violations } = await frame.evaluate((only) => window.axe.run(document, { resultTypes: ["violations"], ...(only ? { runOnly: only } : {}) }), rules);
   return violations
     .filter(({ impact }) => WORST.includes(impact))
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.all[0]?.message ?? ""})`));
 }
 
-async function open(browser, at, run, tool, base) {
+async function open(browser, server, run, tool, base) {
   const query = new URLSearchParams({ run, tool, ...(base ? { base } : {}) }).toString();
-  const tab = await h.openProfile(browser, at, { query });
+  const tab = await h.openPage(browser, server, { query });
   await h.until(`${tool} to be drawn`, () => tab.frame().evaluate(() => document.querySelector("main") !== null && document.querySelector(".loading") === null));
   return tab;
 }
 
 const pages = [
-  ...Object.entries(BUILT).map(([tool, [run, wanted]]) => [tool, () => server, `${run}/${SESSION}`, wanted]),
-  ...Object.entries(DEMOS).map(([tool, run]) => [tool, () => demos, demo(run), null]),
-  ...Object.entries(PAIRS).map(([tool, wanted]) => [tool, () => server, "tpu/2026_11_20_11_00_00", wanted, `tpu/${SESSION}`]),
+  ...Object.entries(BUILT).map(([tool, [server, run, wanted]]) => ({ tool, server, run: `${run}/${SESSION}`, wanted })),
+  ...Object.entries(DEMOS).map(([tool, run]) => ({ tool, server: "demo", run: demo(run) })),
+  ...Object.entries(PAIRS).map(([tool, wanted]) => ({ tool, server: "compared", run: "tpu/2026_11_20_11_00_00", wanted, base: `tpu/${SESSION}` })),
 ];
-const [chromium] = h.BROWSERS; // axe-core reads a page alike in every browser
 
-describe("accessibility", { skip: chromium.skip }, () => {
-  let browser;
-  before(async () => {
-    browser = await h.launch(chromium);
-  });
-  after(() => browser?.close());
+/** Presses Tab from the first button until the focus leaves the page, and checks that it can be seen everywhere. */
+async function walk(tab) {
+  await tab.frame().evaluate(() => document.querySelector("button.capture").focus());
+  const seen = { page: new Set(), left: false };
+  for (let i = 0; i < 400 && !seen.left; i++) {
+    await tab.page.keyboard.press("Tab");
+    const place = await tab.frame().evaluate(() => {
+      const focused = document.activeElement;
+      if (!document.hasFocus() || focused === document.body) return { left: true };
+      const path = [];
+      for (let e = focused; e; e = e.parentElement) path.push([...(e.parentElement?.children ?? [])].indexOf(e));
+      const style = getComputedStyle(focused);
+      const marked = style.outlineStyle !== "none" || style.boxShadow !== "none" || style.backgroundImage !== "none";
+      return { left: false, page: Boolean(focused.closest("main")), marked: Boolean(marked), path: path.join(), name: focused.className };
+    });
+    seen.left = place.left;
+    if (place.page) seen.page.add(place.path);
+    assert.ok(place.left || place.marked, `the focus cannot be seen on ${place.name}`);
+  }
+  assert.ok(seen.left, "Tab never leaves the page");
+  assert.ok(seen.page.size >= 2, `Tab stops at ${seen.page.size} places of the page`);
+}
 
-  for (const [tool, at, run, wanted, base] of pages) {
-    test(`${tool}${base ? " with a base" : ""} has no serious finding, light or dark, and none at 200 %`, async () => {
-      const tab = await open(browser, at(), run, tool, base);
+// axe-core reads a page alike in every browser.
+h.inChromium("accessibility", ({ browser }) => {
+  for (const { tool, server, run, wanted, base } of pages) {
+    test(`${tool}${base ? " with a base" : ""} is reached and left by Tab alone; no serious finding, light or dark, and none at 200 %`, async () => {
+      const tab = await open(browser(), at[server], run, tool, base);
       if (wanted) await h.shows(tab, wanted);
-      await h.pause(300);
+      await h.atRest(tab);
+      await walk(tab);
+      const theme = async (name) => {
+        await tab.frame().evaluate((value) => (document.documentElement.dataset.theme = value), name);
+        await h.atRest(tab);
+      };
       const found = {};
-      for (const theme of ["light", "dark"]) {
-        await tab.frame().evaluate((value) => (document.documentElement.dataset.theme = value), theme);
-        await h.pause(300);
-        found[theme] = await findings(tab);
-      }
+      await theme("dark"); // only colours differ
+      found.dark = await findings(tab, ["color-contrast"]);
+      await theme("light");
+      found.light = await findings(tab);
       // 200 % of a window 1280 wide is a window of 640.
       await tab.page.setViewport({ width: 640, height: 360 });
-      await h.pause(300);
+      await h.atRest(tab);
       found.zoomed = await findings(tab);
       assert.deepEqual(found, { light: [], dark: [], zoomed: [] });
-      h.assertClean(tab);
-      await tab.page.close();
-    });
-  }
-
-  for (const [tool, at, run, wanted, base] of pages) {
-    test(`${tool}${base ? " with a base" : ""} is reached and left by Tab alone`, async () => {
-      const tab = await open(browser, at(), run, tool, base);
-      if (wanted) await h.shows(tab, wanted);
-      await h.pause(300);
-      await tab.frame().evaluate(() => document.querySelector("button.capture").focus());
-      const seen = { page: new Set(), tools: 0, left: false };
-      for (let i = 0; i < 400 && !seen.left; i++) {
-        await tab.page.keyboard.press("Tab");
-        const at = await tab.frame().evaluate(() => {
-          const focused = document.activeElement;
-          if (!document.hasFocus() || focused === document.body) return { left: true };
-          const path = [];
-          for (let e = focused; e; e = e.parentElement) path.push([...(e.parentElement?.children ?? [])].indexOf(e));
-          const style = getComputedStyle(focused);
-          const marked = style.outlineStyle !== "none" || style.boxShadow !== "none" || style.backgroundImage !== "none";
-          return { left: false, page: Boolean(focused.closest("main")), marked: Boolean(marked), path: path.join(), name: focused.className };
-        });
-        seen.left = at.left;
-        if (at.page) seen.page.add(at.path);
-        else if (!at.left) seen.tools += 1;
-        assert.ok(at.left || at.marked, `the focus cannot be seen on ${at.name}`);
-      }
-      assert.ok(seen.left, "Tab never leaves the page");
-      assert.ok(seen.page.size >= 2, `Tab stops at ${seen.page.size} places of the page`);
       h.assertClean(tab);
       await tab.page.close();
     });

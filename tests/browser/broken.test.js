@@ -48,8 +48,7 @@ before(async () => {
   mkdirSync(pytorch, { recursive: true });
   writeFileSync(path.join(pytorch, "some-host_17.1763.pt.trace.json"), '{"traceEvents": []}');
   nothing = h.temporaryDirectory();
-  server = await h.startTensorBoard(logdir.directory);
-  bare = await h.startTensorBoard(nothing.directory);
+  [server, bare] = await Promise.all([h.startTensorBoard(logdir.directory), h.startTensorBoard(nothing.directory)]);
 });
 after(async () => {
   await server?.stop();
@@ -60,7 +59,7 @@ after(async () => {
 
 h.inEveryBrowser("nothing to show", ({ name, browser }) => {
   test("a trace of PyTorch's own profiler is named as such", async () => {
-    const tab = await h.openProfile(browser(), server, { query: `run=${encodeURIComponent("pytorch/2026_01_01_00_00_00")}` });
+    const tab = await h.openPage(browser(), server, { query: `run=${encodeURIComponent("pytorch/2026_01_01_00_00_00")}` });
     await h.shows(tab, "some-host_17.1763.pt.trace.json is a trace of PyTorch's own profiler (torch.profiler), not an XSpace profile.");
     h.assertClean(tab);
     await tab.page.close();
@@ -69,7 +68,7 @@ h.inEveryBrowser("nothing to show", ({ name, browser }) => {
   for (const [kind, { says }] of Object.entries(BROKEN)) {
     test(`the ${kind} file is named with a reason`, async () => {
       const query = `run=${runOf(kind)}/2026_01_01_00_00_00&tool=profile_contents`;
-      const tab = await h.openProfile(browser(), server, { query });
+      const tab = await h.openPage(browser(), server, { query });
       const seen = await h.shows(tab, says);
       assert.match(seen, /some-host/);
       assert.doesNotMatch(seen, new RegExp(logdir.directory), "a path of the server is shown");
@@ -81,7 +80,7 @@ h.inEveryBrowser("nothing to show", ({ name, browser }) => {
 
   test("a damaged program is said above what can be shown", async () => {
     const query = "run=program/2026_01_01_00_00_00&tool=profile_contents";
-    const tab = await h.openProfile(browser(), server, { query });
+    const tab = await h.openPage(browser(), server, { query });
     const seen = await h.shows(tab, /HLO module .* does not decode: invalid wire type in HloInstructionProto/);
     assert.match(seen, /The rest of the file is shown/);
     await h.shows(tab, "/host:CPU");

@@ -1,23 +1,12 @@
 // The pages of the time budget and of communication: summary, charts and tables, links to the trace viewer, state in the address.
 import assert from "node:assert/strict";
-import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const RUN = "tpu_collectives/2026_11_20_10_00_00";
-let server;
-let work;
-before(async () => {
-  work = h.temporaryDirectory();
-  h.build("device_profiles", path.join(work.directory, "logs"));
-  server = await h.startTensorBoard(path.join(work.directory, "logs"));
-});
-after(async () => {
-  await server?.stop();
-  work?.remove();
-});
+const at = await h.served({ devices: "device_profiles" });
 
-const open = (browser, tool, more = {}) => h.openProfile(browser, server, { query: new URLSearchParams({ run: RUN, tool, ...more }).toString() });
+const open = (browser, tool, more = {}) => h.openPage(browser, at.devices, { query: new URLSearchParams({ run: RUN, tool, ...more }).toString() });
 const drawn = (tab, label) => h.until(`a drawing in ${label}`, () => tab.frame().$(`section[aria-label="${label}"] [data-drawn]`));
 
 h.inEveryBrowser("where the step goes", ({ name, browser }) => {

@@ -1,14 +1,13 @@
 // The CAPTURE PROFILE dialog against a fake profiler server: from the typed address to the overview of the new run.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
-import { homedir } from "node:os";
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
+import { fill, openDialog, press } from "./capture_dialog.js";
 import * as h from "./harness.js";
 
-const PYTHON = existsSync(path.join(h.ROOT, ".venv/bin/python")) ? path.join(h.ROOT, ".venv/bin/python") : "python3";
 const SESSION = path.join(h.DEMO, "jax_mlp", "plugins", "profile");
 
 /** A fake profiler server in a separate process, which returns a profile of the demo. */
@@ -17,22 +16,9 @@ async function fakeProfiler(behaviour = "ok", environment = {}) {
   const file = readdirSync(path.join(SESSION, session)).find((name) => name.endsWith(".xplane.pb"));
   const command = ["-m", "builders.servers.fake_profiler", "--profile", path.join(SESSION, session, file), behaviour];
   const env = { ...process.env, ...environment };
-  const server = spawn(PYTHON, command, { cwd: path.join(h.ROOT, "tests"), env, stdio: ["pipe", "pipe", "inherit"] });
+  const server = spawn(h.PYTHON, command, { cwd: path.join(h.ROOT, "tests"), env, stdio: ["pipe", "pipe", "inherit"] });
   const line = await new Promise((resolve) => createInterface(server.stdout).once("line", resolve));
   return { address: JSON.parse(line).address, stop: () => server.kill("SIGKILL") };
-}
-
-const ENVS = process.env.PROFILE_TEST_ENVS ?? path.join(homedir(), ".cache/tpu-profile-tests");
-const JAX = process.env.PROFILE_JAX_PYTHON ?? path.join(ENVS, "jax", "bin", "python");
-
-/** A JAX program with a profiler server, as in tests/builders/servers/frameworks.py. */
-async function jaxProgram() {
-  const port = await h.freePort();
-  const text = `import sys; sys.path.insert(0, "${path.join(h.ROOT, "tests")}"); from builders.servers import frameworks; print(frameworks.JAX_SERVER.format(port=${port}))`;
-  const program = execFileSync(PYTHON, ["-c", text], { encoding: "utf8" });
-  const server = spawn(JAX, ["-c", program], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, JAX_PLATFORMS: "cpu" } });
-  await new Promise((resolve) => createInterface(server.stdout).once("line", resolve));
-  return { address: `localhost:${port}`, stop: () => server.kill("SIGKILL") };
 }
 
 let logdir;
@@ -54,36 +40,9 @@ after(async () => {
   logdir?.remove();
 });
 
-async function openDialog(browser) {
-  const tab = await h.openProfile(browser, server);
-  await h.click(tab, "button.capture");
-  await h.until("the form", () => tab.frame().$('input[name="service"]'));
-  return tab;
-}
-
-/** Replaces the value of a field. */
-async function fill(tab, name, value) {
-  const field = await h.until(`field ${name}`, () => tab.frame().$(`input[name="${name}"]`));
-  await field.evaluate((input) => {
-    input.focus();
-    input.select();
-  });
-  await field.type(value);
-}
-
-async function press(tab, label) {
-  await h.until(`button ${label}`, () =>
-    tab.frame().evaluate((wanted) => {
-      const button = [...document.querySelectorAll("dialog button")].find((b) => b.textContent === wanted && !b.disabled);
-      button?.click();
-      return Boolean(button);
-    }, label),
-  );
-}
-
 h.inEveryBrowser("capture dialog", ({ name, browser }) => {
   test("captures from two workers at once and opens the overview of the new run", async () => {
-    const tab = await openDialog(browser());
+    const tab = await openDialog(await h.openProfile(browser(), server));
     await h.screenshot(tab, `capture-form-${name}`);
     gate.shut(); // they record until it opens
     await fill(tab, "service", gated.map((worker) => worker.address).join(", "));
@@ -102,22 +61,8 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
     await tab.page.close();
   });
 
-  test("captures from a JAX program", { skip: existsSync(JAX) ? false : "no environment with JAX: run scripts/setup_frameworks" }, async () => {
-    const jax = await jaxProgram();
-    const tab = await openDialog(browser());
-    const before = h.query(tab).get("run");
-    await fill(tab, "service", jax.address);
-    await press(tab, "CAPTURE");
-    await h.until("the new run in the address", () => h.query(tab).get("run") !== before && h.query(tab).get("run"), 30_000);
-    assert.equal(h.query(tab).get("tool"), "overview_page");
-    await h.screenshot(tab, `capture-jax-${name}`);
-    h.assertClean(tab);
-    await tab.page.close();
-    jax.stop();
-  });
-
   test("says what is wrong with an address before anything is sent, and what a probe finds", async () => {
-    const tab = await openDialog(browser());
+    const tab = await openDialog(await h.openPage(browser(), server));
     await fill(tab, "service", "localhost");
     await h.shows(tab, "the port is missing");
     await fill(tab, "service", one.address);
@@ -131,7 +76,7 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
   });
 
   test("a busy program is named as such; a capture can be cancelled", async () => {
-    const tab = await openDialog(browser());
+    const tab = await openDialog(await h.openPage(browser(), server));
     await fill(tab, "service", busy.address);
     await tab.frame().evaluate(() => document.querySelector(".capture-advanced").setAttribute("open", ""));
     await fill(tab, "retries", "0");
@@ -150,7 +95,7 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
   });
 
   test("continuous profiling: start, a snapshot that opens, stop", async () => {
-    const tab = await openDialog(browser());
+    const tab = await openDialog(await h.openPage(browser(), server));
     await fill(tab, "service", one.address);
     const open = () => tab.frame().evaluate(() => [...document.querySelectorAll(".capture-advanced")].find((part) => part.textContent.startsWith("Continuous")).setAttribute("open", ""));
     await open();
@@ -175,7 +120,7 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
   });
 
   test("an address elsewhere is refused with the way to allow it", async () => {
-    const tab = await openDialog(browser());
+    const tab = await openDialog(await h.openPage(browser(), server));
     await fill(tab, "service", "10.1.2.3:9012");
     await press(tab, "CAPTURE");
     await h.shows(tab, "--profile_capture_hosts");

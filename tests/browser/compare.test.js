@@ -1,23 +1,12 @@
 // Two runs: the page Compare, a base kept over all pages, joined tables, and two timelines that move together.
 import assert from "node:assert/strict";
-import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const [BASE, RUN] = ["tpu/2026_11_20_10_00_00", "tpu/2026_11_20_11_00_00"];
-let server;
-let work;
-before(async () => {
-  work = h.temporaryDirectory();
-  h.build("compared", path.join(work.directory, "logs"));
-  server = await h.startTensorBoard(path.join(work.directory, "logs"));
-});
-after(async () => {
-  await server?.stop();
-  work?.remove();
-});
+const at = await h.served({ compared: "compared" });
 
-const open = (browser, tool, more = {}) => h.openProfile(browser, server, { query: new URLSearchParams({ run: RUN, tool, ...more }).toString(), width: 1440, height: 900 });
+const open = (browser, tool, more = {}) => h.openPage(browser, at.compared, { query: new URLSearchParams({ run: RUN, tool, ...more }).toString(), width: 1440, height: 900 });
 const compared = (browser, tool, more = {}) => open(browser, tool, { base: BASE, ...more });
 
 /** Presses the button that contains the words. */
@@ -83,7 +72,7 @@ h.inEveryBrowser("two runs", ({ name, browser }) => {
     const tab = await compared(browser(), "pod_viewer");
     await h.shows(tab, `Pod Viewer shows one run at a time, without the base ${BASE}.`);
     await tab.page.close();
-    const other = await h.openProfile(browser(), server, { query: new URLSearchParams({ run: "gpu/2026_11_20_11_00_00", base: BASE, tool: "kernel_stats" }).toString() });
+    const other = await h.openPage(browser(), at.compared, { query: new URLSearchParams({ run: "gpu/2026_11_20_11_00_00", base: BASE, tool: "kernel_stats" }).toString() });
     await h.shows(other, `No comparison with ${BASE}: `);
     await h.shows(other, "takes 70.6% of the kernel time");
     h.assertClean(other);
@@ -92,7 +81,7 @@ h.inEveryBrowser("two runs", ({ name, browser }) => {
 
   test("renumbered ops of a recompiled program correspond in the op profile and the memory viewer", async () => {
     const [base, run] = ["mlp/2026_11_20_10_00_00", "mlp/2026_11_20_11_00_00"];
-    const tab = await h.openProfile(browser(), server, { query: new URLSearchParams({ run, base, tool: "op_profile" }).toString(), width: 1440, height: 900 });
+    const tab = await h.openPage(browser(), at.compared, { query: new URLSearchParams({ run, base, tool: "op_profile" }).toString(), width: 1440, height: 900 });
     await h.shows(tab, `Compared with ${base}.`);
     const cells = await h.until("rows with a base", async () => {
       const found = await tab.frame().$$eval(".opp-line", (all) => all.map((line) => [...line.children].map((cell) => cell.textContent)));
@@ -116,12 +105,12 @@ h.inEveryBrowser("two runs", ({ name, browser }) => {
     // The third step begins at 2,200 us in the run and at 2,000 us in the base.
     await h.until("windows aligned at the third step", () => shifted(200e6));
     const timeline = async (which) => (await tab.frame().$$(".tl-stage"))[which];
-    const at = async (which, x, y) => {
+    const place = async (which, x, y) => {
       const box = await (await timeline(which)).boundingBox();
       return [box.x + x * box.width, box.y + y];
     };
     const before = await windows();
-    await tab.page.mouse.move(...(await at(0, 0.5, 80)));
+    await tab.page.mouse.move(...(await place(0, 0.5, 80)));
     await (await timeline(0)).focus();
     await tab.page.keyboard.press("w");
     await h.until("a zoom of both by a key on the base", async () => {
@@ -134,8 +123,14 @@ h.inEveryBrowser("two runs", ({ name, browser }) => {
     await h.until("windows aligned at the start", () => shifted(0));
     assert.equal(h.query(tab).get("align"), "start");
     // Row of XLA Ops of the run: its first op is fusion.11, which was fusion.1.
-    await h.pause(300);
-    await tab.page.mouse.click(...(await at(1, 0.02, 24 + 18 + 22 + 18 + 3 + 9)));
+    let last;
+    await h.until("windows at rest", async () => {
+      const before = last;
+      await h.twoFrames(tab);
+      last = String(await windows());
+      return last === before;
+    });
+    await tab.page.mouse.click(...(await place(1, 0.02, 24 + 18 + 22 + 18 + 3 + 9)));
     await h.until("a selection in the run", () => tab.frame().evaluate(() => window.__timeline.selection[0]?.name?.startsWith("%fusion.11")));
     await h.shows(tab, "Duration in the base");
     const text = await h.text(tab.frame());

@@ -1,22 +1,11 @@
 // The pages of performance counters and of collectives between slices: summary, bars, tables, state in the address.
 import assert from "node:assert/strict";
-import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
-let server;
-let work;
-before(async () => {
-  work = h.temporaryDirectory();
-  h.build("counter_profiles", path.join(work.directory, "logs"));
-  server = await h.startTensorBoard(path.join(work.directory, "logs"));
-});
-after(async () => {
-  await server?.stop();
-  work?.remove();
-});
+const at = await h.served({ counters: "counter_profiles" });
 
-const open = (browser, run, tool, more = {}) => h.openProfile(browser, server, { query: new URLSearchParams({ run: `${run}/1`, tool, ...more }).toString() });
+const open = (browser, run, tool, more = {}) => h.openPage(browser, at.counters, { query: new URLSearchParams({ run: `${run}/1`, tool, ...more }).toString() });
 
 h.inEveryBrowser("counters", ({ name, browser }) => {
   test("the utilization viewer draws units of every host and core, and keeps the chosen sample", async () => {

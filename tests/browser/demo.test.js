@@ -2,20 +2,16 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const demo = (run) => `${run}/${readdirSync(path.join(h.DEMO, run, "plugins", "profile"))[0]}`;
 const headline = (tab) => h.until("a headline", () => tab.frame().$eval(".summary h1", (one) => one.textContent).catch(() => null));
-let server;
-before(async () => {
-  server = await h.startTensorBoard(h.DEMO);
-});
-after(() => server?.stop());
+const at = await h.served({ demo: h.DEMO });
 
 h.inEveryBrowser("demo", ({ browser }) => {
   test("opens on the finding, whose evidence opens the timeline with the event selected", async () => {
-    const tab = await h.openProfile(browser(), server, { width: 1440, height: 900 });
+    const tab = await h.openProfile(browser(), at.demo, { width: 1440, height: 900 });
     await h.until("the finding", async () => /^Devices wait 44\.8% of the step for input, most of it in train_images\.py:54 __next__$/.test(await headline(tab)));
     const links = await h.until("evidence", async () => {
       const found = await tab.frame().$$(".finding:first-child .finding-proof:is(button)");
@@ -31,7 +27,7 @@ h.inEveryBrowser("demo", ({ browser }) => {
 
   test("the comparison says what the repair gained, and names input first", async () => {
     const query = new URLSearchParams({ tool: "compare", run: demo("train_prefetched"), base: demo("train_slow_input") }).toString();
-    const tab = await h.openProfile(browser(), server, { query, width: 1440, height: 900 });
+    const tab = await h.openProfile(browser(), at.demo, { query, width: 1440, height: 900 });
     await h.shows(tab, "What changed");
     assert.equal(await headline(tab), "23.76 ms against 36.35 ms per step (-12.59 ms, -34.6%): Idle: input, -15.92 ms.");
     assert.match(await tab.frame().$eval(".compare-bars li:first-child", (one) => one.textContent), /^Idle: input.*-15\.92 ms/);

@@ -1,26 +1,17 @@
 // Findings: the headline of the overview, evidence that opens the view behind it, the line on other pages, keyboard, dark mode, errors.
 import assert from "node:assert/strict";
-import path from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import * as h from "./harness.js";
 
 const RUN = "tpu_collectives/2026_11_20_10_00_00";
-let server;
-let work;
+const at = await h.served({ devices: "device_profiles" });
 let found;
 before(async () => {
-  work = h.temporaryDirectory();
-  h.build("device_profiles", path.join(work.directory, "logs"));
-  server = await h.startTensorBoard(path.join(work.directory, "logs"));
   const query = new URLSearchParams({ run: RUN, tag: "smart_suggestion", all_rules: "true" });
-  found = await (await fetch(`${server.url}data/plugin/profile/data?${query}`)).json();
-});
-after(async () => {
-  await server?.stop();
-  work?.remove();
+  found = await (await fetch(`${at.devices.url}data/plugin/profile/data?${query}`)).json();
 });
 
-const open = (browser, tool, more = {}) => h.openProfile(browser, server, { query: new URLSearchParams({ run: RUN, tool, ...more }).toString(), width: 1440, height: 900 });
+const open = (browser, tool, more = {}) => h.openPage(browser, at.devices, { query: new URLSearchParams({ run: RUN, tool, ...more }).toString(), width: 1440, height: 900 });
 const first = ".finding:first-child";
 const opened = (tab) => h.until("the first finding", () => tab.frame().$(first));
 const headline = (tab) => tab.frame().$eval(".summary h1", (one) => one.textContent);
@@ -29,10 +20,10 @@ const headline = (tab) => tab.frame().$eval(".summary h1", (one) => one.textCont
 async function linked(tab, suits) {
   const links = await tab.frame().$$(".finding-proof:is(button)");
   const all = found.findings.flatMap(({ evidence }) => evidence).filter(({ tool }) => tool !== "" && tool !== "overview_page");
-  const at = all.findIndex(suits);
-  assert.ok(at >= 0, "the run has such evidence");
+  const place = all.findIndex(suits);
+  assert.ok(place >= 0, "the run has such evidence");
   assert.equal(links.length, all.length, "every page in the evidence has data in this run");
-  return { link: links[at], proof: all[at] };
+  return { link: links[place], proof: all[place] };
 }
 
 h.inEveryBrowser("findings", ({ name, browser }) => {
@@ -100,7 +91,7 @@ h.inEveryBrowser("findings", ({ name, browser }) => {
     await tab.page.close();
   });
 
-  test("links to the tool of the original open the overview", async () => {
+  test("links to XProf's Smart Suggestion open the overview", async () => {
     const tab = await open(browser(), "smart_suggestion");
     await opened(tab);
     assert.equal(await headline(tab), found.findings[0].title);

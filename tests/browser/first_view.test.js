@@ -1,23 +1,13 @@
 // What the trace viewer shows first, without a click: where devices work, keys, sums of a rectangle, the moment of a memory peak.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const MS = 1e9;
 const RUN = "late/1";
 const link = (tool) => `run=${encodeURIComponent(RUN)}&tool=${tool}`;
 
-let built;
-let server;
-before(async () => {
-  built = h.temporaryDirectory();
-  h.build("late_profiles", built.directory);
-  server = await h.startTensorBoard(built.directory);
-});
-after(async () => {
-  await server?.stop();
-  built?.remove();
-});
+const at = await h.served({ late: "late_profiles" });
 
 /** The timeline's test hook, see frontend/src/timeline/test_hook.ts. */
 function hook(tab) {
@@ -28,7 +18,7 @@ function hook(tab) {
 }
 
 async function open(browser, tool = "trace_viewer@") {
-  const tab = await h.openProfile(browser, server, { query: link(tool) });
+  const tab = await h.openProfile(browser, at.late, { query: link(tool) });
   if (tool === "trace_viewer@") await h.until("drawn boxes", async () => (await hook(tab)).boxesDrawn > 20);
   return tab;
 }

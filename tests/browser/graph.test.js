@@ -1,18 +1,14 @@
 // The graph viewer on the demo profiles: whole computations, fusions in place, colours, history, keys, frames.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
-let server;
-before(async () => {
-  server = await h.startTensorBoard(h.DEMO);
-});
-after(() => server?.stop());
+const at = await h.served({ demo: h.DEMO });
 
 async function open(browser, more = {}, run = "jax_mlp") {
-  const runs = await (await fetch(`${server.url}data/plugin/profile/runs`)).json();
+  const runs = await (await fetch(`${at.demo.url}data/plugin/profile/runs`)).json();
   const query = { run: runs.find((one) => one.startsWith(run)), tool: "graph_viewer", ...more };
-  const tab = await h.openProfile(browser, server, { query: new URLSearchParams(query).toString(), width: 1440, height: 900 });
+  const tab = await h.openPage(browser, at.demo, { query: new URLSearchParams(query).toString(), width: 1440, height: 900 });
   await h.until("a drawing", () => tab.frame().$(".graph-node"));
   return tab;
 }
@@ -113,10 +109,10 @@ h.inEveryBrowser("graph viewer", ({ name, browser }) => {
   });
 
   test("the page of format=html is a drawing by itself", async () => {
-    const runs = await (await fetch(`${server.url}data/plugin/profile/runs`)).json();
+    const runs = await (await fetch(`${at.demo.url}data/plugin/profile/runs`)).json();
     const run = runs.find((one) => one.startsWith("jax_mlp"));
     const module = "jit_train_step(36)";
-    const address = `${server.url}data/plugin/profile/data?`;
+    const address = `${at.demo.url}data/plugin/profile/data?`;
     const text = await (await fetch(`${address}${new URLSearchParams({ run, tag: "graph_viewer", module_name: module, type: "short_txt" })}`)).text();
     const [, entry] = /^ENTRY (\S+)/m.exec(text);
     const page = await browser().newPage();

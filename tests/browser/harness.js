@@ -1,112 +1,17 @@
-// Starts, records and stops the TensorBoard processes and browsers of the tests.
+// The plugin's pages in a browser: opening them, waiting for what they show, recording what goes wrong.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe } from "node:test";
-import { fileURLToPath } from "node:url";
-import puppeteer from "puppeteer-core";
+import { BROWSERS, connect } from "./browsers.js";
+import { pause, ROOT } from "./servers.js";
+import { keeper } from "./shared.js";
 
-export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-export const DEMO = path.join(ROOT, "demo");
+export { BROWSERS, launch } from "./browsers.js";
+export * from "./servers.js";
+
 /** Directory of the screenshots of failed tests. */
 export const ARTIFACTS = process.env.BROWSER_ARTIFACTS ?? path.join(ROOT, "build", "browser-artifacts");
-
-/** The browsers under test; a missing one is skipped on a developer's machine and a failure in CI. */
-export const BROWSERS = [
-  { name: "chromium", executable: process.env.CHROMIUM ?? "/usr/bin/chromium" },
-  { name: "firefox", executable: process.env.FIREFOX ?? "/usr/bin/firefox-esr" },
-].map((browser) => ({ ...browser, skip: existsSync(browser.executable) ? false : absent(browser.name) }));
-
-function absent(name) {
-  const message = `${name} is not installed; set ${name.toUpperCase()} to its path`;
-  if (process.env.CI === "true") throw new Error(message);
-  return message;
-}
-
-/** A new directory below the system's temporary one; `remove` deletes it. */
-export function temporaryDirectory(prefix = "profile-test-") {
-  const directory = mkdtempSync(path.join(tmpdir(), prefix));
-  return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
-}
-
-/** A free port. */
-export function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-/**
- * Something that a server waits for, so that a test can look at what is shown meanwhile. `environment` is for the start
- * of the server: in it, whoever opens a file whose path ends in `file` waits while the gate is shut.
- */
-export function makeGate(file = "") {
-  const { directory, remove } = temporaryDirectory();
-  const gate = path.join(directory, "shut");
-  const search = [path.join(ROOT, "tests/browser/gate"), process.env.PYTHONPATH].filter(Boolean).join(path.delimiter);
-  return {
-    environment: { PYTHONPATH: search, BROWSER_TEST_GATE: gate, BROWSER_TEST_GATED: file },
-    shut: () => writeFileSync(gate, ""),
-    open: () => rmSync(gate, { force: true }),
-    remove,
-  };
-}
-
-/**
- * Starts TensorBoard on `logdir` and waits until it answers.
- * @returns {Promise<{origin: string, url: string, stop: () => Promise<void>}>} `url` has the path prefix and ends in "/".
- */
-export async function startTensorBoard(logdir, { pathPrefix = "", environment = {} } = {}) {
-  const cache = temporaryDirectory();
-  const port = await freePort();
-  const command = ["-m", "tensorboard.main", "--logdir", logdir, "--host", "127.0.0.1", "--port", String(port)];
-  if (pathPrefix) command.push("--path_prefix", pathPrefix);
-  const python = existsSync(path.join(ROOT, ".venv/bin/python")) ? path.join(ROOT, ".venv/bin/python") : "python3";
-  const server = spawn(python, command, {
-    cwd: cache.directory,
-    env: { ...process.env, XDG_CACHE_HOME: cache.directory, PYTHONUNBUFFERED: "1", ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let log = "";
-  for (const stream of [server.stdout, server.stderr]) stream.on("data", (text) => (log += text));
-  const ended = new Promise((resolve) => server.on("exit", resolve));
-  const origin = `http://127.0.0.1:${port}`;
-  const stop = async () => {
-    server.kill("SIGTERM");
-    const timer = setTimeout(() => server.kill("SIGKILL"), 5000);
-    await ended;
-    clearTimeout(timer);
-    cache.remove();
-  };
-  for (const deadline = Date.now() + 60_000; ; await pause(200)) {
-    if (server.exitCode !== null) throw new Error(`TensorBoard stopped at once:\n${log}`);
-    if (Date.now() > deadline) {
-      await stop();
-      throw new Error(`TensorBoard does not answer:\n${log}`);
-    }
-    const answer = await fetch(`${origin}${pathPrefix}/data/plugins_listing`).catch(() => null);
-    if (answer?.ok) return { origin, url: `${origin}${pathPrefix}/`, stop, log: () => log };
-  }
-}
-
-/** Writes the sessions of `tests/builders/profiles/<name>.py` below a directory. */
-export function build(name, directory) {
-  const own = path.join(ROOT, ".venv/bin/python");
-  const options = { cwd: ROOT, env: { ...process.env, PYTHONPATH: path.join(ROOT, "tests") } };
-  execFileSync(existsSync(own) ? own : "python3", ["-m", `builders.profiles.${name}`, directory], options);
-}
-
-export function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
 
 /** Calls `probe` until it returns something truthy, and returns that. */
 export async function until(what, probe, timeout = 30_000) {
@@ -123,22 +28,6 @@ export async function until(what, probe, timeout = 30_000) {
   throw new Error(`waited ${timeout} ms for ${what}; last: ${last}`);
 }
 
-/** Starts a headless browser that makes no requests except to our servers. */
-export function launch({ name, executable }, graphics = ["--disable-gpu"]) {
-  if (name === "firefox") {
-    return puppeteer.launch({
-      browser: "firefox",
-      executablePath: executable,
-      extraPrefsFirefox: { "network.captive-portal-service.enabled": false, "network.connectivity-service.enabled": false },
-    });
-  }
-  const flags = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-  return puppeteer.launch({
-    executablePath: executable,
-    args: ["--no-sandbox", "--disable-quic", ...graphics, ...flags],
-  });
-}
-
 /** Records violations on a page: console errors, uncaught errors, requests to other origins, failed requests. */
 function record(page, origin) {
   const found = { errors: [], foreign: [], failed: [], requests: [] };
@@ -153,18 +42,35 @@ function record(page, origin) {
   return found;
 }
 
+/** The height of TensorBoard's own header. */
+const HEADER = 64;
+
+async function newTab(browser, server, { width, height }) {
+  const page = await browser.newPage();
+  await page.setViewport({ width, height });
+  return { page, found: record(page, server.origin) };
+}
+
 /**
- * Opens the Profile tab. `query` is the parent window's query string, as in a shared link.
+ * Opens the Profile tab of TensorBoard. `query` is the parent window's query string, as in a shared link.
  * The returned `frame()` is the plugin's own frame; `found` holds what the recorder noted.
  */
 export async function openProfile(browser, server, { query = "", width = 1280, height = 720 } = {}) {
-  const page = await browser.newPage();
-  await page.setViewport({ width, height });
-  const found = record(page, server.origin);
+  const { page, found } = await newTab(browser, server, { width, height });
   await page.goto(`${server.url}${query ? `?${query}` : ""}#profile`, { waitUntil: "domcontentloaded" });
   const frame = () => page.frames().find((f) => new URL(f.url()).pathname.endsWith("/plugin/profile/index.html"));
   await until("the plugin's frame", frame, 30_000);
   return { page, frame, found };
+}
+
+/**
+ * Opens the plugin's page without TensorBoard around it, as large as it is there. That takes a third of the time: for
+ * tests of what is on a page. shell, places, demo, capture and first_view have TensorBoard around it.
+ */
+export async function openPage(browser, server, { query = "", width = 1280, height = 720 } = {}) {
+  const { page, found } = await newTab(browser, server, { width, height: height - HEADER });
+  await page.goto(`${server.url}data/plugin/profile/index.html${query ? `?${query}` : ""}`, { waitUntil: "domcontentloaded" });
+  return { page, frame: () => page.mainFrame(), found };
 }
 
 /** The visible text of the plugin's page. */
@@ -178,6 +84,28 @@ export async function shows(tab, wanted, timeout = 30_000) {
   const matches = (seen) => (wanted instanceof RegExp ? wanted.test(seen) : seen.includes(wanted));
   return until(`"${wanted}" on the page`, async () => matches((last = await text(tab.frame()))) && last, timeout).catch((error) => {
     throw new Error(`${error.message}\nThe page shows:\n${last.slice(0, 2000)}`);
+  });
+}
+
+/** Waits until the page has drawn twice: what moves differs then from what it was before. */
+export function twoFrames(tab) {
+  return tab.frame().evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn()))));
+}
+
+/** Runs in the page: its text; null while something loads or moves. */
+function restingText() {
+  const busy = document.querySelector("main [aria-busy=true], .loading") !== null;
+  const moves = document.getAnimations().some(({ playState }) => playState === "running");
+  return busy || moves ? null : (document.querySelector("main")?.innerText ?? null);
+}
+
+/** Waits until nothing loads or moves and the page stays as it is; returns the text of its main part. */
+export function atRest(tab) {
+  let last = null;
+  return until("a page at rest", async () => {
+    const before = last;
+    last = await tab.frame().evaluate(restingText);
+    return last !== null && last.length > 20 && last === before && last;
   });
 }
 
@@ -201,18 +129,53 @@ export function assertClean(tab, { expected = /^$/ } = {}) {
   assert.deepEqual({ errors: own, foreign, failed: unexpected }, { errors: [], foreign: [], failed: [] });
 }
 
-/** Runs the same tests in every browser: `define({browser})`, where `browser()` is the running one. */
-export function inEveryBrowser(suite, define) {
-  for (const kind of BROWSERS) {
-    describe(`${suite} in ${kind.name}`, { skip: kind.skip }, () => {
-      let browser;
-      before(async () => {
-        browser = await launch(kind);
-      });
-      after(() => browser?.close());
-      define({ name: kind.name, browser: () => browser });
+let shared;
+/** What this file shares with others; given back when its tests have ended. */
+function lender() {
+  if (shared) return shared;
+  shared = keeper();
+  after(() => shared.stop());
+  return shared;
+}
+
+/**
+ * The TensorBoards of a file that changes nothing in their logdirs, by name: of a directory, of the runs of a builder, or
+ * `{logdir, pathPrefix}`.
+ */
+export async function served(wanted) {
+  const lend = lender();
+  const started = Object.entries(wanted).map(async ([name, what]) => {
+    const options = typeof what === "string" ? { [path.isAbsolute(what) ? "logdir" : "builder"]: what } : what;
+    return [name, await lend.server(options)];
+  });
+  return Object.fromEntries(await Promise.all(started));
+}
+
+function inBrowser(kind, suite, define) {
+  const lend = lender();
+  describe(`${suite} in ${kind.name}`, { skip: kind.skip }, () => {
+    let browser;
+    let context;
+    before(async () => {
+      browser = await connect(kind, await lend.browser(kind.name));
+      context = await browser.createBrowserContext(); // with storage and cache of its own
     });
-  }
+    after(async () => {
+      await context?.close();
+      await browser?.disconnect();
+    });
+    define({ name: kind.name, browser: () => context });
+  });
+}
+
+/** Runs the same tests in every browser: `define({browser})`, where `browser()` opens pages. */
+export function inEveryBrowser(suite, define) {
+  for (const kind of BROWSERS) inBrowser(kind, suite, define);
+}
+
+/** Runs tests whose result does not depend on the browser. */
+export function inChromium(suite, define) {
+  for (const kind of BROWSERS) if (kind.name === "chromium") inBrowser(kind, suite, define);
 }
 
 /** Clicks the first element of the plugin's page that matches `selector`, once it exists. */

@@ -1,6 +1,6 @@
 // Names in the profile are HTML with a script: every page shows them as text and runs nothing.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const MARK = "<img src=x onerror=window.hostile=1>";
@@ -15,28 +15,7 @@ const PAGES = {
   tf_input: ["memory_profile"],
 };
 
-let built;
-let server;
-before(async () => {
-  built = h.temporaryDirectory();
-  h.build("hostile", built.directory);
-  server = await h.startTensorBoard(built.directory);
-});
-after(async () => {
-  await server?.stop();
-  built?.remove();
-});
-
-/** Waits until the page has stopped loading and changing; returns its text. */
-function settled(tab) {
-  let last = "";
-  return h.until("a page at rest", async () => {
-    await h.pause(200);
-    const was = last;
-    last = await h.text(tab.frame());
-    return last.length > 0 && last === was && !(await tab.frame().$(".loading")) && last;
-  });
-}
+const at = await h.served({ hostile: "hostile" });
 
 h.inEveryBrowser("hostile names", ({ name, browser }) => {
   for (const [kind, tools] of Object.entries(PAGES)) {
@@ -44,9 +23,9 @@ h.inEveryBrowser("hostile names", ({ name, browser }) => {
       const run = `${MARK} ${kind}/1`;
       for (const tool of tools) {
         const query = `run=${encodeURIComponent(run)}&tool=${encodeURIComponent(tool)}`;
-        const tab = await h.openProfile(browser(), server, { query });
+        const tab = await h.openPage(browser(), at.hostile, { query });
         await h.shows(tab, MARK);
-        await settled(tab);
+        await h.atRest(tab);
         const seen = await tab.frame().evaluate(() => ({
           ran: window.hostile ?? window.parent.hostile ?? null,
           images: document.querySelectorAll("img[onerror], img[src='x']").length,

@@ -15,7 +15,7 @@ before(async () => {
   logdir = h.temporaryDirectory();
   const sessions = path.join(h.DEMO, "jax_scan", "plugins", "profile");
   const sound = readFileSync(path.join(sessions, readdirSync(sessions)[0], "demo-host.xplane.pb"));
-  for (const browser of ["chromium", "firefox"]) {
+  for (const { name: browser } of h.BROWSERS) {
     const session = path.join(logdir.directory, browser, "plugins", "profile", "s");
     mkdirSync(session, { recursive: true });
     for (let i = 0; i < HOSTS; i++) {
@@ -39,7 +39,7 @@ h.inEveryBrowser("many hosts", ({ name, browser }) => {
     const info = await fetch(`${server.url}data/plugin/profile/run_info?run=${name}/s`);
     assert.equal((await info.json()).hosts.length, HOSTS);
     gate.shut();
-    const tab = await h.openProfile(browser(), server, { query: `run=${name}/s&tool=overview_page` });
+    const tab = await h.openPage(browser(), server, { query: `run=${name}/s&tool=overview_page` });
     await h.shows(tab, new RegExp(`Computing the overview of ${HOSTS} hosts: host \\d+ of ${HOSTS}`));
     await h.screenshot(tab, `progress-${name}`);
     gate.open();
@@ -54,7 +54,7 @@ h.inEveryBrowser("many hosts", ({ name, browser }) => {
   });
 
   test("the host picker finds one of them, and its page has no banner", async () => {
-    const tab = await h.openProfile(browser(), server, { query: `run=${name}/s&tool=overview_page&host=w-150` });
+    const tab = await h.openPage(browser(), server, { query: `run=${name}/s&tool=overview_page&host=w-150` });
     await h.shows(tab, "Performance summary");
     assert.equal(await tab.frame().$("[data-left-out]"), null);
     await h.click(tab, ".rail-host .picker.small");

@@ -1,24 +1,20 @@
 // The memory pages and the graph viewer on the demo profiles: summary, charts, links between them, URL state.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
-let server;
-before(async () => {
-  server = await h.startTensorBoard(h.DEMO);
-});
-after(() => server?.stop());
+const at = await h.served({ demo: h.DEMO });
 
 /** The run of the demo whose name begins with `name`. */
 async function runOf(name) {
-  const runs = await (await fetch(`${server.url}data/plugin/profile/runs`)).json();
+  const runs = await (await fetch(`${at.demo.url}data/plugin/profile/runs`)).json();
   const run = runs.find((one) => one.startsWith(name));
   assert.ok(run, `no run ${name} among ${runs}`);
   return run;
 }
 
 async function open(browser, run, tool, more = {}) {
-  return h.openProfile(browser, server, { query: new URLSearchParams({ run: await runOf(run), tool, ...more }).toString() });
+  return h.openPage(browser, at.demo, { query: new URLSearchParams({ run: await runOf(run), tool, ...more }).toString() });
 }
 
 /** Fails if the page scrolls horizontally. */
@@ -88,7 +84,7 @@ h.inEveryBrowser("memory", ({ name, browser }) => {
     await h.until("the buffer in the address", () => h.query(tab).get("buffer"));
     await fits(tab);
     await h.screenshot(tab, `memory-viewer-${name}`);
-    const again = await h.openProfile(browser(), server, { query: h.query(tab).toString() });
+    const again = await h.openPage(browser(), at.demo, { query: h.query(tab).toString() });
     await h.until("the same buffer in the link", () => again.frame().$eval(".buffer-card", (card) => card.textContent.includes("pinned")));
     h.assertClean(tab);
     h.assertClean(again);

@@ -13,16 +13,10 @@ import fcntl, socket, struct
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
     fcntl.ioctl(s, 0x8914, struct.pack("16sh", b"lo", 0x1 | 0x40))`;
 
-/** Waits until the page of the tool is loaded; returns its text. */
-async function settled(tab, tool) {
+/** Waits until the page of the tool is complete; returns its text. */
+async function complete(tab, tool) {
   await h.until(`${tool} to be current`, () => tab.frame().$(`[data-tool="${tool}"][aria-current="page"]`), 30_000);
-  return h.until(`the page of ${tool}`, async () => {
-    const state = () => tab.frame().evaluate(() => ({ busy: document.querySelectorAll('main [aria-busy="true"]').length, text: document.querySelector("main")?.innerText ?? "" }));
-    const first = await state();
-    await h.pause(150);
-    const second = await state();
-    return first.busy + second.busy === 0 && first.text === second.text && first.text.length > 20 && second.text;
-  }, 30_000);
+  return h.atRest(tab);
 }
 
 const [kind, run] = process.argv.slice(2);
@@ -39,7 +33,7 @@ try {
   const pages = {};
   for (const tool of tools) {
     await h.click(tab, `[data-tool="${tool}"]`);
-    pages[tool] = (await settled(tab, tool)).length;
+    pages[tool] = (await complete(tab, tool)).length;
   }
   h.assertClean(tab);
   console.log(JSON.stringify({ pages }));

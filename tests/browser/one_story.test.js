@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import * as h from "./harness.js";
 import { PAIRS } from "./one_story/pairs.js";
 import { agree, exactly, quantity, ratio, total } from "./one_story/quantity.js";
@@ -16,16 +16,16 @@ const WIDE = { width: 1440, height: 900 };
 const NARROW = { width: 1024, height: 700 };
 /** Charts of more rows are not read as tables. */
 const MOST_ROWS = 100;
-/** Sample directories; those of tests/builders are built anew. `narrow`: pages are looked at in a narrow window, too. */
-const SAMPLES = [
-  { name: "demo", at: () => h.DEMO, narrow: true },
-  { name: "tf.data programs", at: () => path.join(h.ROOT, "tests", "profiles", "tf_data_221") },
-  { name: "steps of several hosts", builder: "step_profiles" },
-  { name: "ops", builder: "op_profiles", narrow: true },
-  { name: "reference samples", at: () => SHARED, skip: existsSync(SHARED) ? false : "the sample profiles (../shared/traces) are not here" },
-];
+/** Sample profiles: a directory or a builder. `narrow`: the toolbars are looked at in a narrow window, too. */
+const SAMPLES = {
+  demo: { from: h.DEMO, narrow: true },
+  "tf.data programs": { from: path.join(h.ROOT, "tests", "profiles", "tf_data_221") },
+  "steps of several hosts": { from: "step_profiles", narrow: true },
+  ops: { from: "op_profiles", narrow: true },
+  "XProf's samples": { from: SHARED, skip: existsSync(SHARED) ? false : "the sample profiles (../shared/traces) are not here" },
+};
+const at = await h.served(Object.fromEntries(Object.entries(SAMPLES).filter(([, { skip }]) => !skip).map(([name, { from }]) => [name, from])));
 
-const browserKind = h.BROWSERS[0];
 const applied = new Map(PAIRS.map((pair) => [pair, 0]));
 
 /** Opens a page in place of the previous one, waits until it is complete, and reads it. */
@@ -99,7 +99,7 @@ function pageProblems({ errors, failed, above, odd, bars, pies, wrapped }) {
   return [
     ...errors.map((text) => `error: ${text}`), ...failed.map((text) => `failed: ${text.slice(0, 200)}`),
     ...above.map((text) => `above 100% without a reason: ${text}`), ...odd.map((text) => `not a figure: ${text}`),
-    ...[...bars, ...pies].flatMap(barProblems), ...wrapped.map((name) => `in more than one line at ${NARROW.width} px: ${name}`),
+    ...[...bars, ...pies].flatMap(barProblems), ...wrapped.map((name) => `wrapped or cut off at ${NARROW.width} px: ${name}`),
   ];
 }
 
@@ -115,13 +115,11 @@ async function pairProblems(run) {
   return problems;
 }
 
-describe("one story", { skip: browserKind.skip }, () => {
-  let browser;
+h.inChromium("one story", ({ browser }) => {
   let tabs;
   before(async () => {
-    browser = await h.launch(browserKind);
     tabs = await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-      const page = await browser.newPage();
+      const page = await browser().newPage();
       await page.setViewport(WIDE);
       page.found = { errors: [] };
       page.on("console", (message) => message.type() === "error" && page.found.errors.push(message.text()));
@@ -129,26 +127,11 @@ describe("one story", { skip: browserKind.skip }, () => {
       return page;
     }));
   });
-  after(() => browser?.close());
 
-  for (const { name, at, builder, narrow = false, skip = false } of SAMPLES) {
+  for (const [name, { narrow = false, skip = false }] of Object.entries(SAMPLES)) {
     describe(name, { skip }, () => {
-      let built;
-      let server;
-      before(async () => {
-        if (builder) {
-          built = h.temporaryDirectory();
-          h.build(builder, built.directory);
-        }
-        server = await h.startTensorBoard(built?.directory ?? at());
-      });
-      after(async () => {
-        await server?.stop();
-        built?.remove();
-      });
-
       test("every page of every run", { timeout: 600_000 }, async () => {
-        const api = `${server.url}data/plugin/profile/`;
+        const api = `${at[name].url}data/plugin/profile/`;
         const problems = [];
         for (const run of await (await fetch(`${api}runs`)).json()) {
           const read = await readRun(api, run, tabs, narrow);

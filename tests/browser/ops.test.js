@@ -1,28 +1,13 @@
 // The pages on ops: op tree by keyboard, its link, roofline points and rows, kernels by op, charts, narrow windows.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
-const OWN_PYTHON = path.join(h.ROOT, ".venv/bin/python");
 const CPU = `run=${encodeURIComponent(`jax_mlp/${readdirSync(path.join(h.DEMO, "jax_mlp", "plugins", "profile"))[0]}`)}`;
 
-let constructed;
-let server;
-let demo;
-before(async () => {
-  constructed = h.temporaryDirectory();
-  const options = { cwd: h.ROOT, env: { ...process.env, PYTHONPATH: path.join(h.ROOT, "tests") } };
-  execFileSync(existsSync(OWN_PYTHON) ? OWN_PYTHON : "python3", ["-m", "builders.profiles.op_profiles", constructed.directory], options);
-  [server, demo] = await Promise.all([h.startTensorBoard(constructed.directory), h.startTensorBoard(h.DEMO)]);
-});
-after(async () => {
-  await Promise.all([server?.stop(), demo?.stop()]);
-  constructed?.remove();
-});
-
+const at = await h.served({ ops: "op_profiles", demo: h.DEMO });
 const TPU = "run=tpu%2F1";
 const GPU = "run=gpu%2F1";
 
@@ -40,7 +25,7 @@ async function fits(tab) {
 
 h.inEveryBrowser("op tools", ({ name, browser }) => {
   test("the op tree opens and closes by keyboard, and the link brings it back", async () => {
-    const tab = await h.openProfile(browser(), server, { query: `${TPU}&tool=op_profile` });
+    const tab = await h.openPage(browser(), at.ops, { query: `${TPU}&tool=op_profile` });
     await h.shows(tab, "Overall TPU FLOPS utilisation is");
     await h.until("rows", async () => (await names(tab)).includes("fusion.1"));
     await tab.frame().focus('[role="treegrid"]');
@@ -52,7 +37,7 @@ h.inEveryBrowser("op tools", ({ name, browser }) => {
     await h.until("the node in the address", () => h.query(tab).get("node") && h.query(tab).get("open"));
     await h.screenshot(tab, `ops-tree-${name}`);
     await fits(tab);
-    const again = await h.openProfile(browser(), server, { query: h.query(tab).toString() });
+    const again = await h.openPage(browser(), at.ops, { query: h.query(tab).toString() });
     await h.shows(again, "loop fusion operation");
     assert.deepEqual(await names(again), await names(tab));
     await tab.frame().focus('[role="treegrid"]');
@@ -65,7 +50,7 @@ h.inEveryBrowser("op tools", ({ name, browser }) => {
   });
 
   test("grouping, idle time and the number of ops change the tree", async () => {
-    const tab = await h.openProfile(browser(), server, { query: `${TPU}&tool=op_profile` });
+    const tab = await h.openPage(browser(), at.ops, { query: `${TPU}&tool=op_profile` });
     await h.until("rows", async () => (await names(tab)).includes("fusion.1"));
     await h.click(tab, '[aria-label="Group by"] button:nth-child(2)');
     await h.until("categories at the top", async () => (await names(tab))[0] === "loop fusion");
@@ -82,7 +67,7 @@ h.inEveryBrowser("op tools", ({ name, browser }) => {
   });
 
   test("a program on the CPU shows its ops, and says that it is the CPU", async () => {
-    const tab = await h.openProfile(browser(), demo, { query: `${CPU}&tool=op_profile`, width: 800 });
+    const tab = await h.openPage(browser(), at.demo, { query: `${CPU}&tool=op_profile`, width: 800 });
     await h.shows(tab, "Ops on the CPU");
     await h.until("ops", async () => (await names(tab)).length > 3);
     await fits(tab);
@@ -92,7 +77,7 @@ h.inEveryBrowser("op tools", ({ name, browser }) => {
   });
 
   test("the roofline's points are read by keyboard and lead to their rows", async () => {
-    const tab = await h.openProfile(browser(), server, { query: `${TPU}&tool=roofline_model` });
+    const tab = await h.openPage(browser(), at.ops, { query: `${TPU}&tool=roofline_model` });
     await h.shows(tab, /Bound by HBM: .* of the roofline limit/);
     await tab.frame().waitForSelector('.chart-canvas[data-drawn="3"]');
     await tab.frame().focus(".chart-body");
@@ -135,7 +120,7 @@ h.inEveryBrowser("op tools", ({ name, browser }) => {
   });
 
   test("kernels are grouped and filtered, and nameless ones are counted", async () => {
-    const tab = await h.openProfile(browser(), server, { query: `${GPU}&tool=kernel_stats` });
+    const tab = await h.openPage(browser(), at.ops, { query: `${GPU}&tool=kernel_stats` });
     await h.shows(tab, "ampere_h16816gemm takes 66.7% of the kernel time");
     await h.shows(tab, "13.3% of the time has no op name");
     await h.until("the pie", () => tab.frame().$('.chart-canvas[data-drawn="3"]'));
@@ -151,7 +136,7 @@ h.inEveryBrowser("op tools", ({ name, browser }) => {
   });
 
   test("HLO stats: a chart as a table, a filter, a long expression in the panel", async () => {
-    const tab = await h.openProfile(browser(), server, { query: `${TPU}&tool=hlo_stats` });
+    const tab = await h.openPage(browser(), at.ops, { query: `${TPU}&tool=hlo_stats` });
     await h.shows(tab, "loop fusion takes 90.9% of the busy time");
     await tab.frame().focus(".pie-list .chart-body");
     await tab.page.keyboard.press("t");

@@ -2,31 +2,18 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const SESSION = "2026_11_20_10_00_00";
 const link = (run, tool, more = "") => `run=${encodeURIComponent(`${run}/${SESSION}`)}&tool=${tool}${more}`;
 const demo = (run, tool) => `run=${encodeURIComponent(`${run}/${readdirSync(path.join(h.DEMO, run, "plugins", "profile"))[0]}`)}&tool=${tool}`;
 
-let built;
-let server;
-let demos;
-before(async () => {
-  built = h.temporaryDirectory();
-  h.build("step_profiles", built.directory);
-  server = await h.startTensorBoard(built.directory);
-  demos = await h.startTensorBoard(h.DEMO);
-});
-after(async () => {
-  await server?.stop();
-  await demos?.stop();
-  built?.remove();
-});
+const at = await h.served({ steps: "step_profiles", demo: h.DEMO });
 
 /** Opens a page and waits until `wanted` is on it. */
-async function open(browser, query, wanted, { at = server, ...size } = {}) {
-  const tab = await h.openProfile(browser, at, { query, ...size });
+async function open(browser, query, wanted, { server = at.steps, ...size } = {}) {
+  const tab = await h.openPage(browser, server, { query, ...size });
   await h.shows(tab, wanted, 30_000);
   return tab;
 }
@@ -150,7 +137,7 @@ h.inEveryBrowser("pages", ({ name, browser }) => {
   });
 
   test("the input page says how bound, splits the host's work and lists its ops", async () => {
-    const tab = await open(browser(), demo("tf_input", "input_pipeline_analyzer"), "Input op statistics", { at: demos });
+    const tab = await open(browser(), demo("tf_input", "input_pipeline_analyzer"), "Input op statistics", { server: at.demo });
     await h.shows(tab, /input-bound/i);
     await h.shows(tab, "Data preprocessing");
     assert.ok((await tab.frame().$$(".input-ops .table-tr")).length > 2);
@@ -161,7 +148,7 @@ h.inEveryBrowser("pages", ({ name, browser }) => {
   });
 
   test("framework ops: idle switch, a slice filters the table, the link keeps both", async () => {
-    const tab = await open(browser(), demo("tf_input", "framework_op_stats"), "Include IDLE time", { at: demos });
+    const tab = await open(browser(), demo("tf_input", "framework_op_stats"), "Include IDLE time", { server: at.demo });
     await press(tab, ".idle-switch", /Yes/);
     await h.until("the switch in the address", () => h.query(tab).get("idle") === "yes");
     await h.until("a slice of idle time", async () => /IDLE/.test(await tab.frame().$eval(".pie-list", (e) => e.textContent)));
@@ -172,7 +159,7 @@ h.inEveryBrowser("pages", ({ name, browser }) => {
     await h.until("fewer rows", async () => (await rows()) > 0 && (await rows()) < before);
     await h.until("the filter in the address", () => /type~/.test(h.query(tab).get("t1.filter") ?? ""));
     await h.screenshot(tab, `framework-ops-${name}`);
-    const again = await open(browser(), h.query(tab).toString(), /of \d+ rows/, { at: demos });
+    const again = await open(browser(), h.query(tab).toString(), /of \d+ rows/, { server: at.demo });
     await close(tab);
     await close(again);
   });
@@ -216,7 +203,7 @@ h.inEveryBrowser("pages", ({ name, browser }) => {
       for (const [width, theme] of [[1280, "light"], [800, "dark"]]) {
         await tab.page.setViewport({ width, height: 720 });
         await tab.frame().evaluate((value) => { document.documentElement.dataset.theme = value; }, theme);
-        await h.pause(250);
+        await h.atRest(tab);
         const [wide, room] = await tab.frame().$eval(".tool-page", (element) => [element.scrollWidth, element.clientWidth]);
         assert.ok(wide <= room, `${query} is ${wide} px wide in ${room} px`);
       }

@@ -13,8 +13,7 @@ const NEWEST = [...SESSIONS].sort((a, b) => b.split("/")[1].localeCompare(a.spli
 /** A run of two hosts, made of one profile of the demo. */
 const TWO = "two/2026_01_01_00_00_00";
 
-let server;
-let prefixed;
+const at = await h.served({ demo: h.DEMO, prefixed: { logdir: h.DEMO, pathPrefix: "/some/prefix" } });
 let pair;
 let paired;
 before(async () => {
@@ -27,19 +26,15 @@ before(async () => {
     copyFileSync(from, to);
   }
   paired = await h.startTensorBoard(pair.directory);
-  server = await h.startTensorBoard(h.DEMO);
-  prefixed = await h.startTensorBoard(h.DEMO, { pathPrefix: "/some/prefix" });
 });
 after(async () => {
-  await server?.stop();
-  await prefixed?.stop();
   await paired?.stop();
   pair?.remove();
 });
 
 h.inEveryBrowser("shell", ({ name, browser }) => {
   test("the tab appears and shows the newest session", async () => {
-    const tab = await h.openProfile(browser(), server);
+    const tab = await h.openProfile(browser(), at.demo);
     await h.shows(tab, NEWEST);
     const tabs = await tab.page.evaluate(() => document.body.innerText);
     assert.match(tabs, /PROFILE/i);
@@ -49,7 +44,7 @@ h.inEveryBrowser("shell", ({ name, browser }) => {
   });
 
   test("choosing a session and a tool changes the page and the address", async () => {
-    const tab = await h.openProfile(browser(), server);
+    const tab = await h.openProfile(browser(), at.demo);
     await h.click(tab, "button.picker");
     await h.until("the list of sessions", async () => (await tab.frame().$$('[role="option"]')).length === SESSIONS.length);
     const wanted = SESSIONS.find((name) => name.startsWith("jax_scan"));
@@ -93,7 +88,7 @@ h.inEveryBrowser("shell", ({ name, browser }) => {
 
   test("a link opens the session and the tool it names", async () => {
     const wanted = SESSIONS.find((name) => name.startsWith("tf_input"));
-    const tab = await h.openProfile(browser(), server, { query: `run=${encodeURIComponent(wanted)}&tool=profile_contents` });
+    const tab = await h.openProfile(browser(), at.demo, { query: `run=${encodeURIComponent(wanted)}&tool=profile_contents` });
     await h.until("the tool to be current", () => tab.frame().$('[data-tool="profile_contents"][aria-current="page"]'));
     await h.shows(tab, wanted);
     h.assertClean(tab);
@@ -101,17 +96,17 @@ h.inEveryBrowser("shell", ({ name, browser }) => {
   });
 
   test("a link to a session that is gone says so", async () => {
-    const tab = await h.openProfile(browser(), server, { query: "run=gone/2001_01_01_00_00_00" });
+    const tab = await h.openProfile(browser(), at.demo, { query: "run=gone/2001_01_01_00_00_00" });
     await h.shows(tab, "There is no session named gone/2001_01_01_00_00_00");
     await tab.page.close();
   });
 
   test("it works below a path prefix", async () => {
-    const tab = await h.openProfile(browser(), prefixed, { query: "tool=profile_contents" });
+    const tab = await h.openProfile(browser(), at.prefixed, { query: "tool=profile_contents" });
     await h.shows(tab, NEWEST.split("/")[1]);
     await h.until("the tool to be current", () => tab.frame().$('[data-tool="profile_contents"][aria-current="page"]'));
     h.assertClean(tab);
-    assert.ok(tab.found.requests.every((url) => !url.startsWith(`${prefixed.origin}/data/`)), "a request left the prefix");
+    assert.ok(tab.found.requests.every((url) => !url.startsWith(`${at.prefixed.origin}/data/`)), "a request left the prefix");
     await tab.page.close();
   });
 });

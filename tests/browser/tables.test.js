@@ -1,15 +1,11 @@
 // The generic table page, with the tool that lists the contents of a profile: sort, filter, CSV, link.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const LINK = "tool=profile_contents";
 
-let server;
-before(async () => {
-  server = await h.startTensorBoard(h.DEMO);
-});
-after(() => server?.stop());
+const at = await h.served({ demo: h.DEMO });
 
 /** The texts of the visible rows from top to bottom, each a list of cells. */
 function rows(tab) {
@@ -32,7 +28,7 @@ async function clickHead(tab, label) {
 }
 
 async function open(browser, query = LINK) {
-  const tab = await h.openProfile(browser, server, { query });
+  const tab = await h.openPage(browser, at.demo, { query });
   await h.until("rows", async () => (await rows(tab)).length > 1);
   return tab;
 }

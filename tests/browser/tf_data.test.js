@@ -1,17 +1,11 @@
 // The tf.data page on profiles of programs whose bottleneck is known: summary, graph by mouse and keys, executions, links, URL state.
 import assert from "node:assert/strict";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const TOOL = "tf_data_bottleneck_analysis";
-let server;
-let demo;
-before(async () => {
-  server = await h.startTensorBoard(path.join(h.ROOT, "tests", "profiles"));
-  demo = await h.startTensorBoard(h.DEMO);
-});
-after(() => Promise.all([server?.stop(), demo?.stop()]));
+const at = await h.served({ programs: path.join(h.ROOT, "tests", "profiles"), demo: h.DEMO });
 
 /** The first run whose name begins with `name`. */
 async function runOf(where, name) {
@@ -21,9 +15,9 @@ async function runOf(where, name) {
   return run;
 }
 
-async function open(browser, name, { where = server, tool = TOOL, width, height, ...more } = {}) {
+async function open(browser, name, { where = at.programs, tool = TOOL, width, height, ...more } = {}) {
   const query = new URLSearchParams({ run: await runOf(where, name), tool, ...more }).toString();
-  return h.openProfile(browser, where, { query, ...(width ? { width } : {}), ...(height ? { height } : {}) });
+  return h.openPage(browser, where, { query, ...(width ? { width } : {}), ...(height ? { height } : {}) });
 }
 
 /** Clicks the first button or link of the page whose text has `words`. */
@@ -167,12 +161,12 @@ h.inEveryBrowser("tf.data", ({ name, browser }) => {
 
   test("the overview and the input pipeline lead here, only where there is tf.data", async () => {
     for (const [tool, words] of [["overview_page", "tf.data Bottleneck Analysis"], ["input_pipeline_analyzer", "which pipeline is slow"]]) {
-      const tab = await open(browser(), "tf_input", { where: demo, tool });
+      const tab = await open(browser(), "tf_input", { where: at.demo, tool });
       await press(tab, words);
       await h.until("the tf.data page", () => new URL(tab.page.url()).searchParams.get("tool") === TOOL);
       await graph(tab);
       await tab.page.close();
-      const other = await open(browser(), "jax_mlp", { where: demo, tool });
+      const other = await open(browser(), "jax_mlp", { where: at.demo, tool });
       await h.shows(other, tool === "overview_page" ? "Recommend" : "Host-side analysis");
       assert.doesNotMatch(await h.text(other.frame()), /which transformation|which of its transformations/);
       h.assertClean(other);
@@ -181,7 +175,7 @@ h.inEveryBrowser("tf.data", ({ name, browser }) => {
   });
 
   test("a profile without tf.data says why there is nothing", async () => {
-    const tab = await open(browser(), "jax_mlp", { where: demo });
+    const tab = await open(browser(), "jax_mlp", { where: at.demo });
     await h.shows(tab, /tf\.data activity/);
     assert.equal(await tab.frame().$(".graph-view-box"), null);
     h.assertClean(tab, { expected: /tf_data/ });

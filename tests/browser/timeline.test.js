@@ -2,17 +2,13 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const SESSION = readdirSync(path.join(h.DEMO, "jax_mlp", "plugins", "profile"))[0];
 const LINK = `run=jax_mlp/${SESSION}&tool=trace_viewer@`;
 
-let server;
-before(async () => {
-  server = await h.startTensorBoard(h.DEMO);
-});
-after(() => server?.stop());
+const at = await h.served({ demo: h.DEMO });
 
 /** A copy of the timeline's test hook (frontend/src/timeline/test_hook.ts); null before it is loaded. */
 function timeline(tab) {
@@ -25,7 +21,7 @@ function timeline(tab) {
 }
 
 async function open(browser, query = LINK) {
-  const tab = await h.openProfile(browser, server, { query });
+  const tab = await h.openPage(browser, at.demo, { query });
   await h.until("drawn boxes", async () => (await timeline(tab))?.boxesDrawn > 20, 30_000);
   return tab;
 }
@@ -39,8 +35,8 @@ async function enter(tab) {
 async function settled(tab) {
   let last = await timeline(tab);
   return h.until("the window to come to rest", async () => {
-    await h.pause(150);
     const was = last;
+    await h.twoFrames(tab);
     last = await timeline(tab);
     return was.begin === last.begin && was.end === last.end && last;
   });
@@ -84,8 +80,10 @@ h.inEveryBrowser("timeline", ({ name, browser }) => {
     const tab = await open(browser());
     await enter(tab);
     const zoomed = await press(tab, "w", (was, now) => now.span < was.span * 0.95);
-    await h.until("the window in the address", () => h.query(tab).get("window"));
-    await h.pause(500);
+    await h.until("the window in the address", () => {
+      const [begin, end] = (h.query(tab).get("window") ?? "").split(",").map(Number);
+      return Math.abs(begin - zoomed.begin) + Math.abs(end - zoomed.end) < zoomed.span * 0.01;
+    });
     const again = await open(browser(), h.query(tab).toString());
     const restored = await h.until("the restored window", async () => {
       const now = await timeline(again);

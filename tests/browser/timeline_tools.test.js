@@ -2,28 +2,24 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import * as h from "./harness.js";
 
 const RUN = `jax_mlp/${readdirSync(path.join(h.DEMO, "jax_mlp", "plugins", "profile"))[0]}`;
 const LINK = `run=${encodeURIComponent(RUN)}&tool=trace_viewer@`;
 
-let server;
-before(async () => {
-  server = await h.startTensorBoard(h.DEMO);
-});
-after(() => server?.stop());
+const at = await h.served({ demo: h.DEMO });
 
 /** The timeline's test hook, see frontend/src/timeline/test_hook.ts. */
 function hook(tab) {
   return tab.frame().evaluate(() => {
-    const { boxesDrawn, boxesLoaded, tracks, lanes, window: span, selection, tool, interval, flows, loading } = window.__timeline;
-    return { boxesDrawn, boxesLoaded, tracks, lanes, window: span, selection, tool, interval, flows, loading };
+    const { boxesDrawn, boxesLoaded, tracks, lanes, window: span, full, selection, tool, interval, flows, loading } = window.__timeline;
+    return { boxesDrawn, boxesLoaded, tracks, lanes, window: span, full, selection, tool, interval, flows, loading };
   });
 }
 
 async function open(browser, query = LINK) {
-  const tab = await h.openProfile(browser, server, { query });
+  const tab = await h.openPage(browser, at.demo, { query });
   await h.until("drawn boxes", async () => (await hook(tab)).boxesDrawn > 0, 30_000);
   return tab;
 }
@@ -37,12 +33,18 @@ async function point(tab, x, y) {
   return at;
 }
 
-/** Presses a key with the stage focused and waits until the window moved (or not). */
-async function press(tab, key) {
+/** Presses a key with the stage focused; returns the state after `changed(before, now)` once the window is at rest. */
+async function press(tab, key, changed) {
+  const before = await hook(tab);
   await tab.frame().focus(".tl-stage");
   await tab.page.keyboard.press(key);
-  await h.pause(250);
-  return hook(tab);
+  let last = before;
+  return h.until(`the effect of ${key}`, async () => {
+    const was = last;
+    await h.twoFrames(tab);
+    last = await hook(tab);
+    return changed(before, last) && String(was.window) === String(last.window) && last;
+  });
 }
 
 const span = ({ window: [begin, end] }) => end - begin;
@@ -60,31 +62,28 @@ h.inEveryBrowser("timeline tools", ({ name, browser }) => {
     const tab = await open(browser());
     const whole = await hook(tab);
     await point(tab, 0.5, 0.5);
-    const zoomed = await press(tab, "w");
-    assert.ok(span(zoomed) < span(whole) * 0.7);
-    const panned = await press(tab, "d");
-    assert.ok(panned.window[0] > zoomed.window[0]);
+    const zoomed = await press(tab, "w", (before, now) => span(now) < span(before) * 0.7);
+    const panned = await press(tab, "d", (before, now) => now.window[0] > before.window[0]);
     assert.ok(Math.abs(span(panned) - span(zoomed)) < span(zoomed) * 1e-6);
     await tab.page.keyboard.down("Control");
     await tab.page.mouse.wheel({ deltaY: -240 });
     await tab.page.keyboard.up("Control");
     await h.until("a closer look", async () => span(await hook(tab)) < span(panned) * 0.9);
-    const again = await press(tab, "0");
-    assert.ok(Math.abs(span(again) - span(whole)) < 1);
+    await press(tab, "0", (_, now) => Math.abs(span(now) - span(whole)) < 1);
     h.assertClean(tab);
     await tab.page.close();
   });
 
   test("the four tools answer to their keys; an interval stays marked", async () => {
     const tab = await open(browser());
-    for (const [key, tool] of [["2", "pan"], ["3", "zoom"], ["4", "timing"]]) assert.equal((await press(tab, key)).tool, tool);
+    for (const [key, tool] of [["2", "pan"], ["3", "zoom"], ["4", "timing"]]) await press(tab, key, (_, now) => now.tool === tool);
     await point(tab, 0.3, 0.5);
     await tab.page.mouse.down();
     await point(tab, 0.6, 0.5);
     await tab.page.mouse.up();
     const { interval } = await hook(tab);
     assert.ok(interval[1] > interval[0]);
-    assert.deepEqual((await press(tab, "1")).interval, interval);
+    assert.deepEqual((await press(tab, "1", (_, now) => now.tool === "select")).interval, interval);
     await h.screenshot(tab, `timeline-interval-${name}`);
     h.assertClean(tab);
     await tab.page.close();
@@ -93,10 +92,9 @@ h.inEveryBrowser("timeline tools", ({ name, browser }) => {
   test("arrows walk, a rectangle sums up, Escape clears", async () => {
     const tab = await open(browser());
     await search(tab, "PjitFunction");
-    const first = (await hook(tab)).selection[0];
-    const next = (await press(tab, "ArrowRight")).selection[0];
-    assert.notDeepEqual(next, first);
-    await press(tab, "0");
+    const { selection: [first] } = await hook(tab);
+    await press(tab, "ArrowRight", (_, now) => now.selection[0]?.event !== first.event || now.selection[0]?.tid !== first.tid);
+    await press(tab, "0", (_, now) => span(now) >= now.full[1] - now.full[0]);
     await point(tab, 0.05, 0.3);
     await tab.page.mouse.down();
     await point(tab, 0.9, 0.9);
@@ -104,7 +102,7 @@ h.inEveryBrowser("timeline tools", ({ name, browser }) => {
     await h.until("many selected", async () => (await hook(tab)).selection.length > 10);
     await h.shows(tab, "Average");
     await h.screenshot(tab, `timeline-many-${name}`);
-    assert.equal((await press(tab, "Escape")).selection.length, 0);
+    await press(tab, "Escape", (_, now) => now.selection.length === 0);
     h.assertClean(tab);
     await tab.page.close();
   });
@@ -123,7 +121,8 @@ h.inEveryBrowser("timeline tools", ({ name, browser }) => {
     const { directory, remove } = h.temporaryDirectory();
     const tab = await open(browser());
     const session = await tab.page.createCDPSession();
-    await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: directory });
+    const browserContextId = tab.page.browserContext().id;
+    await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: directory, browserContextId });
     await h.click(tab, ".tv-toolbar .popover button");
     const items = await h.until("the menu", async () => {
       const list = await tab.frame().$$('.tv-menu [role="menuitem"]');
@@ -133,7 +132,6 @@ h.inEveryBrowser("timeline tools", ({ name, browser }) => {
       if (/Perfetto/.test(await item.evaluate((e) => e.textContent))) await item.click();
     }
     const file = await h.until("the file", () => readdirSync(directory).find((f) => f.endsWith(".pftrace")));
-    await h.pause(300);
     const bytes = readFileSync(path.join(directory, file));
     assert.equal(bytes[0], 0x0a, "a Trace begins with its first packet");
     assert.ok(bytes.length > 10_000 && bytes.includes("/host:CPU"));

@@ -16,7 +16,7 @@ from builders.servers import frameworks
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(180)]
 
 PROGRAM = """
 import sys

@@ -12,7 +12,7 @@ from builders.servers.frameworks import python_of
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(240)]
 
 
 def test_the_environment_has_the_lower_bounds() -> None:

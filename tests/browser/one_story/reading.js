@@ -84,11 +84,12 @@ export async function readCharts(most) {
   return charts;
 }
 
-/** Runs in the page: the toolbars whose tools stand in more than one line. */
+/** Runs in the page: the toolbars whose children are not on one line or reach beyond it. */
 export function wrappedToolbars() {
-  return [...document.querySelectorAll(".page [role=toolbar]")].flatMap((bar) => {
-    const tools = [...bar.children].map((tool) => tool.getBoundingClientRect()).filter(({ width, height }) => width > 0 && height > 0);
-    const [first] = tools;
-    return first && tools.some(({ top }) => top >= first.bottom - 2) ? [bar.getAttribute("aria-label") ?? bar.className] : [];
+  return [...document.querySelectorAll("[role=toolbar], .top")].flatMap((bar) => {
+    const boxes = [...bar.children].map((child) => child.getBoundingClientRect()).filter(({ width, height }) => width > 0 && height > 0);
+    const wraps = Math.max(...boxes.map(({ top }) => top)) >= Math.min(...boxes.map(({ bottom }) => bottom));
+    if (boxes.length < 2 || (!wraps && bar.scrollWidth <= bar.clientWidth + 1)) return [];
+    return [`${bar.getAttribute("aria-label") ?? bar.className} (${bar.clientWidth} px; ${boxes.map(({ width }) => Math.round(width)).join(", ")})`];
   });
 }

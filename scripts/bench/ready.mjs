@@ -1,0 +1,6 @@
+// Prepares the checkout for benchmarks in a browser; imported before anything of tests/browser.
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+execFileSync("bash", ["-c", ". scripts/setup && ready && npm_packages tests/browser"], { cwd: ROOT, stdio: ["ignore", 2, 2] });

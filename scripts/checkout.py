@@ -1,0 +1,20 @@
+"""Starts a script of this folder again in the checkout's environment, which scripts/setup makes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HOME = ROOT / ".venv"
+READY = ". scripts/setup && need_python && need_rust && ready_package"
+
+
+def enter(name: str) -> None:
+    """Returns only inside the environment; call it with `__name__`, before anything of the package is imported."""
+    if name != "__main__" or Path(sys.prefix).resolve() == HOME.resolve():
+        return
+    subprocess.run(["bash", "-c", READY], cwd=ROOT, check=True)
+    path = os.pathsep.join([str(HOME / "bin"), os.environ.get("PATH", "")])
+    python = str(HOME / "bin" / "python")
+    os.execve(python, [python, *sys.argv], os.environ | {"PATH": path, "VIRTUAL_ENV": str(HOME)})
