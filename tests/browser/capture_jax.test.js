@@ -12,10 +12,10 @@ import * as h from "./harness.js";
 const ENVS = process.env.PROFILE_TEST_ENVS ?? path.join(homedir(), ".cache/tpu-profile-tests");
 const JAX = process.env.PROFILE_JAX_PYTHON ?? path.join(ENVS, "jax", "bin", "python");
 
-/** A JAX program with a profiler server, as in tests/builders/frameworks.py. */
+/** A JAX program with a profiler server, as in tests/builders/servers/frameworks.py. */
 async function jaxProgram() {
   const port = await h.freePort();
-  const text = `import sys; sys.path.insert(0, "${path.join(h.ROOT, "tests")}"); from builders import frameworks; print(frameworks.JAX_SERVER.format(port=${port}))`;
+  const text = `import sys; sys.path.insert(0, "${path.join(h.ROOT, "tests")}"); from builders.servers import frameworks; print(frameworks.JAX_SERVER.format(port=${port}))`;
   const program = execFileSync(h.PYTHON, ["-c", text], { encoding: "utf8" });
   const server = spawn(JAX, ["-c", program], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, JAX_PLATFORMS: "cpu" } });
   await new Promise((resolve) => createInterface(server.stdout).once("line", resolve));

@@ -86,7 +86,7 @@ export async function startTensorBoard(logdir, { pathPrefix = "", environment = 
 /** Writes the sessions of `tests/builders/<name>.py` below a directory. */
 export function build(name, directory) {
   const options = { cwd: ROOT, env: { ...process.env, PYTHONPATH: path.join(ROOT, "tests") } };
-  execFileSync(PYTHON, ["-m", `builders.${name}`, directory], options);
+  execFileSync(PYTHON, ["-m", `builders.profiles.${name}`, directory], options);
 }
 
 export function pause(ms) {
