@@ -39,7 +39,7 @@ def load_tools() -> None:
 
 def _import() -> None:
     import tpu_profile_plugin.run.host_facts
-    import tpu_profile_plugin.tools.left_out
+    import tpu_profile_plugin.tables.csv_text
     import tpu_profile_plugin.tools.registry
     import tpu_profile_plugin.workers.executor  # noqa: F401
     from tpu_profile_plugin import protos
