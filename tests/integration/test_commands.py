@@ -82,12 +82,10 @@ class TestTools:
 
     def test_options_that_have_no_effect_are_refused(self, place, capsys):
         tool = ["tools", str(place), "--tool", "profile_contents"]
-        file = str(place / "plugins/profile/2026_01_01_00_00_00/one.xplane.pb")
         for arguments, message in (
             (["tools", str(place), "--host", "a"], "--host needs --tool"),
             (["tools", str(place), "--param", "a=1"], "--param needs --tool"),
             (["tools", str(place), "--format", "csv"], "--format needs --tool"),
-            (["tools", file, "2026_01_01_00_00_00"], "is a single file"),
             ([*tool, "--param", "a=1", "--param", "a=2"], "a is given more than once"),
             (
                 ["tools", str(place), "--tool", "hlo_stats", "--param", "backend=cpu", "--param", "unattributed=true"],
@@ -97,6 +95,12 @@ class TestTools:
         ):
             assert main(arguments) == 2, arguments
             assert message in capsys.readouterr().err
+
+    def test_a_file_has_no_other_run(self, place, capsys):
+        file = str(place / "plugins/profile/2026_01_01_00_00_00/one.xplane.pb")
+        assert main(["tools", file, "2026_01_02_00_00_00"]) == 1
+        assert "is a single file" in capsys.readouterr().err
+        assert main(["tools", file, "2026_01_01_00_00_00"]) == 0
 
     def test_op_tools_answer_as_the_pages_show_them(self, tmp_path, capsys):
         host = 'plane 0 "/host:CPU"\nline 1 main\n0us +5us dot {hlo_op="dot", hlo_module="jit_f", program_id=1}'
@@ -167,8 +171,9 @@ class TestEvents:
             assert main(["events", str(run), *arguments]) == 2, arguments
             assert message in capsys.readouterr().err
         file = str(run / "plugins/profile/one/h.xplane.pb")
-        assert main(["events", file, "one"]) == 2
-        assert main(["events", file]) == 0
+        assert main(["events", file, "other"]) == 1
+        assert "is a single file" in capsys.readouterr().err
+        assert main(["events", file]) == main(["events", file, "one"]) == 0
 
 
 class TestCompare:
@@ -230,7 +235,7 @@ class TestCompare:
         file = str(runs / "plugins/profile/old/h.xplane.pb")
         assert main(["compare", file, str(runs), "--run", "new"]) == 0
         assert "new against old" in capsys.readouterr().out
-        assert main(["compare", file, file, "--run", "x"]) == 2
+        assert main(["compare", file, file, "--run", "x"]) == 1
         assert self.compare(runs, "old", "nope") == 1
         for percent in ("x", "-1", "nan", "inf", ""):
             assert self.compare(runs, "old", "new", f"--fail-above={percent}") == 2, percent
@@ -265,7 +270,10 @@ class TestRuns:
     def test_says_why_there_are_none(self, tmp_path, place, capsys):
         assert main(["runs", str(tmp_path / "missing")]) == 1
         assert "The logdir does not exist" in capsys.readouterr().err
-        assert main(["runs", str(place / "plugins/profile/2026_01_01_00_00_00/one.xplane.pb")]) == 2
+
+    def test_a_file_is_a_logdir_of_one_run(self, place, capsys):
+        assert main(["runs", str(place / "plugins/profile/2026_01_01_00_00_00/one.xplane.pb")]) == 0
+        assert capsys.readouterr().out.split()[:3] == ["2026_01_01_00_00_00", "1", "host"]
 
 
 class TestShell:
@@ -342,14 +350,14 @@ class TestPython:
         run = opened.run()
         assert (run.name, run.hosts, len(opened)) == ("2026_01_02_00_00_00", ["a", "b"], 2)
         table = run.table("profile_contents")
-        assert table.columns[:2] == ["host", "plane"]
+        assert [column.id for column in table.columns[:2]] == ["host", "plane"]
         assert set(table.column("host")) == {"a", "b"}
         assert next(iter(table))["events"] == 3
         assert run.tools()["profile_contents"] is None
         assert [plane.name for plane in run.columns("a").planes] == ["/host:CPU", "/device:TPU:0"]
 
     def test_open_a_file(self, place):
-        run = tpu_profile_plugin.open(place / "plugins/profile/2026_01_01_00_00_00/one.xplane.pb")
+        run = tpu_profile_plugin.open(place / "plugins/profile/2026_01_01_00_00_00/one.xplane.pb").run()
         assert run.hosts == ["one"]
         assert len(run.columns().planes) == 2
 
@@ -362,7 +370,7 @@ class TestPython:
         with pytest.raises(NotFound, match="no host"):
             run.columns("zz")
         with pytest.raises(NoData):
-            run.table("profile_contents", index=5)
+            run.table("profile_contents", 5)
         with pytest.raises(NotFound):
             tpu_profile_plugin.open("nowhere.xplane.pb")
 

@@ -69,16 +69,16 @@ class Options:
         return bool(self.logdir) and self.capture_hosts.lower() != "off"
 
 
-_FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
+FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
     (
-        "allowed_roots",
+        "--profile_allowed_roots",
         "DIR[,DIR...]",
         str,
         "Directories outside --logdir that links with session_path or run_path may open",
         "none",
     ),
     (
-        "capture_hosts",
+        "--profile_capture_hosts",
         "PATTERN[,PATTERN...]",
         str,
         "Addresses besides this machine's own that CAPTURE PROFILE may use, e.g. *.lab.example,10.0.0.0/8; "
@@ -86,14 +86,14 @@ _FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
         "this machine only",
     ),
     (
-        "capture_by_get",
+        "--profile_capture_by_get",
         "",
         bool,
         "Let pages of XProf's own frontend capture, which use GET for it; only from pages of this server",
         "off, captures need POST",
     ),
     (
-        "server_names",
+        "--profile_server_names",
         "NAME[,NAME...]",
         str,
         "Names under which browsers reach this server, besides localhost, this machine's name and IP addresses; needed "
@@ -101,35 +101,35 @@ _FLAGS: tuple[tuple[str, str, type, str, str], ...] = (
         "none",
     ),
     (
-        "cache_dir",
+        "--profile_cache_dir",
         "DIR",
         str,
         "Where computed answers and copies of remote files are cached, never in the logdir; "
         '"off" caches nothing on disk',
         "your cache directory",
     ),
-    ("columns_mb", "N", int, "Memory for decoded profiles, in MiB", "1024"),
-    ("results_mb", "N", int, "Memory for answers, in MiB", "256"),
-    ("executor", "WHERE", str, EXECUTOR, ""),
-    ("workers", "N", int, "Processes for runs of many hosts", "one per core"),
+    ("--profile_columns_mb", "N", int, "Memory for decoded profiles, in MiB", "1024"),
+    ("--profile_results_mb", "N", int, "Memory for answers, in MiB", "256"),
+    ("--profile_executor", "WHERE", str, EXECUTOR, ""),
+    ("--profile_workers", "N", int, "Processes for runs of many hosts", "one per core"),
     (
-        "warm_mb",
+        "--profile_warm_mb",
         "N",
         int,
         "Open the newest session in the background, at low priority, as soon as the list of sessions is requested, if "
         "its file has at most N MiB; it takes about four times that of the memory for decoded profiles",
         "0, never",
     ),
-    ("disk_mb", "N", int, "Disk space for answers, and as much for summaries of hosts, in MiB", "1024"),
+    ("--profile_disk_mb", "N", int, "Disk space for answers, and as much for summaries of hosts, in MiB", "1024"),
     (
-        "remote_mb",
+        "--profile_remote_mb",
         "N",
         int,
         "Disk space for copies of files from remote logdirs such as gs:// and s3://, in MiB; 0 caches none",
         "4096",
     ),
 )
-"""Flags `--profile_NAME`, whose environment variables are TPU_PROFILE_NAME: name, metavar, type, help, default."""
+"""Flags with metavar, type, help and default; the environment variable of `--profile_x` is TPU_PROFILE_X."""
 
 
 def define_flags(parser: argparse.ArgumentParser) -> None:
@@ -137,11 +137,11 @@ def define_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("profile plugin")
     ignored = {"metavar": "ADDR", "default": "", "help": "Accepted for old command lines and ignored."}
     flags: dict[str, dict[str, Any]] = {"--master_tpu_unsecure_channel": ignored}
-    for name, metavar, kind, text, default in _FLAGS:
-        by_environment = f"TPU_PROFILE_{name.upper()}{'=true' if kind is bool else ''}"
-        sentence = f"{text} (default: {default}; environment: {by_environment})." if default else text
+    for name, metavar, kind, text, default in FLAGS:
+        variable = f"TPU_{name[2:].upper()}{'=true' if kind is bool else ''}"
+        sentence = f"{text} (default: {default}; environment: {variable})." if default else text
         how = {"action": "store_true"} if kind is bool else {"metavar": metavar, "type": kind}
-        flags[f"--profile_{name}"] = {**how, "default": None, "help": sentence}
+        flags[name] = {**how, "default": None, "help": sentence}
     for flag, settings in flags.items():
         try:
             group.add_argument(flag, **settings)
