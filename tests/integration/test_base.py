@@ -124,11 +124,11 @@ def test_a_base_that_changes_while_it_is_read_is_not_kept(two, pair, monkeypatch
     tool = registry.find("compare")
     built = []
 
-    def build(inputs):
-        built.append(inputs.base.run)
+    def build(run, query):
+        built.append(query.base.name)
         if len(built) == 1:
             os.utime(pair / "plugins/profile/old/h.xplane.pb", (10**9, 10**9))
-        return compare.TOOL.build(inputs)
+        return compare.TOOL.build(run, query)
 
     monkeypatch.setitem(registry._BY_ID, "compare", type(tool)(**{**vars(tool), "build": build}))
     ask = {"tag": "compare", "run": "new", "base": "old"}
