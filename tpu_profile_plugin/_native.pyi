@@ -524,11 +524,7 @@ def activity_self_times(
     """Per line (start has one more): own times (-2**63 where an activity is lost), first and last time of each line."""
 
 def totals_by_key(
-    key: NDArray[np.uint32],
-    time: NDArray[np.int64],
-    own: NDArray[np.int64],
-    clock: NDArray[np.int64],
-    keys: int,
+    key: NDArray[np.uint32], time: NDArray[np.int64], own: NDArray[np.int64], clock: NDArray[np.int64], keys: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Per key: occurrences, sums of time and own, least clock (0 without events); keys beyond `keys` do not count."""
 

@@ -22,9 +22,9 @@ def calls(monkeypatch):
 
     built = []
 
-    def build(inputs):
-        built.append([host.name for host in inputs.hosts])
-        return profile_contents.build(inputs)
+    def build(run, query):
+        built.append([host.name for host in run.profiles])
+        return profile_contents.build(run, query)
 
     tool = registry.find("profile_contents")
     monkeypatch.setitem(registry._BY_ID, "profile_contents", type(tool)(**{**vars(tool), "build": build}))
@@ -175,10 +175,10 @@ def test_simultaneous_equal_requests_compute_once(board, monkeypatch):
 
     calls, answers = [], []
 
-    def slow(inputs):
+    def slow(run, query):
         calls.append(1)
         time.sleep(0.3)
-        return profile_contents.build(inputs)
+        return profile_contents.build(run, query)
 
     tool = registry.find("profile_contents")
     monkeypatch.setitem(registry._BY_ID, "profile_contents", type(tool)(**{**vars(tool), "build": slow}))
@@ -256,8 +256,8 @@ def test_an_answer_computed_while_its_file_changed_is_not_cached(board, logdir, 
     from tpu_profile_plugin.tools import registry
     from tpu_profile_plugin.tools.summary import profile_contents
 
-    def growing(inputs):
-        table = profile_contents.build(inputs)
+    def growing(run, query):
+        table = profile_contents.build(run, query)
         write(logdir, {"train/plugins/profile/multi/hostA.xplane.pb": SMALL + SMALL.replace("plane 1", "plane 5")})
         return table
 

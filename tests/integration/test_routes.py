@@ -227,6 +227,16 @@ def test_data_csv(board):
     assert answer.text.startswith('"Host","Plane"')
 
 
+def test_data_csv_of_a_table_by_name(board):
+    query = {"run": "train/multi", "tag": "overview_page", "extended": "true"}
+    assert board.get("data_csv", table="6", **query).text.splitlines()[0] == '"Severity","Message"'
+    first = board.get("data_csv", **query).text
+    assert first == board.get("data_csv", table="0", **query).text
+    refused = board.get("data_csv", table="nope", **query)
+    assert refused.status_code == 400
+    assert refused.json["error"]["message"].startswith("The answer has no table 'nope'; it has: 0, 1, 2, 3, 4, 6")
+
+
 @pytest.mark.parametrize(
     ("query", "name"),
     [

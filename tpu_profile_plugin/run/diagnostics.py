@@ -28,14 +28,13 @@ NO_DEVICE_TRACE = (
 class Diagnostics:
     """Messages for users by severity, without duplicates."""
 
-    info: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
-    def rows(self) -> list[tuple[str, str]]:
-        """(severity, message) in display order."""
-        kinds = (("INFO", self.info), ("WARNING", self.warnings), ("ERROR", self.errors))
-        return [(severity, text) for severity, texts in kinds for text in texts]
+    def columns(self) -> tuple[list[str], list[str]]:
+        """Severities and messages in display order."""
+        severities = ["WARNING"] * len(self.warnings) + ["ERROR"] * len(self.errors)
+        return severities, [*self.warnings, *self.errors]
 
 
 def time_warnings(planes: Iterable[ImplausibleTimes]) -> Iterator[str]:

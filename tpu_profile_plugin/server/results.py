@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.cache.profiles import ProfileCache
     from tpu_profile_plugin.run.kept import Summaries
     from tpu_profile_plugin.run.run import Run
+    from tpu_profile_plugin.tools.payload import Payload, Raw
     from tpu_profile_plugin.tools.tool import Tool
     from tpu_profile_plugin.workers.executor import Executor
 
@@ -59,13 +60,16 @@ class Side:
 
 @dataclass(frozen=True)
 class ToolRequest:
-    """A request for a tool's answer, with everything that the answer depends on."""
+    """A request for a tool's answer, with everything that the answer depends on.
+
+    `csv` names the table to answer as CSV, "" the first one; None: the whole answer.
+    """
 
     located: LocatedRun
     tool: Tool
     hosts: tuple[HostFile, ...]
     params: Mapping[str, Any]
-    csv: bool = False
+    csv: str | None = None
     base: Side | None = None
 
     @property
@@ -124,12 +128,12 @@ class Results:
         with self.progress.waiting(request.key, gone):
             while True:
                 try:
-                    return self._flights.do((request.key, fresh), lambda: self._load_or_compute(request, fresh, gone))
+                    return self._flights.do((request.key, fresh), lambda: self._load_or_compute(request, fresh))
                 except Abandoned:
                     if gone():
                         raise  # otherwise this client came when the last of the others had just left
 
-    def _load_or_compute(self, request: ToolRequest, fresh: bool, gone: Callable[[], bool]) -> Body:
+    def _load_or_compute(self, request: ToolRequest, fresh: bool) -> Body:
         if not fresh:
             body = self._memory.get(request.key)  # another call may have just finished
             if body is None and self._disk is not None:
@@ -140,7 +144,7 @@ class Results:
                 return body
         before = mapping_faults()
         try:
-            body, durable = self._csv(request, fresh, gone) if request.csv else self._build(request)
+            body, durable = self._build(request)
         except Exception as error:
             about_content = not isinstance(error, ProfileError) or isinstance(error, (CorruptProfile, NoData))
             if about_content and not self._check_unchanged(request, before):
@@ -168,8 +172,7 @@ class Results:
         return False
 
     def _build(self, request: ToolRequest) -> tuple[Body, bool]:
-        from tpu_profile_plugin.tools.left_out import header, with_left_out
-        from tpu_profile_plugin.tools.payload import BINARY_TYPE, encode
+        from tpu_profile_plugin.tools.payload import BINARY_TYPE, encode, left_out_header, with_left_out
         from tpu_profile_plugin.tools.query import Query
 
         with self.progress.watching(request.key) as done:
@@ -177,9 +180,12 @@ class Results:
             payload = request.tool.build(run, Query(request.params, *bases))
         missing = [*run.left_out]
         missing += [replace(host, host=f"{host.host} (base)") for base in bases for host in base.left_out]
-        raw = encode(with_left_out(payload, missing) if missing else payload)
+        if request.csv is not None:
+            raw = _csv(payload, request.csv)
+        else:
+            raw = encode(with_left_out(payload, missing) if missing else payload)
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
-        headers = (*raw.headers, *([header(missing)] if missing else ()))
+        headers = (*raw.headers, *([left_out_header(missing)] if missing else ()))
         if raw.encoding == "gzip":
             body = Body(None, raw.content_type, headers, packed=raw.body)
         else:
@@ -199,29 +205,18 @@ class Results:
         )
         return Run.of(located.run.name, side.hosts, source, done)
 
-    def _csv(self, request: ToolRequest, fresh: bool, gone: Callable[[], bool]) -> tuple[Body, bool]:
-        from tpu_profile_plugin.tables.table import csv_of
-        from tpu_profile_plugin.tools.left_out import HEADER
 
-        source = self.get(replace(request, csv=False), fresh=fresh, gone=gone)
-        table = _first_table(source)
-        missing = tuple(pair for pair in source.headers if pair[0] == HEADER)
-        body = Body(csv_of(table).encode("utf-8", "replace"), "text/csv; charset=utf-8", missing)
-        body.kept = body.complete = source.complete
-        return body, source.complete
+def _csv(payload: Payload, name: str) -> Raw:
+    """The table of this name, or the first one, as CSV."""
+    from tpu_profile_plugin.tables.csv_text import csv_text
+    from tpu_profile_plugin.tools.payload import Raw, tables_in
 
-
-def _first_table(body: Body) -> Mapping[str, Any]:
-    from tpu_profile_plugin.tables.table import table_in
-
-    if not body.content_type.startswith("application/json"):
+    if payload == ():
+        raise NoData("This tool has no table for this run.")
+    tables = tables_in(payload)
+    if not tables:
         raise BadRequest("This tool's answer is not a table, so it has no CSV form.", parameter="tag")
-    value = json.loads(body.plain)
-    if isinstance(value, list):
-        if not value:
-            raise NoData("This tool has no table for this run.")
-        value = value[0]
-    table = table_in(value)
-    if table is None:
-        raise BadRequest("This tool's answer is not a table, so it has no CSV form.", parameter="tag")
-    return table
+    if name and name not in tables:
+        raise BadRequest(f"The answer has no table {name[:80]!r}; it has: {', '.join(tables)}.", parameter="table")
+    table = tables[name] if name else next(iter(tables.values()))
+    return Raw(csv_text(table).encode("utf-8", "replace"), "text/csv; charset=utf-8")

@@ -21,8 +21,6 @@ class Column:
       type: "string", "number" (sent as doubles) or "boolean".
       unit: e.g. "ps", "us", "bytes", "GiB/s", "%"; "" for none.
       sentence: one sentence that explains the values.
-      format: "hex" adds a formatted text to each number; "given": cells are pairs of value and formatted text;
-        "plain": values only.
       role: role of the column in charts, e.g. "tooltip" or "interval"; "" for values.
     """
 
@@ -31,7 +29,6 @@ class Column:
     type: Literal["string", "number", "boolean"]
     unit: str = ""
     sentence: str = ""
-    format: Literal["plain", "hex", "given"] = "plain"
     role: str = ""
 
     def array(self, values: Sequence[Any] | Array) -> Array:

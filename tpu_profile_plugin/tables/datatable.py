@@ -39,13 +39,11 @@ def _rows(table: Table, part: slice) -> Iterator[str]:
     texts: list[Sequence[str]] = []
     for column, values in zip(table.columns, table.data, strict=True):
         cells = _cells(column, values[part])
-        formatted = _formatted(table, column, values, part)
-        texts.append(cells if formatted is None else list(map('%s,"f":%s'.__mod__, zip(cells, formatted, strict=True))))
-    row = '{"c":[' + ",".join(['{"v":%s}'] * len(texts)) + "]"
-    if table.row_properties is not None:
-        texts.append([f',"p":{_json(dict(p))}' if p else "" for p in table.row_properties[part]])
-        row += "%s"
-    row += "}"
+        if column.id in table.formatted:
+            formatted = map(_quoted, table.formatted[column.id][part])
+            cells = list(map('%s,"f":%s'.__mod__, zip(cells, formatted, strict=True)))
+        texts.append(cells)
+    row = '{"c":[' + ",".join(['{"v":%s}'] * len(texts)) + "]}"
     return map(row.__mod__, zip(*texts, strict=True))
 
 
@@ -56,13 +54,6 @@ def _cells(column: Column, values: Array) -> Sequence[str]:
     if column.type == "string":
         return ["null" if value is None else _quoted(value) for value in values.tolist()]
     return ["null" if value is None else "true" if value else "false" for value in values.tolist()]
-
-
-def _formatted(table: Table, column: Column, values: Array, part: slice) -> list[str] | None:
-    """The JSON after `"f":` in each cell of a column."""
-    if column.format == "given":
-        return list(map(_json, table.formatted[column.id][part]))
-    return [f'"0x{number:x}"' for number in values[part].tolist()] if column.format == "hex" else None
 
 
 def _json(value: Any) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import copy
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from tpu_profile_plugin.tables import frames
 from tpu_profile_plugin.tables.column import Array, Column, python_values
 
-__all__ = ["ROWS", "Column", "Table", "csv_of", "property_text", "table_in"]
+__all__ = ["ROWS", "Column", "Table", "attributes", "property_text"]
 
 ROWS = 4096
 """Rows to convert to Python values at a time, which take more memory than arrays."""
@@ -24,50 +24,44 @@ class Table:
 
     Attributes:
       columns: the declarations.
-      data: the values of each column, all of the same length. Given as any sequences (None is an empty cell; pairs for
-        columns of format "given"), kept as the arrays of `Column.array`.
+      data: the values of each column, all of the same length: given as any sequences, in order or by column id, with
+        None for an empty cell; kept as the arrays of `Column.array`, in order.
       properties: custom properties of the table; values are texts (see `property_text`).
-      row_properties: custom properties per row, or None.
       name: id of the table within its answer; "" if there is just one.
-      formatted: formatted texts by column id, for columns of format "given".
+      formatted: the texts to display in place of the values, by column id; only of some columns.
     """
 
     columns: tuple[Column, ...]
-    data: Sequence[Any]
+    data: Any
     properties: Mapping[str, str] = field(default_factory=dict)
-    row_properties: Sequence[Mapping[str, str]] | None = None
     name: str = ""
     formatted: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if len(self.data) != len(self.columns):
-            raise ValueError(f"{len(self.columns)} columns, but data for {len(self.data)}")
-        lengths = {len(values) for values in self.data}
+        given = self.data
+        if isinstance(given, Mapping):
+            if set(given) != set(self.ids):
+                raise ValueError(f"columns {', '.join(self.ids)}, but data for {', '.join(given)}")
+            given = [given[id_] for id_ in self.ids]
+        if len(given) != len(self.columns):
+            raise ValueError(f"{len(self.columns)} columns, but data for {len(given)}")
+        lengths = {len(values) for values in given}
         if len(lengths) > 1:
             raise ValueError(f"columns of different lengths: {sorted(lengths)}")
-        data, formatted = [], dict(self.formatted)
-        for column, values in zip(self.columns, self.data, strict=True):
-            if column.format == "given" and column.id not in formatted:
-                formatted[column.id] = [text for _, text in values]
-                values = [value for value, _ in values]
-            data.append(column.array(values))
-        object.__setattr__(self, "data", tuple(data))
-        object.__setattr__(self, "formatted", formatted)
-
-    @classmethod
-    def from_rows(
-        cls, columns: Sequence[Column], rows: Iterable[Sequence[Any]], properties: Mapping[str, str] | None = None
-    ) -> Table:
-        """A table from rows of cells."""
-        listed = list(rows)
-        data = [[row[i] for row in listed] for i in range(len(columns))]
-        return cls(tuple(columns), data, properties or {})
+        arrays = (column.array(values) for column, values in zip(self.columns, given, strict=True))
+        object.__setattr__(self, "data", tuple(arrays))
 
     def with_properties(self, more: Mapping[str, str]) -> Table:
         """The same columns and values with more properties."""
         table = copy.copy(self)
         object.__setattr__(table, "properties", {**self.properties, **more})
         return table
+
+    def take(self, rows: Sequence[int] | Array) -> Table:
+        """The rows with these numbers, in this order."""
+        chosen = np.asarray(rows, np.intp)
+        formatted = {id_: [texts[row] for row in chosen] for id_, texts in self.formatted.items()}
+        return replace(self, data=[values[chosen] for values in self.data], formatted=formatted)
 
     @property
     def ids(self) -> list[str]:
@@ -125,23 +119,12 @@ class Table:
         return f"<Table {self.name!r}, {len(self)} rows: {', '.join(self.ids)}>"
 
 
+def attributes(rows: Iterable[object], *names: str) -> dict[str, list[Any]]:
+    """Columns that are named like the attributes that they show, by id."""
+    listed = list(rows)
+    return {name: [getattr(row, name) for row in listed] for name in names}
+
+
 def property_text(value: float) -> str:
     """A number as text for a custom property: six significant digits, e.g. "1525.5" or "2.51658e+06"."""
     return f"{value:g}"
-
-
-def table_in(value: Any) -> Mapping[str, Any] | None:
-    """A DataTable, or the first one among the entries of an object; None for other values."""
-    if not isinstance(value, dict):
-        return None
-    return next((one for one in (value, *value.values()) if isinstance(one, dict) and "cols" in one), None)
-
-
-def csv_of(table: Mapping[str, Any]) -> str:
-    """CSV of one DataTable: a header of labels (else ids), every field quoted, newline ends, null is empty."""
-    out = io.StringIO()
-    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow([column.get("label") or column.get("id", "") for column in table["cols"]])
-    for row in table.get("rows", ()):
-        writer.writerow(["" if cell is None or cell.get("v") is None else cell["v"] for cell in row["c"]])
-    return out.getvalue()

@@ -143,8 +143,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_finite(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def encode_object(value: Any) -> bytes:
-    """A JSON value as bytes."""
-    return _json(value)

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.tools.data import (
-    events,
-    tf_data_bottleneck_analysis,
-)
-from tpu_profile_plugin.tools.fleet import (
-    megascale_stats,
-    pod_viewer,
-)
-from tpu_profile_plugin.tools.memory import (
-    memory_profile,
-    memory_viewer,
-)
+from tpu_profile_plugin.tools.data import events, tf_data_bottleneck_analysis
+from tpu_profile_plugin.tools.fleet import megascale_stats, pod_viewer
+from tpu_profile_plugin.tools.memory import memory_profile, memory_viewer
 from tpu_profile_plugin.tools.ops import (
     framework_op_stats,
     graph_viewer,
@@ -35,10 +26,7 @@ from tpu_profile_plugin.tools.summary import (
     smart_suggestion,
     time_budget,
 )
-from tpu_profile_plugin.tools.time import (
-    communication,
-    trace_viewer,
-)
+from tpu_profile_plugin.tools.time import communication, trace_viewer
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 ORIGINAL_ORDER = (

@@ -10,9 +10,9 @@ from tpu_profile_plugin.tables.table import Column, Table
 NAME = Column("name", "Name", "string")
 COUNT = Column("count", "Count", "number", "", "How often.")
 TIME = Column("time", "Time", "number", "ps")
-ADDRESS = Column("addr", "Address", "number", format="hex")
-SIZE = Column("size", "Size", "number", "bytes", format="given")
-LINK = Column("link", "Link", "string", format="given")
+ADDRESS = Column("addr", "Address", "number")
+SIZE = Column("size", "Size", "number", "bytes")
+LINK = Column("link", "Link", "string")
 GOOD = Column("good", "", "boolean", role="tooltip")
 
 
@@ -23,9 +23,9 @@ def rows(table: Table) -> str:
 
 def test_declarations_values_and_properties():
     columns = (NAME, COUNT, TIME, ADDRESS, SIZE, LINK, GOOD)
-    table = Table(
-        columns, [['a"é'], [400], [0.1], np.array([2**63 + 1], np.uint64), [(22938, "22.4K")], [("1", "one")], [True]]
-    ).with_properties({"total": "400"})
+    data = [['a"é'], [400], [0.1], np.array([2**63 + 1], np.uint64), [22938], ["1"], [True]]
+    formatted = {"addr": ["0x8000000000000001"], "size": ["22.4K"], "link": ['"\udc80']}
+    table = Table(columns, data, {"total": "400"}, formatted=formatted)
     assert datatable_json(table).decode() == (
         '{"cols":[{"id":"name","label":"Name","type":"string"},'
         '{"id":"count","label":"Count","type":"number","help":"How often."},'
@@ -35,7 +35,7 @@ def test_declarations_values_and_properties():
         '{"id":"link","label":"Link","type":"string"},'
         '{"id":"good","label":"","type":"boolean","p":{"role":"tooltip"}}],'
         '"rows":[{"c":[{"v":"a\\"é"},{"v":400.0},{"v":0.1},{"v":9.223372036854776e+18,"f":"0x8000000000000001"},'
-        '{"v":22938.0,"f":"22.4K"},{"v":"1","f":"one"},{"v":true}]}],'
+        '{"v":22938.0,"f":"22.4K"},{"v":"1","f":"\\"?"},{"v":true}]}],'
         '"p":{"total":"400"}}'
     )
 
@@ -46,14 +46,7 @@ def test_empty_cells_are_null():
 
 
 def test_lone_surrogates_do_not_break_the_answer():
-    table = Table((NAME,), [["a\udc80"]], {"k": "\udc80"}, [{"p": "\udc80"}])
-    assert rows(table) == '[{"c":[{"v":"a?"}],"p":{"p":"?"}}],"p":{"k":"?"}}'
-
-
-def test_row_properties():
-    assert rows(Table((COUNT,), [[1, 2]], row_properties=[{}, {"k": "v"}])) == (
-        '[{"c":[{"v":1.0}]},{"c":[{"v":2.0}],"p":{"k":"v"}}]}'
-    )
+    assert rows(Table((NAME,), [["a\udc80"]], {"k": "\udc80"})) == '[{"c":[{"v":"a?"}]}],"p":{"k":"?"}}'
 
 
 def test_tables_without_rows_or_columns():
@@ -63,8 +56,7 @@ def test_tables_without_rows_or_columns():
 
 def test_rows_of_several_blocks_are_one_list():
     count = 10_000
-    properties = [{"p": str(i)} for i in range(count)]
-    table = Table((TIME, SIZE), [np.arange(count), [(i, f"{i}B") for i in range(count)]], {}, properties)
+    table = Table((TIME, SIZE), [np.arange(count)] * 2, formatted={"size": [f"{i}B" for i in range(count)]})
     assert json.loads(datatable_json(table))["rows"] == [
-        {"c": [{"v": float(i)}, {"v": float(i), "f": f"{i}B"}], "p": {"p": str(i)}} for i in range(count)
+        {"c": [{"v": float(i)}, {"v": float(i), "f": f"{i}B"}]} for i in range(count)
     ]

@@ -8,7 +8,6 @@ from tpu_profile_plugin.tables.table import Column, Table, property_text
 NAME = Column("name", "Name", "string")
 TIME = Column("time", "Time", "number", "ps", "How long.")
 GOOD = Column("good", "", "boolean")
-SIZE = Column("size", "Size", "number", "bytes", format="given")
 
 
 def test_whole_numbers_stay_exact_and_others_are_doubles():
@@ -63,18 +62,30 @@ def test_unknown_columns_raise_key_error():
         Table((TIME,), [[1]]).column("nope")
 
 
-def test_given_texts_are_kept_beside_the_values():
-    table = Table((SIZE,), [[(1536.0, "1.5K"), (0.0, "0B")]])
-    assert table.column("size") == [1536.0, 0.0]
-    assert table.formatted == {"size": ["1.5K", "0B"]}
-
-
 def test_further_properties_share_the_data():
-    table = Table((SIZE,), [[(1.0, "1B")]], {"a": "1"}, name="t")
+    table = Table((TIME,), [[1.0]], {"a": "1"}, "t", {"time": ["1 ps"]})
     more = table.with_properties({"b": "2"})
     assert (table.properties, more.properties) == ({"a": "1"}, {"a": "1", "b": "2"})
-    assert more.data is table.data
-    assert more.name == "t"
+    assert (more.data is table.data, more.name, more.formatted) == (True, "t", {"time": ["1 ps"]})
+
+
+def test_rows_are_taken_in_the_given_order():
+    table = Table((TIME, NAME), [[1, 2, 3], ["a", "b", "c"]], {"p": "1"}, "t", {"time": ["1 ps", "2 ps", "3 ps"]})
+    taken = table.take([2, 0])
+    assert [list(values) for values in taken.data] == [[3, 1], ["c", "a"]]
+    assert (taken.properties, taken.name, taken.formatted) == ({"p": "1"}, "t", {"time": ["3 ps", "1 ps"]})
+    assert len(table.take([])) == 0
+
+
+def test_data_by_id_is_put_into_the_order_of_the_columns():
+    table = Table((NAME, TIME), {"time": [1], "name": ["a"]})
+    assert [list(values) for values in table.data] == [["a"], [1]]
+
+
+@pytest.mark.parametrize("data", [{"name": ["a"]}, {"name": ["a"], "time": [1], "more": [1]}])
+def test_data_by_id_is_complete(data):
+    with pytest.raises(ValueError, match="columns name, time, but data for name"):
+        Table((NAME, TIME), data)
 
 
 @pytest.mark.parametrize("data", [[[1]], [[1], [1, 2]], []])

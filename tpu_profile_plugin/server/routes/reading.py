@@ -148,22 +148,22 @@ class Routes:
         """A tool's answer."""
         if query.optional("run") is None and (answer := _without_run(query)) is not None:
             return answer
-        return self._answer(query, csv=False)
+        return self._answer(query)
 
     def data_csv(self, query: Query) -> Answer:
-        """The first table of a tool's answer as CSV, as a download."""
-        return self._answer(query, csv=True)
+        """A table of a tool's answer as CSV, as a download: the one that `table` names, else the first one."""
+        return self._answer(query, csv=query.optional("table") or "")
 
     def progress(self, query: Query) -> Answer:
         """The progress of the answer to the same query of `/data`; null if it is not being computed."""
-        counts = self._results().progress.of(self._request(query, csv=False).key)
+        counts = self._results().progress.of(self._request(query, csv=None).key)
         done, total = (None, None) if counts is None else counts
         return json_answer({"done": done, "total": total}, cache=NEVER)
 
-    def _answer(self, query: Query, csv: bool, tries: int = 2) -> Answer:
+    def _answer(self, query: Query, csv: str | None = None, tries: int = 2) -> Answer:
         """A tool's answer; computed again if a file changes meanwhile, which raises FileChanged the second time."""
         request = self._request(query, csv)
-        headers = (("Content-Disposition", f'attachment; filename="{_csv_name(query)}"'),) if csv else ()
+        headers = (("Content-Disposition", f'attachment; filename="{_csv_name(query)}"'),) if csv is not None else ()
         fresh = not query.flag("use_saved_result", default=True)
         if not fresh and query.client_has(request.key):
             return Answer(Body(b"", JSON), etag=request.key)  # becomes a 304 without computing the answer
@@ -177,7 +177,7 @@ class Routes:
             return Answer(body, etag=request.key, headers=headers)
         return Answer(body, cache=NEVER, headers=headers)
 
-    def _request(self, query: Query, csv: bool) -> ToolRequest:
+    def _request(self, query: Query, csv: str | None) -> ToolRequest:
         """The request for a tool's answer, with everything looked up that the query names."""
         load_tools()
         from tpu_profile_plugin.tools import registry

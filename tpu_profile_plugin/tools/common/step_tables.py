@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.statistics import Statistics, statistics
-from tpu_profile_plugin.analysis.steps.breakdown import (
-    GenericBreakdown,
-    TpuBreakdown,
-)
+from tpu_profile_plugin.analysis.steps.breakdown import GenericBreakdown, TpuBreakdown
 from tpu_profile_plugin.run.steps import StepAnalysis
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common import step_texts
@@ -42,13 +39,7 @@ _GENERIC_TOOLTIP = (
 )
 _SCV0 = (
     Column("scv0ComputeTimeMs", "SparseCoreV0 compute (in ms)", "number", "ms", "Waiting for V0 SparseCores."),
-    Column(
-        "scv0InfeedTimeMs",
-        "SparseCoreV0 input (in ms)",
-        "number",
-        "ms",
-        "Waiting for input of V0 SparseCores.",
-    ),
+    Column("scv0InfeedTimeMs", "SparseCoreV0 input (in ms)", "number", "ms", "Waiting for input of V0 SparseCores."),
 )
 _TPU_FIRST = (
     Column("stepnum", "stepnum", "string", "", "Number of the step."),

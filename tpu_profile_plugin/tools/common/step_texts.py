@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tpu_profile_plugin.analysis.steps.bottleneck import HALF_PRECISION_SHARE, Aspect, InputVerdict, Verdict
+from tpu_profile_plugin.run.diagnostics import Diagnostics
 from tpu_profile_plugin.tables.table import Column, Table
 
 UNKNOWN = "No step time measured. Therefore we cannot tell where the performance bottleneck is."
@@ -102,10 +101,10 @@ def next_step(verdict: InputVerdict, uses_dataset: bool) -> str:
     return SEE_HOST_SIDE if uses_dataset else USE_DATASET
 
 
-def diagnostics_table(rows: Sequence[tuple[str, str]]) -> Table:
-    """The table of diagnostics from (severity, message) rows."""
+def diagnostics_table(diagnostics: Diagnostics) -> Table:
+    """The table of diagnostics."""
     columns = (
         Column("severity", "Severity", "string", "", "INFO, WARNING or ERROR."),
         Column("message", "Message", "string", "", "What happened, and what to do."),
     )
-    return Table.from_rows(columns, rows)
+    return Table(columns, diagnostics.columns())

@@ -8,7 +8,7 @@ from tpu_profile_plugin.analysis.timeline.listing import KEYS, Event, Group, Wan
 from tpu_profile_plugin.errors import BadRequest, OutOfRange
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table, attributes
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -84,29 +84,46 @@ def build(run: Run, query: Query) -> Table:
         of_hosts = run.map_hosts(host_groups.given(wanted, by))
         groups = [(host.name, one) for host, part in zip(run.readable, of_hosts, strict=True) for one in part]
         groups.sort(key=lambda entry: -entry[1].total_ps)
-        columns = [PLACES["host"], *(PLACES[key] for key in by), *GROUP_COLUMNS]
-        rows = [_group_row(*entry) for entry in groups[first : first + count]]
-        return Table.from_rows(columns, rows, {"total": str(len(groups))})
+        return _group_table(by, groups[first : first + count], len(groups))
     order = query.text("order")
     step = host_listing.given(wanted, order, first + count, query.flag("stats"))
     listings = run.map_hosts(step)
     events = [(host.name, one) for host, part in zip(run.readable, listings, strict=True) for one in part[1]]
     events.sort(key=lambda entry: _place(entry[1], order))
-    shown = [_event_row(*entry) for entry in events[first : first + count]]
-    return Table.from_rows(EVENT_COLUMNS, shown, {"total": str(sum(total for total, _ in listings))})
+    return _event_table(events[first : first + count], sum(total for total, _ in listings))
 
 
 def _place(event: Event, order: str) -> tuple[int, int]:
     return {"begin": 0, "duration": -event.duration_ps, "self": -event.self_ps}[order], event.begin_ps
 
 
-def _event_row(host: str, one: Event) -> tuple[object, ...]:
-    return (host, one.plane, one.line, one.name, one.begin_ps, one.duration_ps, one.self_ps, one.stats)
+def _event_table(shown: Sequence[tuple[str, Event]], total: int) -> Table:
+    data = {
+        "host": [host for host, _ in shown],
+        **attributes((event for _, event in shown), "plane", "line", "name", "stats"),
+        "begin": [event.begin_ps for _, event in shown],
+        "duration": [event.duration_ps for _, event in shown],
+        "self": [event.self_ps for _, event in shown],
+    }
+    return Table(EVENT_COLUMNS, data, {"total": str(total)})
 
 
-def _group_row(host: str, one: Group) -> tuple[object, ...]:
-    sums = one.count, one.total_ps, one.self_ps
-    return (host, *one.key, *sums, one.mean_ps, one.min_ps, *one.quantiles_ps, one.max_ps, one.deviation_ps)
+def _group_table(by: Sequence[str], shown: Sequence[tuple[str, Group]], total: int) -> Table:
+    groups = [group for _, group in shown]
+    data = {
+        "host": [host for host, _ in shown],
+        **{key: [group.key[i] for group in groups] for i, key in enumerate(by)},
+        "count": [group.count for group in groups],
+        "total": [group.total_ps for group in groups],
+        "self": [group.self_ps for group in groups],
+        "mean": [group.mean_ps for group in groups],
+        "min": [group.min_ps for group in groups],
+        **{name: [group.quantiles_ps[i] for group in groups] for i, name in enumerate(("p50", "p90", "p99"))},
+        "max": [group.max_ps for group in groups],
+        "deviation": [group.deviation_ps for group in groups],
+    }
+    columns = (PLACES["host"], *(PLACES[key] for key in by), *GROUP_COLUMNS)
+    return Table(columns, data, {"total": str(total)})
 
 
 def _keys(text: str) -> tuple[str, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, chain
+from typing import Any
 
 from tpu_profile_plugin.analysis.common.op_names import in_gradient
 from tpu_profile_plugin.analysis.common.statistics import ratio
@@ -153,53 +156,49 @@ def bound_by(flop_rate: float, bytes_per_second: float, peaks: Peaks, *, gpu: bo
 def _table(run: FrameworkOps, *, with_idle: bool) -> Table:
     device = framework_ops(run.device)
     gpu = run.environment.hardware is Hardware.GPU
-    rows: list[tuple[object, ...]] = []
-    training = False
-    for table, side in ((device, "Device"), (run.host.ops, "Host")):
-        if side == "Device" and run.environment.device_cores == 0:
-            continue
-        total = (table.total_ps if with_idle else table.op_ps) / 1e6
-        cumulative = 0.0
-        for op in _ops(table, with_idle):
-            share = ratio(op.self_us, total)
-            cumulative += share
-            training = training or in_gradient(op.name, op.kind)
-            matrix = (run.kernels.matrix_share(op.name) if side == "Device" else 0.0,) if gpu else ()
-            rows.append(_row(len(rows) + 1, side, op, (share, cumulative), run.peaks, matrix, gpu=gpu))
+    sides = (device, "Device") if run.environment.device_cores else None, (run.host.ops, "Host")
+    parts = [_columns(table, side, run, with_idle=with_idle) for table, side in filter(None, sides)]
+    columns = GPU_COLUMNS if gpu else COLUMNS
+    data = {column.id: list(chain.from_iterable(part[column.id] for part in parts)) for column in columns[1:]}
+    training = any(map(in_gradient, data["operation"], data["type"]))
     properties = {"architecture_type": "Unknown", "task_type": "Training" if training else "Inference"}
     # Additions of ours: for how many cores the times add up, and rates that nothing measured exceeds.
     if run.environment.device_cores:
         properties |= {"cores": str(run.environment.device_cores), **peak_properties(run.peaks)}
-    return Table.from_rows(GPU_COLUMNS if gpu else COLUMNS, rows, properties)
+    return Table(columns, {"rank": range(1, len(data["type"]) + 1), **data}, properties)
 
 
-def _row(
-    rank: int, side: str, op: _Op, shares: tuple[float, float], peaks: Peaks, matrix: tuple[float, ...], *, gpu: bool
-) -> tuple[object, ...]:
-    nanoseconds = op.time_us * 1e3
-    flop_rate = ratio(op.flops, nanoseconds)
-    byte_rate = ratio(op.bytes, nanoseconds) * 1e9
-    none = (0.0, 0.0)
-    return (
-        rank,
-        side,
-        op.kind,
-        op.name,
-        op.occurrences,
-        op.time_us,
-        ratio(op.time_us, op.occurrences),
-        op.self_us,
-        ratio(op.self_us, op.occurrences),
-        *(shares if side == "Device" else none),
-        *(shares if side == "Host" else none),
-        flop_rate,
-        ratio(op.model_flops, nanoseconds),
-        byte_rate / GIB,
-        ratio(op.flops, op.bytes),
-        *matrix,
-        bound_by(flop_rate, byte_rate, peaks, gpu=gpu),
-        "Eager" if op.eager else "Function",
-    )
+def _columns(table: OpTable, side: str, run: FrameworkOps, *, with_idle: bool) -> dict[str, Sequence[Any]]:
+    """The columns of one side without the rank, by id."""
+    ops, gpu = _ops(table, with_idle), run.environment.hardware is Hardware.GPU
+    total = (table.total_ps if with_idle else table.op_ps) / 1e6
+    shares = [ratio(op.self_us, total) for op in ops]
+    none, on_device = [0.0] * len(ops), side == "Device"
+    cumulative = list(accumulate(shares))
+    flop_rates = [ratio(op.flops, op.time_us * 1e3) for op in ops]
+    byte_rates = [ratio(op.bytes, op.time_us * 1e3) * 1e9 for op in ops]
+    rates = zip(flop_rates, byte_rates, strict=True)
+    return {
+        "host_or_device": [side] * len(ops),
+        "type": [op.kind for op in ops],
+        "operation": [op.name for op in ops],
+        "occurrences": [op.occurrences for op in ops],
+        "total_time": [op.time_us for op in ops],
+        "avg_time": [ratio(op.time_us, op.occurrences) for op in ops],
+        "total_self_time": [op.self_us for op in ops],
+        "avg_self_time": [ratio(op.self_us, op.occurrences) for op in ops],
+        "device_total_self_time_percent": shares if on_device else none,
+        "device_cumulative_total_self_time_percent": cumulative if on_device else none,
+        "host_total_self_time_percent": none if on_device else shares,
+        "Host_cumulative_total_self_time_percent": none if on_device else cumulative,
+        "measured_flop_rate": flop_rates,
+        "model_flop_rate": [ratio(op.model_flops, op.time_us * 1e3) for op in ops],
+        "measured_memory_bw": [rate / GIB for rate in byte_rates],
+        "operational_intensity": [ratio(op.flops, op.bytes) for op in ops],
+        _MATRIX_COLUMN.id: [run.kernels.matrix_share(op.name) if on_device and gpu else 0.0 for op in ops],
+        "bound_by": [bound_by(*rate, run.peaks, gpu=gpu) for rate in rates],
+        "eager": ["Eager" if op.eager else "Function" for op in ops],
+    }
 
 
 TOOL = Tool(

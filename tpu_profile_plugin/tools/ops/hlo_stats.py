@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from tpu_profile_plugin.analysis.ops.records import OpRecords
 from tpu_profile_plugin.analysis.ops.text import hlo_name, is_rematerialized
 from tpu_profile_plugin.analysis.ops.tree import rows_of
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
@@ -102,24 +103,25 @@ def build(run: Run, query: Query) -> Table:
 def hlo_table(summary: OpSummary, properties: Mapping[str, str]) -> Table:
     """The table of a summary's ops; the ops that SparseCores ran for an op follow it."""
     records = summary.records
-    at = rows_of(records)
-    rows = _rows(summary, records, at, total_ps=records.table.total_ps)
-    if records.inner:
-        rows = [row for index, own in zip(at.tolist(), rows, strict=True) for row in (own, *_inner(summary, index))]
-    return Table.from_rows(COLUMNS, rows, properties)
+    rows = rows_of(records)
+    data = _columns(summary, records, rows, total_ps=records.table.total_ps)
+    if not records.inner:
+        return Table(COLUMNS, data, properties)
+    parts, position = [data], [np.arange(len(rows))]
+    for i, row in enumerate(rows.tolist()):
+        inside = records.inside(row)
+        if inside is not None:
+            within = rows_of(inside)
+            parts.append(_columns(summary, inside, within, parent=records.table.name[row]))
+            position.append(np.full(len(within), i))
+    joined = {name: list(chain.from_iterable(part[name] for part in parts)) for name in data}
+    return Table(COLUMNS, joined, properties).take(np.argsort(np.concatenate(position), kind="stable"))
 
 
-def _inner(summary: OpSummary, row: int) -> list[tuple[object, ...]]:
-    inside = summary.records.inside(row)
-    if inside is None:
-        return []
-    return _rows(summary, inside, rows_of(inside), parent=summary.records.table.name[row])
-
-
-def _rows(
+def _columns(
     summary: OpSummary, records: OpRecords, rows: I64, *, total_ps: int = 0, parent: str = ""
-) -> list[tuple[object, ...]]:
-    """The cells of the given rows in order; SparseCore ops with a `parent` have rank and share 0."""
+) -> dict[str, Sequence[object] | F64]:
+    """The columns for the given rows in order; SparseCore ops with a `parent` have rank and share 0."""
     table, indices = records.table, rows.tolist()
     time, own, runs = (c[rows].astype(np.float64) for c in (table.time_ps, table.self_ps, table.occurrences))
     rate = rates(
@@ -127,28 +129,28 @@ def _rows(
         supported_peaks(summary), summary.hardware, records.has_traffic[rows],
     )  # fmt: skip
     share = own / total_ps * 100.0 if total_ps else np.zeros(len(indices))
-    columns: dict[str, Sequence[object]] = {
+    return {
         "rank": [0] * len(indices) if parent else range(1, len(indices) + 1),
         "program_id": [str(table.module[i]) for i in indices],
         "category": [table.category[i] for i in indices],
         "hlo_op_name": [hlo_name(records.expression(i)) for i in indices],
         "hlo_op_expression": [records.expression(i) for i in indices],
         "tf_op_name": [table.provenance[i] for i in indices],
-        "occurrences": runs.tolist(),
-        "total_time": (time / 1e6).tolist(),
-        "avg_time": (time / 1e6 / runs).tolist(),
-        "total_self_time": (own / 1e6).tolist(),
-        "avg_self_time": (own / 1e6 / runs).tolist(),
-        "total_self_time_percent": share.tolist(),
-        "cumulative_total_self_time_percent": np.cumsum(share).tolist(),
-        "dma_stall_percent": divide(records.stall_ps[rows], time).tolist(),
-        "model_flop_rate": rate.model_flops.tolist(),
-        "normalized_flop_rate": rate.flops.tolist(),
-        "measured_memory_bw": rate.bandwidth.tolist(),
-        "hbm_bw": rate.memory[Resource.HBM].tolist(),
-        "cmem_read_bw": rate.memory[Resource.CMEM_READ].tolist(),
-        "cmem_write_bw": rate.memory[Resource.CMEM_WRITE].tolist(),
-        "operational_intensity": rate.intensity.tolist(),
+        "occurrences": runs,
+        "total_time": time / 1e6,
+        "avg_time": time / 1e6 / runs,
+        "total_self_time": own / 1e6,
+        "avg_self_time": own / 1e6 / runs,
+        "total_self_time_percent": share,
+        "cumulative_total_self_time_percent": np.cumsum(share),
+        "dma_stall_percent": divide(records.stall_ps[rows], time),
+        "model_flop_rate": rate.model_flops,
+        "normalized_flop_rate": rate.flops,
+        "measured_memory_bw": rate.bandwidth,
+        "hbm_bw": rate.memory[Resource.HBM],
+        "cmem_read_bw": rate.memory[Resource.CMEM_READ],
+        "cmem_write_bw": rate.memory[Resource.CMEM_WRITE],
+        "operational_intensity": rate.intensity,
         "bound_by": [resource.value for resource in rate.bound],
         "hlo_rematerialization": [
             _yes(is_rematerialized(records.text[i].expression, table.provenance[i])) for i in indices
@@ -160,9 +162,8 @@ def _rows(
         "source_info": [source_cell(records.text[i]) for i in indices],
         "core_type": [records.text[i].core for i in indices],
         "parent_op_name": [parent] * len(indices),
-        "vdd_energy": records.energy[rows].tolist(),
+        "vdd_energy": records.energy[rows],
     }
-    return list(zip(*(columns[column.id] for column in COLUMNS), strict=True))
 
 
 def _yes(value: bool) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows
+from tpu_profile_plugin.analysis.ops.gpu.kernel_table import combine_kernel_rows
 from tpu_profile_plugin.run.kernels import GPU, NO_KERNELS, host_kernels
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
@@ -46,13 +45,7 @@ COLUMNS = (
     Column("op_name", "Op Name", "string", "", "Framework op that launched the kernel."),
     Column("occurrences", "Occurrences", "number", "", "Number of runs."),
     Column("total_duration_us", "Total Duration (μs)", "number", "us", "Time of all runs."),
-    Column(
-        "avg_duration_us",
-        "Avg Duration (μs)",
-        "number",
-        "us",
-        "Total duration divided by runs, in whole ns.",
-    ),
+    Column("avg_duration_us", "Avg Duration (μs)", "number", "us", "Total duration divided by runs, in whole ns."),
     Column("min_duration_us", "Min Duration (μs)", "number", "us", "Duration of the shortest run."),
     Column("max_duration_us", "Max Duration (μs)", "number", "us", "Duration of the longest run."),
 )
@@ -61,27 +54,26 @@ COLUMNS = (
 def build(run: Run, query: Query) -> Table:
     """The kernels by total duration."""
     rows = combine_kernel_rows(run.map_hosts(host_kernels))
-    return Table.from_rows(COLUMNS, [_cells(rank, row) for rank, row in enumerate(rows, 1)])
-
-
-def _cells(rank: int, row: KernelRow) -> tuple[object, ...]:
-    kernel = row.kernel
-    return (
-        rank,
-        kernel.name,
-        kernel.registers,
-        kernel.static_shared + kernel.dynamic_shared,
-        ",".join(map(str, kernel.block)),
-        ",".join(map(str, kernel.grid)),
-        row.occupancy if isfinite(row.occupancy) else None,
-        kernel.eligible,
-        kernel.uses_tensor_core,
-        kernel.op,
-        row.runs,
-        row.total_ns / 1e3,
-        row.total_ns // row.runs / 1e3,
-        row.min_ns / 1e3,
-        row.max_ns / 1e3,
+    kernels = [row.kernel for row in rows]
+    return Table(
+        COLUMNS,
+        (
+            range(1, len(rows) + 1),
+            [kernel.name for kernel in kernels],
+            [kernel.registers for kernel in kernels],
+            [kernel.static_shared + kernel.dynamic_shared for kernel in kernels],
+            [",".join(map(str, kernel.block)) for kernel in kernels],
+            [",".join(map(str, kernel.grid)) for kernel in kernels],
+            [row.occupancy for row in rows],
+            [kernel.eligible for kernel in kernels],
+            [kernel.uses_tensor_core for kernel in kernels],
+            [kernel.op for kernel in kernels],
+            [row.runs for row in rows],
+            [row.total_ns / 1e3 for row in rows],
+            [row.total_ns // row.runs / 1e3 for row in rows],
+            [row.min_ns / 1e3 for row in rows],
+            [row.max_ns / 1e3 for row in rows],
+        ),
     )
 
 

@@ -180,11 +180,7 @@ def _xla(text: OpText, category: str, provenance: str, program: int) -> dict[str
         "computationPrimitiveSize": 0,
         "fingerprint": "0",
         "programId": str(program),
-        "sourceInfo": {
-            "fileName": text.source_file,
-            "lineNumber": text.source_line,
-            "stackFrame": text.source_stack,
-        },
+        "sourceInfo": {"fileName": text.source_file, "lineNumber": text.source_line, "stackFrame": text.source_stack},
         "xprofKernelMetadata": "",
     }
 

@@ -40,7 +40,6 @@ COLUMNS = (
         "number",
         "",
         "Value written as an integer, shown in hexadecimal; values written as doubles read 0.",
-        format="hex",
     ),
     Column("Description", "Description", "string", "", "What it counts: as recorded, else words made of its name."),
     Column("Set", "Set", "string", "", "Counter sets of the counter."),
@@ -63,6 +62,7 @@ def build(run: Run, query: Query) -> Payload:
         return named
     of_hosts = run.map_hosts(host_listings)
     parts = [(host.name, part) for host, found in zip(run.readable, of_hosts, strict=True) for part in found]
+    values = np.concatenate([np.zeros(0, np.uint64), *(part.value for _, part in parts)])
     return Table(
         COLUMNS,
         (
@@ -71,11 +71,12 @@ def build(run: Run, query: Query) -> Payload:
             _joined([part.line_name for _, part in parts]),
             np.concatenate([np.zeros(0, np.int64), *(part.line for _, part in parts)]),
             _joined([part.counter for _, part in parts]),
-            np.concatenate([np.zeros(0, np.uint64), *(part.value for _, part in parts)]),
+            values,
             _joined([part.description for _, part in parts]),
             _joined([part.sets for _, part in parts]),
             np.concatenate([np.zeros(0, np.float64), *(part.reading for _, part in parts)]),
         ),
+        formatted={"Value": list(map(hex, values.tolist()))},
     )
 
 

@@ -7,6 +7,7 @@ with several hosts XProf answers one; ours has all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tpu_profile_plugin.analysis.counters.samples import (
     DEVICE_ID,
@@ -16,10 +17,10 @@ from tpu_profile_plugin.analysis.counters.samples import (
     plane_integer,
     samples,
 )
-from tpu_profile_plugin.analysis.counters.utilization import utilization
+from tpu_profile_plugin.analysis.counters.utilization import Work, utilization
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table, attributes
 from tpu_profile_plugin.tools.common.counters import HOST_NAME, counters_recorded, tpu_planes
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -36,26 +37,33 @@ COLUMNS = (
     HOST_NAME,
     Column("kernel", "Kernel", "string", "", "Name of the line; our own column."),
 )
-_Row = tuple[int, int, int, int, str, float, float, str, str, str]
 
 
 @per_host()
-def host_rows(host: HostProfile) -> tuple[_Row, ...]:
-    """The rows of one host."""
-    return tuple(_rows(host))
+def host_columns(host: HostProfile) -> dict[str, list[Any]]:
+    """The columns of one host, by id."""
+    rows = list(_rows(host))
+    return {
+        "host": [0] * len(rows),
+        "device": [device for device, *_ in rows],
+        "sample": [sample for _, sample, *_ in rows],
+        **attributes((work for *_, work in rows), "node", "name", "achieved", "peak", "unit"),
+        HOST_NAME.id: [host.name] * len(rows),
+        "kernel": [kernel for _, _, kernel, _ in rows],
+    }
 
 
-def _rows(host: HostProfile) -> Iterator[_Row]:
+def _rows(host: HostProfile) -> Iterator[tuple[int, int, str, Work]]:
+    """Id of the device, id and name of the sample's line, and the work of a unit."""
     space = host.lazy
     for plane in filter(declares_values, tpu_planes(host)):
         chip, device = chip_of(space, plane), plane_integer(space, plane, DEVICE_ID)
         if chip is None or device is None or device == -1:
             continue
         for sample in samples(plane, counted(space, plane), add=False):
-            about = 0, _unsigned(device), _unsigned(int(plane.lines.id[sample.line]))
-            kernel = plane.lines.name[sample.line]
+            line, kernel = _unsigned(int(plane.lines.id[sample.line])), plane.lines.name[sample.line]
             for work in utilization(chip, sample):
-                yield (*about, work.node, work.name, work.achieved, work.peak, work.unit, host.name, kernel)
+                yield _unsigned(device), line, kernel, work
 
 
 def _unsigned(number: int) -> int:
@@ -66,7 +74,8 @@ def _unsigned(number: int) -> int:
 
 def build(run: Run, query: Query) -> Table:
     """A row per sample, core and unit."""
-    return Table.from_rows(COLUMNS, [row for rows in run.map_hosts(host_rows) for row in rows])
+    of_hosts = run.map_hosts(host_columns)
+    return Table(COLUMNS, {column.id: [cell for part in of_hosts for cell in part[column.id]] for column in COLUMNS})
 
 
 TOOL = Tool(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.serving.batching_parameters import BatchingParameters
@@ -48,20 +49,22 @@ PHASE_COLUMNS = (
     _ms("begin_ms", "Begin", "Begin on the time axis of the profile; of single requests only."),
     _ms("end_ms", "End", "When it ends."),
 )
-_PHASES = (Phase.PREPROCESS, Phase.RUNTIME, Phase.H2D, Phase.D2H, Phase.DEVICE, Phase.POSTPROCESS, Phase.IDLE)
+_PHASES = {
+    "host_preprocessing": Phase.PREPROCESS,
+    "host_runtime": Phase.RUNTIME,
+    "data_transfer_h2d": Phase.H2D,
+    "data_transfer_d2h": Phase.D2H,
+    "device_compute": Phase.DEVICE,
+    "host_postprocess": Phase.POSTPROCESS,
+    "idle time": Phase.IDLE,
+}
 BATCH_COLUMNS = (
     _PERCENTILE,
     Column("batch_id", "Batch ID", "string", "", "Group id of the batch's events."),
     _ms("latency", "Latency", "Processing of the batch."),
     Column("padding_amount", "Padding amount", "number", "", "Inputs added to reach an allowed batch size."),
     Column("batch_size_after_padding", "Batch size after padding", "number", "", "Inputs in the batch."),
-    Column(
-        "batching_efficiency",
-        "Batching efficiency",
-        "number",
-        "",
-        "Share that is not padding, 0 to 1.",
-    ),
+    Column("batching_efficiency", "Batching efficiency", "number", "", "Share that is not padding, 0 to 1."),
     _ms("batching_delay_us", "Batching delay", "Time from the earliest request of the batch until the batch starts."),
     _THROUGHPUT,
     _ms("device_compute", "Device compute", "Time in which the device runs the program."),
@@ -100,7 +103,7 @@ def build(run: Run, query: Query) -> tuple[Table, ...]:
     batching = bool(serving.batches)
     properties = {"hasBatching": str(batching).lower(), "hasTensorPattern": "false"}
     name = Column("model_name", "Model Name", "string", "", "Model to which the following tables refer.")
-    tables = [Table.from_rows((name,), [(model,) for model in models], properties)]
+    tables = [Table((name,), [models], properties)]
     for model in models:
         requests = [request for request in serving.requests if request.model == model]
         batches = [batch for batch in serving.batches if batch.model == model]
@@ -119,19 +122,50 @@ def request_table(requests: Sequence[Request], batches: Sequence[Batch] | None, 
 
     `batches` are those of the model; None when no model has any.
     """
-    batching = batches is not None
     key = _REQUEST_KEYS.get(sort_by, _REQUEST_KEYS["Latency"])
-    columns = (*REQUEST_COLUMNS, *(BATCHED_COLUMNS if batching else ()), *PHASE_COLUMNS)
-    rows = []
     ordered = sorted(requests, key=_by_latency)
-    for percentile, i in sample([key(request) for request in ordered]):
-        rows.append(_request_row(f"{percentile:.3f}", [ordered[i]], batching))
+    groups = [
+        _Requests(f"{percentile:.3f}", [ordered[i]]) for percentile, i in sample([key(request) for request in ordered])
+    ]
     rate = _throughput(requests)
     for size, parts, device_ps in _parts(requests, batches or ()):
         share = ratio(rate * len(parts), len(requests))
-        rows.append(_request_row(f"Batch size {size}", parts, batching, f"{share:.1f}", device_ps))
-    rows.append(_request_row("Average", requests, batching, f"{rate:.1f}"))
-    return Table.from_rows(columns, rows, _rates(requests))
+        groups.append(_Requests(f"Batch size {size}", parts, f"{share:.1f}", device_ps))
+    groups.append(_Requests("Average", requests, f"{rate:.1f}"))
+    data = {
+        "percentile": [group.label for group in groups],
+        "request_id": [NOT_APPLICABLE if group.rate else group.requests[0].id for group in groups],
+        "latency_ms": [_mean([one.duration_ps for one in group.requests]) / 1e9 for group in groups],
+        **{id_: [group.phase_ms(phase) for group in groups] for id_, phase in _PHASES.items()},
+        **_tail([None if group.rate else group.requests[0] for group in groups]),
+    }
+    if batches is None:
+        return Table((*REQUEST_COLUMNS, *PHASE_COLUMNS), data, _rates(requests))
+    data |= {
+        "batching_request_size": [_mean([one.size for one in group.requests]) for group in groups],
+        "host_batch_formation": [_mean([one.delay_ps for one in group.requests]) / 1e9 for group in groups],
+        "throughput": [group.rate or NOT_APPLICABLE for group in groups],
+    }
+    return Table((*REQUEST_COLUMNS, *BATCHED_COLUMNS, *PHASE_COLUMNS), data, _rates(requests))
+
+
+@dataclass(frozen=True, slots=True)
+class _Requests:
+    """A row: a single request, or with a `rate` the average of several.
+
+    `device_ps` replaces their time on the device.
+    """
+
+    label: str
+    requests: Sequence[Request]
+    rate: str = ""
+    device_ps: int | None = None
+
+    def phase_ms(self, phase: Phase) -> float:
+        """Mean time in a phase."""
+        if phase is Phase.DEVICE and self.device_ps is not None:
+            return self.device_ps / 1e9
+        return _mean([request.phases_ps[phase] for request in self.requests]) / 1e9
 
 
 def _parts(requests: Sequence[Request], batches: Sequence[Batch]) -> Iterator[tuple[int, list[Request], int]]:
@@ -152,53 +186,51 @@ def _parts(requests: Sequence[Request], batches: Sequence[Batch]) -> Iterator[tu
         yield size, parts[size], _mean(times)
 
 
-def _request_row(
-    label: str, requests: Sequence[Request], batching: bool, rate: str = "", device_ps: int | None = None
-) -> tuple[object, ...]:
-    """A single request, or with a rate the average of several; `device_ps` replaces their time on the device."""
-    single = not rate
-    phases = {phase: _mean([request.phases_ps[phase] for request in requests]) for phase in _PHASES}
-    if device_ps is not None:
-        phases[Phase.DEVICE] = device_ps
-    batched: tuple[object, ...] = ()
-    if batching:
-        size, delay = _mean([request.size for request in requests]), _mean([request.delay_ps for request in requests])
-        batched = (size, delay / 1e9, rate or NOT_APPLICABLE)
-    return (
-        label,
-        str(requests[0].id) if single else NOT_APPLICABLE,
-        _mean([request.duration_ps for request in requests]) / 1e9,
-        *batched,
-        *(time / 1e9 for time in phases.values()),
-        "",
-        *(_span_ms(requests[0]) if single else (None, None)),
-    )
-
-
 def _by_latency(item: Request | Batch) -> tuple[int, int]:
     """The order before the one by the chosen column: it decides where equal values of that column end up."""
     return item.duration_ps, item.begin_ps
 
 
-def _span_ms(item: Request | Batch) -> tuple[float, float]:
-    return item.begin_ps / 1e9, item.end_ps / 1e9
+def _tail(singles: Sequence[Request | Batch | None]) -> dict[str, Sequence[object]]:
+    """The last columns; None in place of an average."""
+    return {
+        "trace_viewer_url": [""] * len(singles),
+        "begin_ms": [None if one is None else one.begin_ps / 1e9 for one in singles],
+        "end_ms": [None if one is None else one.end_ps / 1e9 for one in singles],
+    }
 
 
 def batch_table(batches: Sequence[Batch], parameters: BatchingParameters | None, sort_by: str) -> Table:
     """Batches sampled by the given column, averages per size, and the overall average."""
     key = _BATCH_KEYS.get(sort_by, _BATCH_KEYS["Latency"])
-    rows = []
     ordered = sorted(batches, key=_by_latency)
-    for percentile, i in sample([key(batch) for batch in ordered]):
-        programs = ",".join(ordered[i].programs) or NOT_APPLICABLE
-        rows.append(_batch_row(f"{percentile:.3f}", str(ordered[i].id), [ordered[i]], NOT_APPLICABLE, programs, ""))
+    samples = sample([key(batch) for batch in ordered])
+    groups: list[tuple[str, Sequence[Batch], str]] = [
+        (f"{percentile:.3f}", [ordered[i]], NOT_APPLICABLE) for percentile, i in samples
+    ]
+    singles: list[Batch | None] = [ordered[i] for _, i in samples]
     for size in sorted({batch.size for batch in batches}):
         of_size = [batch for batch in batches if batch.size == size]
-        programs = ",".join(dict.fromkeys(program for batch in of_size for program in batch.programs)) or NOT_APPLICABLE
-        rate = f"{ratio(_throughput(batches) * len(of_size), len(batches)):.1f}"
-        rows.append(_batch_row(f"Batch size {size}", NOT_APPLICABLE, of_size, rate, programs, ""))
-    rate = f"{_throughput(batches):.1f}"
-    rows.append(_batch_row("Aggregated", NOT_APPLICABLE, batches, rate, NOT_APPLICABLE, NOT_APPLICABLE))
+        groups.append(
+            (f"Batch size {size}", of_size, f"{ratio(_throughput(batches) * len(of_size), len(batches)):.1f}")
+        )
+    groups.append(("Aggregated", batches, f"{_throughput(batches):.1f}"))
+    singles += [None] * (len(groups) - len(singles))
+    programs = [dict.fromkeys(program for one in group for program in one.programs) for _, group, _ in groups[:-1]]
+    data = {
+        "percentile": [label for label, *_ in groups],
+        "batch_id": [NOT_APPLICABLE if one is None else one.id for one in singles],
+        "latency": [_mean([one.duration_ps for one in group]) / 1e9 for _, group, _ in groups],
+        "padding_amount": [_mean([one.padding for one in group]) for _, group, _ in groups],
+        "batch_size_after_padding": [_mean([one.size for one in group]) for _, group, _ in groups],
+        "batching_efficiency": [_efficiency(*group) for _, group, _ in groups],
+        "batching_delay_us": [_mean([one.delay_ps for one in group]) / 1e9 for _, group, _ in groups],
+        "throughput": [rate for *_, rate in groups],
+        "device_compute": [_mean([one.device_ps for one in group]) / 1e9 for _, group, _ in groups],
+        "program_id": [*(",".join(names) or NOT_APPLICABLE for names in programs), NOT_APPLICABLE],
+        **_tail(singles),
+        "trace_viewer_url": [*[""] * (len(groups) - 1), NOT_APPLICABLE],
+    }
     properties = {**_rates(batches), "hasBatchingParam": str(parameters is not None).lower()}
     if parameters is not None:
         properties |= {
@@ -208,26 +240,7 @@ def batch_table(batches: Sequence[Batch], parameters: BatchingParameters | None,
             "batchingParamMaxEnqueuedBatches": str(parameters.max_enqueued_batches),
             "batchingParamAllowedBatchSizes": parameters.allowed_batch_sizes,
         }
-    return Table.from_rows(BATCH_COLUMNS, rows, properties)
-
-
-def _batch_row(
-    label: str, id_: str, batches: Sequence[Batch], rate: str, programs: str, url: str
-) -> tuple[object, ...]:
-    return (
-        label,
-        id_,
-        _mean([batch.duration_ps for batch in batches]) / 1e9,
-        _mean([batch.padding for batch in batches]),
-        _mean([batch.size for batch in batches]),
-        _efficiency(*batches),
-        _mean([batch.delay_ps for batch in batches]) / 1e9,
-        rate,
-        _mean([batch.device_ps for batch in batches]) / 1e9,
-        programs,
-        url,
-        *(_span_ms(batches[0]) if id_ != NOT_APPLICABLE else (None, None)),
-    )
+    return Table(BATCH_COLUMNS, data, properties)
 
 
 def _efficiency(*batches: Batch) -> float:

@@ -8,7 +8,7 @@ from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.run.diagnostics import step_warnings
+from tpu_profile_plugin.run.diagnostics import Diagnostics, step_warnings
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.run.steps import Reading, analyse, read_steps
 from tpu_profile_plugin.run.summary import run_summary
@@ -18,7 +18,7 @@ from tpu_profile_plugin.tools.common.input_statement import input_text
 from tpu_profile_plugin.tools.common.step_reading import reading_json
 from tpu_profile_plugin.tools.common.step_tables import step_table
 from tpu_profile_plugin.tools.params import Param
-from tpu_profile_plugin.tools.payload import Raw, encode, encode_object
+from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -70,7 +70,7 @@ RECOMMENDATIONS = (
 PARAMS = (Param("extended", "bool", False, "Adds a sixth element with our own reading of the steps."),)
 
 
-def build(run: Run, query: Query) -> tuple[Table, ...] | Raw:
+def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
     """Five tables: cores with the longest wait, steps, input ops, recommendations, diagnostics.
 
     With the parameter `extended` a sixth element follows, the object of `step_reading.reading_json`, with `next`: what
@@ -86,8 +86,8 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Raw:
         Table((), ()) if analysis.tpu is None else _waiting_cores(summary, analysis.tpu),
         steps,
         input_op_table(analysis.input),
-        Table.from_rows((Column("link", "link", "string", "", "What to try."),), [(text,) for text in RECOMMENDATIONS]),
-        step_texts.diagnostics_table([("WARNING", text) for text in warnings]),
+        Table((Column("link", "link", "string", "", "What to try."),), [RECOMMENDATIONS]),
+        step_texts.diagnostics_table(Diagnostics(warnings=warnings)),
     )
     if not query.flag("extended"):
         return tables
@@ -97,7 +97,7 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Raw:
         "statement": input_text(reading.verdict.input),
         "next": next_step(summary, reading, analysis.input),
     }
-    return Raw(b"[" + b",".join([*(encode(table).body for table in tables), encode_object(more)]) + b"]")
+    return Json([*tables, more])
 
 
 def next_step(summary: RunSummary, reading: Reading, source: InputBreakdown) -> str:
@@ -115,8 +115,8 @@ def _waiting_cores(summary: RunSummary, steps: TpuBreakdown) -> Table:
     """Per step the core that waited longest for input: two rows, one column per step."""
     index = Column("index", "Index", "string", "", "Name of the row.")
     columns = [Column(str(i), str(i), "string", "", f"Step {label}.") for i, label in enumerate(steps.labels)]
-    names = [_core_name(summary, core) for core in steps.infeed_core]
-    return Table.from_rows((index, *columns), [("Step number", *steps.labels), ("Core name", *names)])
+    cores = [_core_name(summary, core) for core in steps.infeed_core]
+    return Table((index, *columns), [("Step number", "Core name"), *zip(steps.labels, cores, strict=True)])
 
 
 def _core_name(summary: RunSummary, core: int) -> str:
@@ -126,10 +126,15 @@ def _core_name(summary: RunSummary, core: int) -> str:
 
 def input_op_table(source: InputBreakdown) -> Table:
     """The host's input ops, with the breakdown of input processing as properties."""
-    rows = [
-        (op.name, op.count, op.time_ps / 1e9, op.time_share, op.self_ps / 1e9, op.self_share, op.category)
-        for op in source.ops
-    ]
+    data = {
+        "opName": [op.name for op in source.ops],
+        "count": [op.count for op in source.ops],
+        "timeInMs": [op.time_ps / 1e9 for op in source.ops],
+        "timeInPercent": [op.time_share for op in source.ops],
+        "selfTimeInMs": [op.self_ps / 1e9 for op in source.ops],
+        "selfTimeInPercent": [op.self_share for op in source.ops],
+        "category": [op.category for op in source.ops],
+    }
     properties = {
         "enqueue_us": source.enqueue_us,
         "demanded_file_read_us": source.demanded_read_us,
@@ -137,7 +142,7 @@ def input_op_table(source: InputBreakdown) -> Table:
         "preprocessing_us": source.preprocessing_us,
         "unclassified_nonequeue_us": source.unclassified_us,
     }
-    return Table.from_rows(INPUT_OP_COLUMNS, rows, {name: f"{us:.3f}" for name, us in properties.items()})
+    return Table(INPUT_OP_COLUMNS, data, {name: f"{us:.3f}" for name, us in properties.items()})
 
 
 TOOL = Tool(

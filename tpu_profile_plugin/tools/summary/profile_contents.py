@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from tpu_profile_plugin.analysis.summary.contents import PlaneContents, contents
 from tpu_profile_plugin.run.host import HostProfile, per_host
@@ -33,27 +34,32 @@ def host_contents(host: HostProfile) -> Sequence[PlaneContents]:
 
 def build(run: Run, query: Query) -> Table:
     """One row per host, plane and line; a plane without lines has one row with an empty line name."""
-    rows: list[tuple[object, ...]] = []
+    parts: list[dict[str, Sequence[object]]] = []
     contents_by_host = run.map_hosts(host_contents)
     for host, planes in zip(run.readable, contents_by_host, strict=True):
         begins = [int(b) for plane in planes for b, n in zip(plane.begin_ps, plane.events, strict=True) if n]
-        origin = min(begins, default=0)
-        for plane in planes:
-            rows += _plane_rows(host.name, plane, origin)
-    return Table.from_rows(COLUMNS, rows, {"hosts": str(len(contents_by_host))})
+        parts += [_columns(host.name, plane, min(begins, default=0)) for plane in planes]
+    data = {column.id: list(chain.from_iterable(part[column.id] for part in parts)) for column in COLUMNS}
+    return Table(COLUMNS, data, {"hosts": str(len(contents_by_host))})
 
 
-def _plane_rows(host: str, plane: PlaneContents, origin: int) -> list[tuple[object, ...]]:
-    if not plane.line_names:
-        return [(host, plane.name, "", 0, 0, 0, None, None, 0, None)]
-    rows: list[tuple[object, ...]] = []
-    for i, line in enumerate(plane.line_names):
-        events, busy = int(plane.events[i]), int(plane.busy_ps[i])
-        begin, end = int(plane.begin_ps[i]) - origin, int(plane.end_ps[i]) - origin
-        span = (begin, end) if events else (None, None)
-        share = 100 * busy / (end - begin) if events and end > begin else None
-        rows.append((host, plane.name, line, events, int(plane.names[i]), int(plane.stats[i]), *span, busy, share))
-    return rows
+def _columns(host: str, plane: PlaneContents, origin: int) -> dict[str, Sequence[object]]:
+    lines = plane.line_names or ("",)
+    columns = (plane.events, plane.names, plane.stats, plane.begin_ps, plane.end_ps, plane.busy_ps)
+    events, names, stats, begin, end, busy = (column.tolist() or [0] for column in columns)
+    shares = zip(busy, begin, end, strict=True)
+    return {
+        "host": [host] * len(lines),
+        "plane": [plane.name] * len(lines),
+        "line": lines,
+        "events": events,
+        "names": names,
+        "stats": stats,
+        "begin": [first - origin if count else None for first, count in zip(begin, events, strict=True)],
+        "end": [last - origin if count else None for last, count in zip(end, events, strict=True)],
+        "busy": busy,
+        "busy_share": [100 * time / (last - first) if last > first else None for time, first, last in shares],
+    }
 
 
 TOOL = Tool(

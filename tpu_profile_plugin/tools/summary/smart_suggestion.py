@@ -30,16 +30,16 @@ from tpu_profile_plugin.run.findings import run_findings
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
 from tpu_profile_plugin.tools.params import Param
-from tpu_profile_plugin.tools.payload import Raw, encode_object
+from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 
-def build(run: Run, query: Query) -> Raw:
+def build(run: Run, query: Query) -> Json:
     """XProf's suggestions, or all findings."""
     if not query.flag("all_rules"):
-        return Raw(encode_object({"suggestions": suggestions(run)}))
-    return Raw(encode_object(report_json(*run_findings(run))))
+        return Json({"suggestions": suggestions(run)})
+    return Json(report_json(*run_findings(run)))
 
 
 def report_json(run: RunView, report: Report) -> dict[str, Any]:

@@ -43,9 +43,9 @@ def test_diagnostics():
     assert step_warnings(0, False) == (NO_STEP_MARKER,)
     assert step_warnings(0, True) == (EMPTY_INTERSECTION,)
     found = run_diagnostics(["b", "a", "b"], ["w", "w"], "TPU v4", 0, ("s",))
-    assert found.rows() == [("WARNING", "w"), ("WARNING", "s"), ("ERROR", "a"), ("ERROR", "b")]
+    assert found.columns() == (["WARNING", "WARNING", "ERROR", "ERROR"], ["w", "s", "a", "b"])
     assert run_diagnostics([], [], "TPU v4", 0, ()).errors == (NO_DEVICE_TRACE,)
-    assert run_diagnostics([], [], "CPU", 0, ()).rows() == []
+    assert run_diagnostics([], [], "CPU", 0, ()).columns() == ([], [])
 
 
 def test_statistics():

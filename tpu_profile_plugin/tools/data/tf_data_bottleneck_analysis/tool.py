@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator as Rows
+from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from tpu_profile_plugin.analysis.tf_data.model import IteratorTimes, Pipeline, Settings
 from tpu_profile_plugin.analysis.tf_data.model import Run as PipelineRun
 from tpu_profile_plugin.analysis.tf_data.pipelines import SLOW_CALL_PS
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table, attributes
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import run as tf_data_run
+from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import Advice
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.hosts import HostData, hosts_data, slowest_first
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.rules import OTHER, advice_for
 from tpu_profile_plugin.tools.params import Param
@@ -37,7 +37,7 @@ GRAPH_COLUMNS = (
     _HOST,
     _PIPELINE,
     Column("rank", "Rank", "number", "", "0 is the pipeline's longest call, 1 the second longest, and so on."),
-    Column("name", "Name", "string", "", "Id of the iterator.", format="given"),
+    Column("name", "Name", "string", "", "Id of the iterator."),
     Column("parent", "Parent", "string", "", "Id of the iterator that called it; empty for the root."),
     Column("type", "Type", "number", "", "2 the bottleneck, 1 else on the critical path, 0 not on it."),
     Column("iterator", "Iterator", "string", "", "Kind of the iterator."),
@@ -71,13 +71,7 @@ BOTTLENECK_COLUMNS = (
     _HOST,
     _PIPELINE,
     _us("max_latency", "Max Latency (us)", "Longest call of the pipeline."),
-    Column(
-        "bottleneck",
-        "Bottleneck",
-        "string",
-        "",
-        "Iterator on the critical path with the longest self duration.",
-    ),
+    Column("bottleneck", "Bottleneck", "string", "", "Iterator on the critical path with the longest self duration."),
     Column("suggestion", "Suggestion", "string", "", "Suggestions, as HTML."),
     Column("id", "Bottleneck id", "string", "", "Id of the bottleneck."),
     Column("iterator", "Iterator", "string", "", "Kind of the bottleneck."),
@@ -112,33 +106,33 @@ def build(run: Run, query: Query) -> Payload:
 
 
 def _graph_table(hosts: list[HostData]) -> Table:
-    rows = [row for host in hosts for pipeline in host.data.pipelines for row in _graph_rows(host.label, pipeline)]
+    rows = [
+        (host.label, pipeline.name, rank, run, index)
+        for host in hosts
+        for pipeline in host.data.pipelines
+        for rank, run in enumerate(pipeline.runs)
+        for index in range(len(run.iterators))
+    ]
+    times = [run.iterators[index] for *_, run, index in rows]
+    data = {
+        "host": [host for host, *_ in rows],
+        "input_pipeline": [pipeline for _, pipeline, *_ in rows],
+        "rank": [rank for _, _, rank, *_ in rows],
+        "name": [one.iterator.id for one in times],
+        "parent": [one.iterator.parent or "" for one in times],
+        "type": [node_type(run, index) for *_, run, index in rows],
+        "iterator": [one.iterator.name for one in times],
+        "long_name": [one.iterator.long_name for one in times],
+        **attributes(times, "start_ps", "duration_ps", "self_ps"),
+        "num_calls": [one.calls for one in times],
+    }
     pipelines = [pipeline for host in hosts for pipeline in host.data.pipelines]
     properties = {
         "pipelines_with_more_runs": sum(len(pipeline.runs) < pipeline.calls for pipeline in pipelines),
         "iterators_left_out": sum(run.left_out for pipeline in pipelines for run in pipeline.runs),
     }
-    return Table.from_rows(GRAPH_COLUMNS, rows, {name: str(count) for name, count in properties.items() if count})
-
-
-def _graph_rows(host: str, pipeline: Pipeline) -> Rows[tuple[Any, ...]]:
-    for rank, run in enumerate(pipeline.runs):
-        for index, times in enumerate(run.iterators):
-            iterator = times.iterator
-            yield (
-                host,
-                pipeline.name,
-                rank,
-                (str(iterator.id), node_html(times)),
-                str(iterator.parent) if iterator.parent else "",
-                node_type(run, index),
-                iterator.name,
-                iterator.long_name,
-                times.start_ps,
-                times.duration_ps,
-                times.self_ps,
-                times.calls,
-            )
+    texts = {name: str(count) for name, count in properties.items() if count}
+    return Table(GRAPH_COLUMNS, data, texts, formatted={"name": list(map(node_html, times))})
 
 
 def node_type(run: PipelineRun, index: int) -> int:
@@ -161,28 +155,24 @@ def _whole_us(ps: int) -> int:
 
 
 def _summary_table(hosts: list[HostData]) -> Table:
-    rows = [
-        (
-            host.label,
-            pipeline.name,
-            _whole_us(pipeline.min_ps),
-            _whole_us(pipeline.mean_ps),
-            _whole_us(pipeline.max_ps),
-            pipeline.calls,
-            pipeline.slow_calls,
-            "device" if pipeline.is_device else "host",
-            pipeline.root.long_name,
-            pipeline.root.dataset,
-            host.name,
-            pipeline.min_ps,
-            pipeline.mean_ps,
-            pipeline.max_ps,
-        )
-        for host in hosts
-        for pipeline in host.data.pipelines
-    ]
+    rows = [(host, pipeline) for host in hosts for pipeline in host.data.pipelines]
+    pipelines = [pipeline for _, pipeline in rows]
+    data = {
+        "host": [host.label for host, _ in rows],
+        "input_pipeline": [one.name for one in pipelines],
+        "min": [_whole_us(one.min_ps) for one in pipelines],
+        "mean": [_whole_us(one.mean_ps) for one in pipelines],
+        "max": [_whole_us(one.max_ps) for one in pipelines],
+        "num_calls": [one.calls for one in pipelines],
+        "num_slow_calls": [one.slow_calls for one in pipelines],
+        "kind": ["device" if one.is_device else "host" for one in pipelines],
+        "long_name": [one.root.long_name for one in pipelines],
+        "name": [one.root.dataset for one in pipelines],
+        "request_host": [host.name for host, _ in rows],
+        **attributes(pipelines, "min_ps", "mean_ps", "max_ps"),
+    }
     left_out = sum(host.data.left_out for host in hosts)
-    return Table.from_rows(SUMMARY_COLUMNS, rows, {"pipelines_left_out": str(left_out)} if left_out else {})
+    return Table(SUMMARY_COLUMNS, data, {"pipelines_left_out": str(left_out)} if left_out else {})
 
 
 def _bottleneck_table(hosts: list[HostData]) -> Table:
@@ -193,51 +183,52 @@ def _bottleneck_table(hosts: list[HostData]) -> Table:
     problems = tf_data_run.problems(sum(host.data.cut_runs for host in hosts))
     if problems:
         properties["problems"] = "\n".join(problems)
-    return Table.from_rows(
-        BOTTLENECK_COLUMNS, [_bottleneck_row(host, pipeline) for host, pipeline in pipelines], properties
-    )
+    bottlenecks = [_bottleneck(pipeline) for _, pipeline in pipelines]
+    settings = [one.settings for one in bottlenecks]
+    data = {
+        "host": [host.label for host, _ in pipelines],
+        "input_pipeline": [pipeline.name for _, pipeline in pipelines],
+        "max_latency": [_whole_us(pipeline.max_ps) for _, pipeline in pipelines],
+        "bottleneck": [_bottleneck_html(one.name, one.long_name, _whole_us(one.self_ps)) for one in bottlenecks],
+        "suggestion": [one.advice.html() for one in bottlenecks],
+        **attributes(bottlenecks, "id", "long_name", "self_ps"),
+        "iterator": [one.name for one in bottlenecks],
+        "latency_us": [_whole_us(one.self_ps) for one in bottlenecks],
+        "advice": [one.advice.kind for one in bottlenecks],
+        "advice_text": [one.advice.text() for one in bottlenecks],
+        "advice_links": [one.advice.links() for one in bottlenecks],
+        "parallelism": [one.parallelism for one in settings],
+        "autotune": ["" if one.autotune is None else str(one.autotune).lower() for one in settings],
+        "settings": [settings_text(one.settings, one.cpu_budget) for one in bottlenecks],
+    }
+    return Table(BOTTLENECK_COLUMNS, data, properties)
 
 
-def _bottleneck_row(host: HostData, pipeline: Pipeline) -> tuple[Any, ...]:
-    start = host.label, pipeline.name, _whole_us(pipeline.max_ps)
+_UNKNOWN = Settings()
+
+
+@dataclass(frozen=True, slots=True)
+class _Bottleneck:
+    """The bottleneck of a pipeline's longest call; the defaults are for a call without one."""
+
+    id: str = ""
+    name: str = ""
+    long_name: str = ""
+    self_ps: int = 0
+    advice: Advice = OTHER
+    settings: Settings = _UNKNOWN
+    cpu_budget: int | None = None
+
+
+def _bottleneck(pipeline: Pipeline) -> _Bottleneck:
     run = pipeline.runs[0] if pipeline.runs else None
     if run is None or run.bottleneck is None:
-        return (
-            *start,
-            _bottleneck_html("", "", 0),
-            OTHER.html(),
-            "",
-            "",
-            "",
-            0,
-            OTHER.kind,
-            OTHER.text(),
-            OTHER.links(),
-            None,
-            "",
-            "",
-            0,
-        )
-    times = run.iterators[run.bottleneck]
-    iterator, latency = times.iterator, _whole_us(times.self_ps)
-    assert pipeline.facts is not None
-    advice, own = advice_for(pipeline.facts), pipeline.facts.own.settings
-    return (
-        *start,
-        _bottleneck_html(iterator.name, iterator.long_name, latency),
-        advice.html(),
-        str(iterator.id),
-        iterator.name,
-        iterator.long_name,
-        latency,
-        advice.kind,
-        advice.text(),
-        advice.links(),
-        own.parallelism,
-        "" if own.autotune is None else str(own.autotune).lower(),
-        settings_text(own, pipeline.facts.cpu_budget),
-        times.self_ps,
-    )
+        return _Bottleneck()
+    times, facts = run.iterators[run.bottleneck], pipeline.facts
+    assert facts is not None
+    iterator = times.iterator
+    names = str(iterator.id), iterator.name, iterator.long_name
+    return _Bottleneck(*names, times.self_ps, advice_for(facts), facts.own.settings, facts.cpu_budget)
 
 
 def settings_text(settings: Settings, cpu_budget: int | None) -> str:
@@ -266,13 +257,7 @@ TOOL = Tool(
     hosts=HostChoice.ONE_OR_ALL,
     available=_available,
     params=(
-        Param(
-            "part",
-            "string",
-            "",
-            "run: one run of a pipeline in detail instead of the tables.",
-            choices=("run",),
-        ),
+        Param("part", "string", "", "run: one run of a pipeline in detail instead of the tables.", choices=("run",)),
         Param("pipeline", "string", "Host:0", "Of part=run: name of the pipeline."),
         Param("rank", "int", 0, "Of part=run: 0 for the longest call, 1 for the second longest, and so on.", minimum=0),
         Param("resolution", "int", 2000, "Of part=run: units of the time axis.", minimum=1, maximum=100_000),

@@ -13,6 +13,7 @@ With `perfetto=true` a compressed trace of Perfetto, as XProf's: a file to keep,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -83,7 +84,6 @@ COLUMNS = (
         "number",
         "bytes",
         "What a run sends over the network, from the size of the result and the number of participants.",
-        format="given",
     ),
     Column(
         "required_bandwidth",
@@ -127,8 +127,7 @@ def build(run: Run, query: Query) -> tuple[Table] | Json | Raw:
         return Json({"kinds": list(KINDS), "hosts": run.map_hosts(host_timeline)})
     if query.flag("perfetto"):
         return _perfetto(run, query)
-    found = combine(run.map_hosts(host_collectives))
-    return (Table.from_rows(COLUMNS, [_row(one) for one in found]),)
+    return (_table(combine(run.map_hosts(host_collectives))),)
 
 
 def _perfetto(run: Run, query: Query) -> Raw:
@@ -143,26 +142,30 @@ def _perfetto(run: Run, query: Query) -> Raw:
     return Raw(TraceWriter(trace).compressed(counters(trace)), BINARY_TYPE, headers=shown)
 
 
-def _row(one: Collective) -> tuple[object, ...]:
-    bandwidth = one.bytes / one.slack_us * (_GIGABITS_PER_BYTE / _SECONDS_PER_US) if one.slack_us else NO_LIMIT
-    return (
-        one.rendezvous,
-        one.recv_op,
-        one.send_op,
-        one.transfer_type,
-        one.slack_us / _US_PER_MS,
-        "-",
-        one.observed_us / _US_PER_MS,
-        one.send_us / _US_PER_MS,
-        one.send_done_us / _US_PER_MS,
-        one.recv_us / _US_PER_MS,
-        one.recv_done_us / _US_PER_MS,
-        one.stall_us / _US_PER_MS,
-        one.stall_us * one.runs / _US_PER_MS,
-        one.runs,
-        (float(one.bytes), bytes_text(one.bytes)),
-        bandwidth,
-    )
+def _table(found: Sequence[Collective]) -> Table:
+    data = {
+        "rendezvous_name": [one.rendezvous for one in found],
+        "recv_op_name": [one.recv_op for one in found],
+        "send_op_name": [one.send_op for one in found],
+        "transfer_type": [one.transfer_type for one in found],
+        "slack_time": [one.slack_us / _US_PER_MS for one in found],
+        "host_stall": ["-"] * len(found),
+        "observed_duration": [one.observed_us / _US_PER_MS for one in found],
+        "send_stall": [one.send_us / _US_PER_MS for one in found],
+        "send_done_stall": [one.send_done_us / _US_PER_MS for one in found],
+        "recv_stall": [one.recv_us / _US_PER_MS for one in found],
+        "recv_done_stall": [one.recv_done_us / _US_PER_MS for one in found],
+        "stall_duration": [one.stall_us / _US_PER_MS for one in found],
+        "total_stall": [one.stall_us * one.runs / _US_PER_MS for one in found],
+        "occurrences": [one.runs for one in found],
+        "net_tx_bytes": [one.bytes for one in found],
+        "required_bandwidth": [_required_gigabits(one) for one in found],
+    }
+    return Table(COLUMNS, data, formatted={"net_tx_bytes": [bytes_text(one.bytes) for one in found]})
+
+
+def _required_gigabits(one: Collective) -> float:
+    return one.bytes / one.slack_us * (_GIGABITS_PER_BYTE / _SECONDS_PER_US) if one.slack_us else NO_LIMIT
 
 
 def bytes_text(count: int) -> str:

@@ -121,10 +121,7 @@ def _source(layout: MemoryLayout, position: HloPosition) -> dict[str, Any] | Non
 
 def _series(layout: MemoryLayout) -> dict[str, Any]:
     replay = layout.replay
-    peak: dict[str, Any] = {
-        "peakHeapMib": _mib(layout.peak_bytes),
-        "peakUnpaddedHeapMib": _mib(layout.peak_unpadded),
-    }
+    peak: dict[str, Any] = {"peakHeapMib": _mib(layout.peak_bytes), "peakUnpaddedHeapMib": _mib(layout.peak_unpadded)}
     if replay is None:
         return peak
     base = layout.indefinite_bytes

@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.steps.table import StepTable
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
 from tpu_profile_plugin.analysis.summary.roofline import Ops, Programs, Roofline, roofline
-from tpu_profile_plugin.run.diagnostics import run_diagnostics, step_warnings
+from tpu_profile_plugin.run.diagnostics import Diagnostics, run_diagnostics, step_warnings
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.run.summary import groups_of, host_summary
@@ -42,7 +42,7 @@ def build(run: Run, query: Query) -> tuple[Table, Table]:
             _Rows(summary, steps, cells, transfers=transfers).add(work)
     properties = {**_properties(summary), **notes_of(query, summary), **peaks_of(summary)}
     table = Table(columns, [cells[column.id] for column in columns], properties)
-    return table, Table.from_rows(DIAGNOSTICS, _diagnostics(summary, steps))
+    return table, Table(DIAGNOSTICS, _diagnostics(summary, steps).columns())
 
 
 @per_host()
@@ -56,14 +56,14 @@ def host_step_ops(host: HostProfile) -> StepTable:
     return step_ops(space, groups_of(host), steps) if len(steps) else steps
 
 
-def _diagnostics(summary: OpSummary, steps: StepTable) -> list[tuple[str, str]]:
+def _diagnostics(summary: OpSummary, steps: StepTable) -> Diagnostics:
     environment = summary.environment
     if environment.hardware is Hardware.CPU_ONLY:
-        return []
+        return Diagnostics()
     about_steps = step_warnings(len(steps), steps.empty_intersection)
     return run_diagnostics(
         summary.errors, summary.warnings, environment.device_type, environment.device_cores, about_steps
-    ).rows()
+    )
 
 
 @dataclass(frozen=True)

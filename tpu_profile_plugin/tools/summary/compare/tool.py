@@ -17,8 +17,10 @@ An object; times are whole picoseconds per step and device unless said otherwise
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
 from tpu_profile_plugin.analysis.compare.contributions import Contribution, kind_of
@@ -31,45 +33,42 @@ from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.budget import LABELS
 from tpu_profile_plugin.run.comparison import RunSide, compare_runs
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tables.table import Table, attributes
 from tpu_profile_plugin.tools.common.devices import devices_available
-from tpu_profile_plugin.tools.payload import Raw, encode_object
+from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.compare.columns import CONTRIBUTIONS, ENVIRONMENT, MEMORY, OPS, PROGRAMS
 from tpu_profile_plugin.tools.summary.compare.texts import headline, notes, what
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
-Rows = Sequence[Sequence[object]]
 MOST_CONTRIBUTIONS, MOST_OPS, MOST_NAMES = 200, 2000, 20
 """Rows; smaller contributions are one row. Ops named with a contribution."""
 
 
-def build(run: Run, query: Query) -> Raw:
+def build(run: Run, query: Query) -> Json:
     """The differences between `query.base` and the run."""
     if query.base is None:
         raise BadRequest("Parameter 'base' is missing: the run to compare with.", parameter="base")
     found = compare_runs(query.base, run)
     sides, works = (found.base_side, found.run_side), (found.base, found.run)
     changes = _shortened(found.contributions)
-    return Raw(
-        encode_object(
-            {
-                "summary": _summary(*works),
-                "contributions": Table.from_rows(CONTRIBUTIONS, (_contribution(one) for one in changes)),
-                "programs": Table.from_rows(PROGRAMS, _programs(*works, found.programs, found.matches)),
-                "ops": Table.from_rows(OPS, _ops(found.matches)),
-                "memory": Table.from_rows(MEMORY, _memory(sides[0].memory, sides[1].memory, found.programs)),
-                "environment": Table.from_rows(ENVIRONMENT, _environment(sides)),
-                "headline": headline(sides, works, changes, found.floor_ps),
-                "noise": {
-                    "floor_ps": round(found.floor_ps),
-                    "steps": {"base": works[0].step.count, "run": works[1].step.count},
-                },
-                "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
-                "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
-                "notes": [*notes(sides), *found.warnings],
-            }
-        )
+    return Json(
+        {
+            "summary": _summary(*works),
+            "contributions": _contributions(changes),
+            "programs": _programs(*works, found.programs, found.matches),
+            "ops": _ops(found.matches),
+            "memory": _memory(sides[0].memory, sides[1].memory, found.programs),
+            "environment": _environment(sides),
+            "headline": headline(sides, works, changes, found.floor_ps),
+            "noise": {
+                "floor_ps": round(found.floor_ps),
+                "steps": {"base": works[0].step.count, "run": works[1].step.count},
+            },
+            "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
+            "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
+            "notes": [*notes(sides), *found.warnings],
+        }
     )
 
 
@@ -97,9 +96,19 @@ def _difference(old: Sample, new: Sample) -> dict[str, int | None]:
     return {"base": start, "run": end, "delta": delta, "low": low, "high": high}
 
 
-def _contribution(one: Contribution) -> tuple[object, ...]:
-    times = one.delta_ps, round(one.base_ps), round(one.run_ps)
-    return what(one), one.kind, *times, one.category, one.low_ps, one.high_ps, one.certain, _names(one.matches)
+def _contributions(changes: Sequence[Contribution]) -> Table:
+    return Table(
+        CONTRIBUTIONS,
+        {
+            "what": [what(one) for one in changes],
+            **attributes(changes, "kind", "low_ps", "high_ps", "certain"),
+            "delta_ps_per_step": [one.delta_ps for one in changes],
+            "base_ps_per_step": [round(one.base_ps) for one in changes],
+            "run_ps_per_step": [round(one.run_ps) for one in changes],
+            "where": [one.category for one in changes],
+            "ops": [_names(one.matches) for one in changes],
+        },
+    )
 
 
 def _names(matches: Sequence[Match]) -> str:
@@ -109,20 +118,29 @@ def _names(matches: Sequence[Match]) -> str:
     return ", ".join([*dict.fromkeys(op.name for op in ordered if op.name != CONTAINERS)][:MOST_NAMES])
 
 
-def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches: Sequence[Match]) -> Rows:
-    """One row per program of the run, then those that are only in the base; most difference first."""
+def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches: Sequence[Match]) -> Table:
+    """A row per program of the run, and per program that only the base has; most difference first."""
     counterparts = {id(op) for one in matches if one.base and one.run for op in one.run}
     old, new = _by_program(base.ops), _by_program(run.ops)
-    rows: list[tuple[str, str, str, int, int, int, int, int]] = []
-    for name, ops in new.items():
-        origin = programs.get(name)
-        before, after = sum(op.ps for op in old.get(origin or "", ())), sum(op.ps for op in ops)
-        kind = "added" if origin is None else "same" if origin == name else "renamed"
-        matched = sum(id(op) in counterparts for op in ops)
-        rows.append((name, origin or "", kind, *_times(before if origin else 0.0, after), len(ops), matched))
-    for name in old.keys() - set(programs.values()):
-        rows.append(("", name, "removed", *_times(sum(op.ps for op in old[name]), 0.0), 0, 0))
-    return sorted(rows, key=lambda row: (-abs(row[5]), row[0], row[1]))
+    names: list[str | None] = [*new, *(None for _ in old.keys() - set(programs.values()))]
+    origins = [*map(programs.get, new), *sorted(old.keys() - set(programs.values()))]
+    before = [[] if origin is None else old.get(origin, []) for origin in origins]
+    after = [[] if name is None else new[name] for name in names]
+    table = Table(
+        PROGRAMS,
+        {
+            "program": [name or "" for name in names],
+            "base_program": [origin or "" for origin in origins],
+            "kind": [
+                "removed" if name is None else "added" if origin is None else "same" if name == origin else "renamed"
+                for name, origin in zip(names, origins, strict=True)
+            ],
+            **_times(map(_time, before), map(_time, after)),
+            "ops": list(map(len, after)),
+            "matched": [sum(id(op) in counterparts for op in ops) for ops in after],
+        },
+    )
+    return _most_difference_first(table, "delta_ps_per_step")
 
 
 def _by_program(ops: Sequence[WorkedOp]) -> dict[str, list[WorkedOp]]:
@@ -132,47 +150,69 @@ def _by_program(ops: Sequence[WorkedOp]) -> dict[str, list[WorkedOp]]:
     return found
 
 
-def _times(base: float, run: float) -> tuple[int, int, int]:
-    return round(base), round(run), round(run) - round(base)
+def _time(ops: Sequence[WorkedOp]) -> float:
+    return sum(op.ps for op in ops)
 
 
-def _ops(matches: Sequence[Match]) -> Rows:
+def _times(base: Iterable[float], run: Iterable[float]) -> dict[str, list[int]]:
+    before, after = list(map(round, base)), list(map(round, run))
+    delta = [new - old for old, new in zip(before, after, strict=True)]
+    return {"base_ps_per_step": before, "run_ps_per_step": after, "delta_ps_per_step": delta}
+
+
+def _most_difference_first(table: Table, difference: str) -> Table:
+    """The rows by absolute difference, descending, then by the name in the first column."""
+    keys = list(zip((-np.abs(table[difference])).tolist(), table.data[0], strict=True))
+    return table.take(sorted(range(len(table)), key=keys.__getitem__))
+
+
+def _ops(matches: Sequence[Match]) -> Table:
     """One row per match, most difference first."""
-    rows: list[tuple[Any, ...]] = []
-    for one in matches:
-        before, after = (sum(op.ps for op in side) for side in (one.base, one.run))
-        most = max((*one.run, *one.base), key=lambda op: op.ps)
-        longest = [sorted(side, key=lambda op: -op.ps) for side in (one.run, one.base)]
-        names = [", ".join(dict.fromkeys(op.name for op in side)) for side in longest]
-        kind = "same" if one.relation == "same" and kind_of(one) in ("slower", "faster") else kind_of(one)
-        rows.append(
-            (
-                names[0] or names[1],
-                names[1],
-                most.program,
-                most.print.category,
-                most.print.framework,
-                most.print.source,
-                kind,
-                *_times(before, after),
-                sum(op.runs for op in one.base),
-                sum(op.runs for op in one.run),
-                *(", ".join(dict.fromkeys(op.module for op in side)) for side in (one.run, one.base)),
-            )
-        )
-    rows.sort(key=lambda row: (-abs(row[9]), row[0]))
-    return rows[:MOST_OPS]
+    names = [tuple(_joined(op.name for op in _longest_first(side)) for side in (one.run, one.base)) for one in matches]
+    most = [max((*one.run, *one.base), key=lambda op: op.ps) for one in matches]
+    table = Table(
+        OPS,
+        {
+            "name": [new or old for new, old in names],
+            "base_name": [old for _, old in names],
+            "program": [op.program for op in most],
+            "category": [op.print.category for op in most],
+            "framework_op": [op.print.framework for op in most],
+            "source": [op.print.source for op in most],
+            "kind": [_kind(one) for one in matches],
+            **_times((_time(one.base) for one in matches), (_time(one.run) for one in matches)),
+            "base_runs": [sum(op.runs for op in one.base) for one in matches],
+            "run_runs": [sum(op.runs for op in one.run) for one in matches],
+            "module": [_joined(op.module for op in one.run) for one in matches],
+            "base_module": [_joined(op.module for op in one.base) for one in matches],
+        },
+    )
+    return _most_difference_first(table, "delta_ps_per_step").take(range(min(len(table), MOST_OPS)))
 
 
-def _memory(base: Mapping[str, int], run: Mapping[str, int], programs: Mapping[str, str]) -> Rows:
+def _kind(match: Match) -> str:
+    """What changed; "same" if nothing but the time did."""
+    kind = kind_of(match)
+    return "same" if match.relation == "same" and kind in ("slower", "faster") else kind
+
+
+def _longest_first(ops: Sequence[WorkedOp]) -> list[WorkedOp]:
+    return sorted(ops, key=lambda op: -op.ps)
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _memory(base: Mapping[str, int], run: Mapping[str, int], programs: Mapping[str, str]) -> Table:
     """The largest program of each name."""
     old, new = _largest(base), _largest(run)
-    pairs: list[tuple[str, int | None, int | None]] = [
-        (name, old.get(programs.get(name, name)), peak) for name, peak in new.items()
-    ]
-    pairs += [(name, peak, None) for name, peak in old.items() if name not in programs.values() and name not in new]
-    rows = [(name, before, after, (after or 0) - (before or 0)) for name, before, after in pairs]
-    return sorted(rows, key=lambda row: (-abs(row[3]), row[0]))
+    names = [*new, *(name for name in old if name not in programs.values() and name not in new)]
+    before = [old.get(programs.get(name, name) if name in new else name) for name in names]
+    after = [new.get(name) for name in names]
+    delta = [(large or 0) - (small or 0) for small, large in zip(before, after, strict=True)]
+    table = Table(MEMORY, {"program": names, "base_bytes": before, "run_bytes": after, "delta_bytes": delta})
+    return _most_difference_first(table, "delta_bytes")
 
 
 def _largest(memory: Mapping[str, int]) -> dict[str, int]:
@@ -182,9 +222,12 @@ def _largest(memory: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _environment(sides: Sequence[RunSide]) -> Rows:
+def _environment(sides: Sequence[RunSide]) -> Table:
     base, run = (_facts(one) for one in sides)
-    return [(name, base[name], run[name], base[name] == run[name]) for name in base]
+    same = [base[name] == run[name] for name in base]
+    return Table(
+        ENVIRONMENT, {"what": list(base), "base": list(base.values()), "run": list(run.values()), "same": same}
+    )
 
 
 def _facts(side: RunSide) -> dict[str, str]:

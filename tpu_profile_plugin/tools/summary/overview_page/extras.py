@@ -63,11 +63,7 @@ INFERRED_COLUMNS = (
     Column("beginMs", "Begin", "number", "ms", "Begin, since the begin of the first inferred step."),
     Column("stepTimeMs", "Step time", "number", "ms", "Time until the next step begins, or the duration of the event."),
     Column(
-        "deviceBusyMs",
-        "Device busy",
-        "number",
-        "ms",
-        "Time in which the first device ran ops; empty without devices.",
+        "deviceBusyMs", "Device busy", "number", "ms", "Time in which the first device ran ops; empty without devices."
     ),
     Column("deviceIdleMs", "Device idle", "number", "ms", "The rest."),
 )

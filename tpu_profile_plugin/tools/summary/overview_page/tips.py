@@ -41,7 +41,7 @@ def recommendations(summary: RunSummary, analysis: StepAnalysis) -> Table:
         _document("data_performance_analysis", "Analyze tf.data performance with the TF Profiler"),
         _document("data_performance", "Better performance with the tf.data API"),
     )
-    return Table.from_rows(COLUMNS, rows, _verdicts(summary, analysis))
+    return Table(COLUMNS, list(zip(*rows, strict=True)), _verdicts(summary, analysis))
 
 
 def _verdicts(summary: RunSummary, analysis: StepAnalysis) -> dict[str, str]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
+
+import numpy as np
 
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware
@@ -18,7 +21,7 @@ from tpu_profile_plugin.run.summary import host_inference, run_summary
 from tpu_profile_plugin.tables.table import Column, Table, property_text
 from tpu_profile_plugin.tools.common import step_texts
 from tpu_profile_plugin.tools.common.step_tables import step_table
-from tpu_profile_plugin.tools.payload import Json, Raw, encode, encode_object
+from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.overview_page.extras import PARAMS, extras
 from tpu_profile_plugin.tools.summary.overview_page.tips import recommendations
@@ -65,7 +68,7 @@ LATENCY_COLUMNS = (
 )
 
 
-def build(run: Run, query: Query) -> Raw:
+def build(run: Run, query: Query) -> Json:
     """Seven tables; with the parameter `extended` an eighth element (see `overview_page.extras`)."""
     summary = run_summary(run, prefetch=(DEVICE_OPS,))  # op tools are usually opened after the overview
     analysis = analyse(summary)
@@ -82,17 +85,17 @@ def build(run: Run, query: Query) -> Raw:
     )
     general = general_table(summary, analysis)
     parts = [
-        encode(general),
-        encode(steps),
-        encode(environment_table(summary.environment)),
-        encode(recommendations(summary, analysis)),
-        encode(latency_table(serving)),
-        encode(Json({})),
-        encode(step_texts.diagnostics_table(messages.rows())),
+        general,
+        steps,
+        environment_table(summary.environment),
+        recommendations(summary, analysis),
+        latency_table(serving),
+        {},
+        step_texts.diagnostics_table(messages),
     ]
     if query.flag("extended"):
-        parts.append(Raw(encode_object(extras(run, query, summary, analysis, serving, general))))
-    return Raw(b"[" + b",".join(part.body for part in parts) + b"]")
+        parts.append(extras(run, query, summary, analysis, serving, general))
+    return Json(parts)
 
 
 def _serving(run: Run, summary: RunSummary) -> Inference:
@@ -108,22 +111,19 @@ def general_table(summary: RunSummary, analysis: StepAnalysis) -> Table:
     device = framework_ops(summary.device)
     properties = _shared_properties(summary, device)
     properties |= _gpu_properties(summary) if gpu else _busy_properties(summary, analysis)
-    return Table.from_rows(GPU_OP_COLUMNS if gpu else OP_COLUMNS, _top_ops(summary, device, gpu), properties)
-
-
-def _top_ops(summary: RunSummary, device: OpTable, gpu: bool) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
-    cumulative = 0.0
-    for i in [i for i in device.by_self_time() if device.category[i] != IDLE][:MAX_OPS]:
-        share = ratio(int(device.self_ps[i]), device.op_ps)
-        cumulative += share
-        rate = ratio(float(device.flops[i]), int(device.time_ps[i]) / 1e3)
-        row: tuple[object, ...] = (share, cumulative, device.category[i], device.name[i], rate)
-        if gpu:
-            name = device.name[i]
-            row += (name in summary.kernels.eligible, summary.kernels.matrix_share(name) > 0)
-        rows.append(row)
-    return rows
+    top = [i for i in device.by_self_time() if device.category[i] != IDLE][:MAX_OPS]
+    names, shares = [device.name[i] for i in top], [ratio(int(device.self_ps[i]), device.op_ps) for i in top]
+    data = [
+        shares,
+        list(accumulate(shares)),
+        [device.category[i] for i in top],
+        names,
+        [ratio(float(device.flops[i]), int(device.time_ps[i]) / 1e3) for i in top],
+    ]
+    if gpu:
+        kernels = summary.kernels
+        data += [[name in kernels.eligible for name in names], [kernels.matrix_share(name) > 0 for name in names]]
+    return Table(GPU_OP_COLUMNS if gpu else OP_COLUMNS, data, properties)
 
 
 def _percent(share: float) -> str:
@@ -212,30 +212,24 @@ def environment_table(environment: Environment) -> Table:
     if environment.start_ns:
         properties["start_time_ms"] = str(environment.start_ns // 1_000_000)
         properties["duration_ms"] = str(environment.duration_ns // 1_000_000)
-    return Table.from_rows(ENVIRONMENT_COLUMNS, (), properties)
+    return Table(ENVIRONMENT_COLUMNS, [()] * len(ENVIRONMENT_COLUMNS), properties)
+
+
+_LATENCY_PHASES = (Phase.DEVICE, Phase.H2D, Phase.D2H)
 
 
 def latency_table(serving: Inference) -> Table:
     """Latency of requests: the mean, and the request at each percentile."""
-    rows = sorted(
-        (
-            request.duration_ps,
-            request.phases_ps[Phase.DEVICE],
-            request.phases_ps[Phase.H2D] + request.phases_ps[Phase.D2H],
-        )
-        for request in serving.requests
-    )
-    if not rows:
-        return Table.from_rows(LATENCY_COLUMNS, ())
-    mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-    labelled: list[tuple[str, tuple[float, ...]]] = [("Avg", tuple(mean))]
-    for percentile in LATENCY_PERCENTILES:
-        labelled.append((f"{percentile:.1f}%", rows[at_percentile(range(len(rows)), percentile)]))
-    return Table.from_rows(LATENCY_COLUMNS, [_latency_row(label, *values) for label, values in labelled])
-
-
-def _latency_row(label: str, total: float, device: float, transfer: float) -> tuple[object, ...]:
-    return label, (total - device - transfer) / 1e9, device / 1e9, transfer / 1e9, total / 1e9
+    if not serving.requests:
+        return Table(LATENCY_COLUMNS, [()] * len(LATENCY_COLUMNS))
+    phases = np.array([[r.duration_ps, *(r.phases_ps[p] for p in _LATENCY_PHASES)] for r in serving.requests])
+    times = np.column_stack([phases[:, :2], phases[:, 2:].sum(axis=1)])
+    ordered = times[np.lexsort(times.T[::-1])]
+    at = [at_percentile(range(len(ordered)), percentile) for percentile in LATENCY_PERCENTILES]
+    total, device, transfer = np.vstack([ordered.sum(axis=0) / len(ordered), ordered[at]]).T
+    labels = ["Avg", *(f"{percentile:.1f}%" for percentile in LATENCY_PERCENTILES)]
+    host = total - device - transfer
+    return Table(LATENCY_COLUMNS, (labels, host / 1e9, device / 1e9, transfer / 1e9, total / 1e9))
 
 
 TOOL = Tool(

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_OTHER
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.columns.arrays import I64
@@ -25,7 +27,7 @@ from tpu_profile_plugin.run.budget import LABELS, run_budget
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.devices import device_names, devices_available
-from tpu_profile_plugin.tools.payload import Raw, Records, encode_object
+from tpu_profile_plugin.tools.payload import Json, Records
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.time_budget.texts import notes
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -42,27 +44,24 @@ LEAST_LARGEST = 5.0
 _NO_CAUSE = (CATEGORIES[COMPUTE], CATEGORIES[IDLE_OTHER])
 
 
-def build(run: Run, query: Query) -> Raw:
+def build(run: Run, query: Query) -> Json:
     """The parts of every step, their average and what is known about their causes."""
     budget = run_budget(run)
     hosts = [host.name for host in run.readable]
-    average = _average(budget, hosts)
-    return Raw(
-        encode_object(
-            {
-                "steps": _steps(budget),
-                "devices": [{"name": one.name, "host": hosts[one.host], "kind": one.kind} for one in budget.devices],
-                "categories": list(CATEGORIES),
-                "time_ps": budget.time_ps,
-                "average": average,
-                "between": {"duration_ps": budget.between_ps, "time_ps": budget.between_time_ps},
-                "causes": _causes(budget, hosts),
-                "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
-                "steps_from": next((source for source in budget.sources), None),
-                "largest": _largest(budget),
-                "notes": [*notes(budget), *run.warnings],
-            }
-        )
+    return Json(
+        {
+            "steps": _steps(budget),
+            "devices": [{"name": one.name, "host": hosts[one.host], "kind": one.kind} for one in budget.devices],
+            "categories": list(CATEGORIES),
+            "time_ps": budget.time_ps,
+            "average": _average(budget, hosts),
+            "between": {"duration_ps": budget.between_ps, "time_ps": budget.between_time_ps},
+            "causes": _causes(budget, hosts),
+            "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
+            "steps_from": next((source for source in budget.sources), None),
+            "largest": _largest(budget),
+            "notes": [*notes(budget), *run.warnings],
+        }
     )
 
 
@@ -80,15 +79,21 @@ def _steps(budget: RunBudget) -> Records:
 
 
 def _average(budget: RunBudget, hosts: list[str]) -> Table:
-    steps, totals = len(budget), budget.average_ps()
-    rows: list[tuple[object, ...]] = []
-    named = zip(device_names(budget.devices, hosts, several=len(budget.hosts) > 1), totals.tolist(), strict=True)
-    everything = (ALL, [sum(column) / max(len(totals), 1) for column in zip(*totals.tolist(), strict=True)])
-    for name, parts in [*named, *([everything] if len(totals) else [])]:
-        length = sum(parts)
-        for category, ps in zip(CATEGORIES, parts, strict=True):
-            rows.append((name, category, ps / steps if steps else None, 100 * ps / length if length else None))
-    return Table.from_rows(COLUMNS, rows)
+    """The parts of each device, then their mean over the devices."""
+    names, totals = device_names(budget.devices, hosts, several=len(budget.hosts) > 1), budget.average_ps()
+    if names:
+        names, totals = [*names, ALL], np.vstack([totals, totals.sum(axis=0) / len(totals)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per_step, shares = totals / len(budget), 100 * totals / totals.sum(axis=1, keepdims=True)
+    return Table(
+        COLUMNS,
+        {
+            "device": [name for name in names for _ in CATEGORIES],
+            "category": list(CATEGORIES) * len(names),
+            "time_ps": per_step.ravel(),
+            "percent": shares.ravel(),
+        },
+    )
 
 
 def _causes(budget: RunBudget, hosts: list[str]) -> list[dict[str, Any]]:

@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.timeline.args import trace_args
-from tpu_profile_plugin.analysis.timeline.window import (
-    Selection,
-    Window,
-    exactly,
-    named,
-    typed_events,
-    visible,
-    whole,
-)
+from tpu_profile_plugin.analysis.timeline.window import Selection, Window, exactly, named, typed_events, visible, whole
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Raw
