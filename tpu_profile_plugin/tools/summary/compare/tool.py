@@ -124,7 +124,7 @@ def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches:
     old, new = _by_program(base.ops), _by_program(run.ops)
     names: list[str | None] = [*new, *(None for _ in old.keys() - set(programs.values()))]
     origins = [*map(programs.get, new), *sorted(old.keys() - set(programs.values()))]
-    before = [[] if origin is None else old.get(origin, []) for origin in origins]
+    before = [old.get(origin, []) if origin else [] for origin in origins]
     after = [[] if name is None else new[name] for name in names]
     table = Table(
         PROGRAMS,
