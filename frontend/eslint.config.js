@@ -9,7 +9,9 @@ const SRC = fileURLToPath(new URL("./src", import.meta.url));
 /** The room of a file: the longest entry of ROOMS that its path begins with; in a partitioned room also the folder within it. */
 function place(file) {
   const below = path.relative(SRC, file).split(path.sep).join("/");
-  const room = Object.keys(ROOMS).filter((name) => below.startsWith(`${name}/`)).sort((a, b) => b.length - a.length)[0];
+  const room = Object.keys(ROOMS)
+    .filter((name) => below.startsWith(`${name}/`))
+    .sort((a, b) => b.length - a.length)[0];
   const [top, folder] = below.split("/");
   return { room, top, folder: PARTITIONED.includes(top) ? folder : null };
 }
@@ -37,12 +39,7 @@ const roomImports = {
       const name = ({ room, folder }) => [room ?? "src", folder].filter(Boolean).join("/");
       context.report({ node, messageId: "bad", data: { from: name(here), to: name(there) } });
     };
-    return {
-      ImportDeclaration: check,
-      ExportNamedDeclaration: check,
-      ExportAllDeclaration: check,
-      ImportExpression: check,
-    };
+    return { ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check, ImportExpression: check };
   },
 };
 

@@ -8,11 +8,15 @@ const SRC = import.meta.dirname;
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
 const known = new Set(files);
 
-/** The modules below src that a module names in imports, exports and import(). */
+/** The relative names in imports, exports and import(), of types as well. */
+function namesIn(text: string): string[] {
+  const { importedFiles } = ts.preProcessFile(text, true, true);
+  return importedFiles.map(({ fileName }) => fileName).filter((name) => name.startsWith("."));
+}
+
+/** The modules below src that a module imports. */
 function importsOf(file: string): string[] {
-  const { importedFiles } = ts.preProcessFile(readFileSync(path.join(SRC, file), "utf8"), true, true);
-  const named = importedFiles.map(({ fileName }) => fileName).filter((name) => name.startsWith("."));
-  return named.flatMap((name) => {
+  return namesIn(readFileSync(path.join(SRC, file), "utf8")).flatMap((name) => {
     const target = path.join(path.dirname(file), name);
     return [`${target}.ts`, `${target}.tsx`].filter((candidate) => known.has(candidate));
   });
@@ -45,5 +49,19 @@ it("has no import cycle", () => {
 });
 
 it("would detect a cycle", () => {
-  expect(circle(new Map([["a", ["b"]], ["b", ["c"]], ["c", ["b"]]]))).toEqual(["b", "c", "b"]);
+  expect(
+    circle(
+      new Map([
+        ["a", ["b"]],
+        ["b", ["c"]],
+        ["c", ["b"]],
+      ]),
+    ),
+  ).toEqual(["b", "c", "b"]);
+});
+
+it("counts imports of types", () => {
+  const text =
+    'import type { A } from "./a";\nimport { type B } from "./b";\nexport type { C } from "./c";\nlet d: import("./d").D;\nimport("./e");';
+  expect(namesIn(text)).toEqual(["./a", "./b", "./c", "./d", "./e"]);
 });

@@ -35,7 +35,7 @@ const opened = (text) => (tab) => h.shows(tab, text);
 
 // name -> [which logdir, run], tool, what to wait for or do.
 const WANTED = {
-  overview_page: [demo("train_slow_input"), "overview_page", opened("Looked for and not found")],
+  overview_page: [demo("train_slow_input"), "overview_page", opened("checks clean")],
   input_pipeline_analyzer: [steps("pod"), "input_pipeline_analyzer", opened("Device step time")],
   time_budget: [devices("tpu_collectives"), "time_budget", opened("Average step")],
   communication: [devices("tpu_collectives"), "communication", opened("Collectives")],

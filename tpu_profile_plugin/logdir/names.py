@@ -17,20 +17,10 @@ NAMELESS_HOST = "xplane"
 """The host name for a file named just `xplane.pb`."""
 
 OLD_RESULTS = (
-    ".trace",
-    ".tracetable",
-    ".op_profile.json",
-    ".input_pipeline.json",
-    ".input_pipeline.pb",
-    ".overview_page.json",
-    ".overview_page.pb",
-    ".memory_viewer.json",
-    ".pod_viewer.json",
-    ".tensorflow_stats.pb",
-    ".kernel_stats.pb",
-    ".memory_profile.json.gz",
-    ".tf_data_bottleneck_analysis.json",
-)
+    ".trace", ".tracetable", ".op_profile.json", ".input_pipeline.json", ".input_pipeline.pb", ".overview_page.json",
+    ".overview_page.pb", ".memory_viewer.json", ".pod_viewer.json", ".tensorflow_stats.pb", ".kernel_stats.pb",
+    ".memory_profile.json.gz", ".tf_data_bottleneck_analysis.json",
+)  # fmt: skip
 """Suffixes of per-tool results that plugins wrote before 2025; they hold no profile to analyse."""
 
 

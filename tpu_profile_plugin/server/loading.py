@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import threading
-from collections.abc import Iterator
 
 # Tools and captures share it, and the first of each may be requested at the same time.
 import tpu_profile_plugin.protos.wire  # noqa: F401
@@ -26,8 +24,16 @@ def load_tools() -> None:
     with _LOCK:
         if _loaded:
             return
-        with _without_collections():
+        # The hundred thousand objects of modules live as long as the server. A full garbage collection looks at each of
+        # them, takes 55 ms under TensorBoard, and would fall into some of the first answers, which take as long.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
             _import()
+            gc.freeze()
+        finally:
+            if collects:
+                gc.enable()
         _loaded = True
 
 
@@ -42,20 +48,3 @@ def _import() -> None:
     # What the first answer needs whatever it is.
     protos.load()
     build_identity()
-
-
-@contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
-    """Pauses garbage collection, and exempts from it what was there or was made.
-
-    The hundred thousand objects of modules live as long as the server. A full collection looks at each of them, takes
-    55 ms under TensorBoard, and would fall into some of the first answers, which take about as long themselves.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-        gc.freeze()
-    finally:
-        if enabled:
-            gc.enable()

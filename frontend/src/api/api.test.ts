@@ -30,7 +30,10 @@ describe("client", () => {
   it("passes aborts through", async () => {
     const stop = new AbortController();
     const gone = new DOMException("gone", "AbortError");
-    const client = makeClient(base, () => { stop.abort(); return Promise.reject(gone); });
+    const client = makeClient(base, () => {
+      stop.abort();
+      return Promise.reject(gone);
+    });
     await expect(client.json("runs", {}, { signal: stop.signal })).rejects.toBe(gone);
   });
 });

@@ -2,7 +2,7 @@
 import type { Client, Fetch, RequestOptions } from "./client";
 import { ApiError, errorFromBody } from "./error";
 
-export interface CaptureFailure {
+interface CaptureFailure {
   code: string;
   message: string;
   todo: string;
@@ -10,7 +10,7 @@ export interface CaptureFailure {
   details: string;
 }
 
-export type WorkerStateName = "waiting" | "connecting" | "recording" | "receiving" | "done" | "failed" | "cancelled";
+type WorkerStateName = "waiting" | "connecting" | "recording" | "receiving" | "done" | "failed" | "cancelled";
 
 export interface CaptureWorker {
   address: string;

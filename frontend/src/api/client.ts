@@ -1,7 +1,7 @@
 // Typed access to the plugin's routes; URLs are relative to the page, so that any path prefix works.
 import { ApiError, errorFromBody } from "./error";
 
-export type ParamValue = string | number | boolean | null | undefined;
+type ParamValue = string | number | boolean | null | undefined;
 export type Params = Readonly<Record<string, ParamValue>>;
 
 export interface RequestOptions {

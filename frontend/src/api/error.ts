@@ -1,6 +1,6 @@
 // The error of a failed request, as served by the backend or made here if there was no response.
 
-export interface ErrorDetails {
+interface ErrorDetails {
   file?: string;
   offset?: number;
   [key: string]: unknown;

@@ -1,6 +1,6 @@
 // Payload types of the plugin's routes, as the server declares them.
 
-export type HostChoice = "one" | "several" | "one_or_all" | "all";
+type HostChoice = "one" | "several" | "one_or_all" | "all";
 
 export interface Problem {
   code: string;
@@ -20,7 +20,7 @@ export interface RunSummary {
   problems: Problem[];
 }
 
-export interface HostInfo {
+interface HostInfo {
   name: string;
   bytes: number;
   mtime_ms: number;
@@ -28,7 +28,7 @@ export interface HostInfo {
   problem: Problem | null;
 }
 
-export interface ToolParam {
+interface ToolParam {
   name: string;
   type: string;
   default: unknown;
@@ -76,9 +76,9 @@ export interface Config {
   srcPathPrefix: string | null;
 }
 
-export type CellValue = string | number | boolean | null;
+type CellValue = string | number | boolean | null;
 
-export interface DataTableColumn {
+interface DataTableColumn {
   id?: string;
   label?: string;
   type: string;
@@ -87,7 +87,7 @@ export interface DataTableColumn {
   help?: string | null;
 }
 
-export interface DataTableCell {
+interface DataTableCell {
   v?: CellValue;
   f?: string | null;
 }

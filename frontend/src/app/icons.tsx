@@ -46,7 +46,18 @@ const PATHS: Readonly<Record<string, string>> = {
 export function Icon({ name, fallback }: { name: string; fallback?: string }): JSX.Element {
   const path = PATHS[name.replace(/[@^#]+$/, "")] ?? PATHS[fallback ?? ""] ?? PATHS["Data"];
   return (
-    <svg class="icon" width="16" height="16" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.3" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+    <svg
+      class="icon"
+      width="16"
+      height="16"
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.3"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
       <path d={path} />
     </svg>
   );

@@ -17,7 +17,10 @@ if (root) {
   document.documentElement.dataset["theme"] = resolveTheme(readChoice());
   const target = addressWindow(window);
   const state = makeUrlState(target, [...SHELL_KEYS, ...PAGE_KEYS]);
-  state.set(renameOldKeys((key) => state.get(key)), "replace");
+  state.set(
+    renameOldKeys((key) => state.get(key)),
+    "replace",
+  );
   if (target !== window) watchAddress(state);
   const address = (): string => {
     state.repair();

@@ -36,6 +36,10 @@ export function fakeClient(routes: Record<string, unknown>): Client {
     const entry = routes[url.pathname.split("/").pop() ?? ""];
     const body: unknown = typeof entry === "function" ? (entry as (q: URLSearchParams) => unknown)(url.searchParams) : entry;
     const failed = typeof body === "object" && body !== null && "error" in body;
-    return Promise.resolve(new Response(JSON.stringify(body ?? { error: { code: "tool_not_found", message: "no route" } }), { status: failed || body === undefined ? 500 : 200 }));
+    return Promise.resolve(
+      new Response(JSON.stringify(body ?? { error: { code: "tool_not_found", message: "no route" } }), {
+        status: failed || body === undefined ? 500 : 200,
+      }),
+    );
   });
 }

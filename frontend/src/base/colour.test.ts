@@ -50,8 +50,13 @@ describe("tokens.css", () => {
       }
     }
     for (const [text, ground] of [
-      ["--error", "--error-bg"], ["--warn", "--warn-bg"], ["--accent", "--bg"], ["--accent", "--bg-sunken"],
-      ["--accent-text", "--accent"], ["--ok", "--bg"], ["--text", "--share"],
+      ["--error", "--error-bg"],
+      ["--warn", "--warn-bg"],
+      ["--accent", "--bg"],
+      ["--accent", "--bg-sunken"],
+      ["--accent-text", "--accent"],
+      ["--ok", "--bg"],
+      ["--text", "--share"],
     ] as const) {
       expect(contrast(t[text] ?? "", t[ground] ?? ""), `${text} on ${ground}`).toBeGreaterThanOrEqual(4.5);
     }

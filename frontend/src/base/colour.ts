@@ -7,7 +7,7 @@ export const CATEGORICAL = {
 } as const;
 
 export type Theme = "light" | "dark";
-export type Rgb = readonly [number, number, number];
+type Rgb = readonly [number, number, number];
 
 /** 32-bit FNV-1a: the same name has the same colour in every session and browser. */
 export function hashText(text: string): number {

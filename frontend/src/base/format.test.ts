@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import {
-  cutMiddle, formatBytes, formatCount, formatDate, formatExact, formatPercent, formatQuantity, formatTime, plural, sessionTime,
+  cutMiddle,
+  formatBytes,
+  formatCount,
+  formatDate,
+  formatExact,
+  formatPercent,
+  formatQuantity,
+  formatTime,
+  plural,
+  sessionTime,
 } from "./format";
 
 describe("formatTime", () => {

@@ -6,9 +6,7 @@ export const MISSING = "-";
 export type Ps = number;
 
 const PS_PER: Readonly<Record<string, number>> = { ps: 1, ns: 1e3, us: 1e6, ms: 1e9, s: 1e12 };
-const BYTES_PER: Readonly<Record<string, number>> = {
-  bytes: 1, byte: 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40,
-};
+const BYTES_PER: Readonly<Record<string, number>> = { bytes: 1, byte: 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
 const DECIMAL_STEPS = ["", "K", "M", "G", "T", "P"] as const;
 
 /** Rounds to three or four significant digits; integers below 10,000 stay as they are. */
@@ -33,8 +31,19 @@ function pick(value: number, steps: readonly (readonly [string, number])[]): str
   return `${digits(value / chosen[1])} ${chosen[0]}`.trimEnd();
 }
 
-const TIME_STEPS = [["ns", 1e3], ["us", 1e6], ["ms", 1e9], ["s", 1e12]] as const;
-const BYTE_STEPS = [["B", 1], ["KiB", 2 ** 10], ["MiB", 2 ** 20], ["GiB", 2 ** 30], ["TiB", 2 ** 40]] as const;
+const TIME_STEPS = [
+  ["ns", 1e3],
+  ["us", 1e6],
+  ["ms", 1e9],
+  ["s", 1e12],
+] as const;
+const BYTE_STEPS = [
+  ["B", 1],
+  ["KiB", 2 ** 10],
+  ["MiB", 2 ** 20],
+  ["GiB", 2 ** 30],
+  ["TiB", 2 ** 40],
+] as const;
 
 function isNumber(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
@@ -108,8 +117,8 @@ export function unitFactor(from: string, to: string | null): number | null {
 }
 
 function lookup(scale: Readonly<Record<string, number>>, unit: string): number | null {
-  const found = Object.entries(scale).find(([name]) => name.toLowerCase() === unit.toLowerCase());
-  return found ? found[1] : null;
+  const matching = Object.entries(scale).find(([name]) => name.toLowerCase() === unit.toLowerCase());
+  return matching ? matching[1] : null;
 }
 
 /** The unrounded value with its declared unit, for tooltips and copying. */

@@ -2,7 +2,12 @@ import { describe, expect, it } from "vitest";
 import { isTyping, keyName, moveIndex } from "./keys";
 
 const press = (key: string, mods: Partial<Record<"ctrlKey" | "metaKey" | "altKey" | "shiftKey", boolean>> = {}) => ({
-  key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...mods,
+  key,
+  ctrlKey: false,
+  metaKey: false,
+  altKey: false,
+  shiftKey: false,
+  ...mods,
 });
 
 describe("keys", () => {

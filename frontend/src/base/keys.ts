@@ -1,6 +1,6 @@
 // Keyboard helpers shared by tables, lists and the timeline.
 
-export interface KeyPress {
+interface KeyPress {
   key: string;
   ctrlKey: boolean;
   metaKey: boolean;
@@ -30,14 +30,21 @@ export function isTyping(target: EventTarget | null): boolean {
 /** The next index in a list of `count` for an arrow, Home, End or Page key; null for other keys. */
 export function moveIndex(key: string, index: number, count: number, page = 10): number | null {
   const last = count - 1;
-  const at = (i: number): number => Math.max(0, Math.min(last, i));
+  const clamped = (i: number): number => Math.max(0, Math.min(last, i));
   switch (key) {
-    case "ArrowDown": return at(index + 1);
-    case "ArrowUp": return at(index - 1);
-    case "PageDown": return at(index + page);
-    case "PageUp": return at(index - page);
-    case "Home": return at(0);
-    case "End": return at(last);
-    default: return null;
+    case "ArrowDown":
+      return clamped(index + 1);
+    case "ArrowUp":
+      return clamped(index - 1);
+    case "PageDown":
+      return clamped(index + page);
+    case "PageUp":
+      return clamped(index - page);
+    case "Home":
+      return clamped(0);
+    case "End":
+      return clamped(last);
+    default:
+      return null;
   }
 }

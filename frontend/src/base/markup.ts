@@ -1,6 +1,6 @@
 // Links and line breaks of the server's HTML sentences as data; all other markup is dropped.
 
-export interface Segment {
+interface Segment {
   text: string;
   /** Only http and https addresses. */
   href: string | null;
@@ -23,17 +23,17 @@ function safe(href: string): string | null {
 
 /** Texts and links of a sentence, in order. */
 export function segments(html: string): Segment[] {
-  const found: Segment[] = [];
+  const parsed: Segment[] = [];
   const add = (text: string, href: string | null): void => {
-    if (text !== "") found.push({ text, href });
+    if (text !== "") parsed.push({ text, href });
   };
   const link = /<a\s[^>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)')[^>]*>(.*?)<\/a>/gis;
-  let at = 0;
+  let position = 0;
   for (const match of html.matchAll(link)) {
-    add(plain(html.slice(at, match.index)), null);
+    add(plain(html.slice(position, match.index)), null);
     add(plain(match[3] ?? ""), safe(plain(match[1] ?? match[2] ?? "")));
-    at = match.index + match[0].length;
+    position = match.index + match[0].length;
   }
-  add(plain(html.slice(at)), null);
-  return found;
+  add(plain(html.slice(position)), null);
+  return parsed;
 }

@@ -9,7 +9,10 @@ function decode(text: string): string {
 }
 
 function segments(search: string): string[] {
-  return search.replace(/^\?/, "").split("&").filter((s) => s !== "");
+  return search
+    .replace(/^\?/, "")
+    .split("&")
+    .filter((s) => s !== "");
 }
 
 function keyOf(segment: string): string {
@@ -18,14 +21,9 @@ function keyOf(segment: string): string {
 
 /** The first value of a key, or null; an empty value counts as absent, as in the server's routes. */
 export function readQuery(search: string, key: string): string | null {
-  const found = segments(search).find((s) => keyOf(s) === key);
-  const value = found?.includes("=") ? decode(found.slice(found.indexOf("=") + 1)) : "";
+  const matching = segments(search).find((s) => keyOf(s) === key);
+  const value = matching?.includes("=") ? decode(matching.slice(matching.indexOf("=") + 1)) : "";
   return value === "" ? null : value;
-}
-
-/** All keys that are present. */
-export function queryKeys(search: string): string[] {
-  return segments(search).map(keyOf);
 }
 
 function encode(text: string): string {

@@ -34,7 +34,16 @@ describe("TimeScale", () => {
     expect(new TimeScale(-10, 10, 100).ticks(50).map((t) => t.px)).toEqual([0, 50, 100]);
   });
 
-  it.each([[0.1, 1], [1, 1], [1.1, 2], [2, 2], [3, 5], [6, 10], [12_000, 20_000], [1e9, 1e9]])("steps %d -> %d", (least, step) => {
+  it.each([
+    [0.1, 1],
+    [1, 1],
+    [1.1, 2],
+    [2, 2],
+    [3, 5],
+    [6, 10],
+    [12_000, 20_000],
+    [1e9, 1e9],
+  ])("steps %d -> %d", (least, step) => {
     expect(tickStep(least)).toBe(step);
   });
 });

@@ -2,9 +2,9 @@
 import type { Ps } from "./format";
 
 /** Device-independent pixels from the left edge of the drawing. */
-export type Px = number;
+type Px = number;
 
-export interface Tick {
+interface Tick {
   at: Ps;
   px: Px;
 }

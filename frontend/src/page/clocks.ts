@@ -9,5 +9,8 @@ export function readHostOffsets(answer: unknown): Map<string, number> {
 
 /** The clocks of hosts as the trace viewer takes them: `HOST:PS` joined by commas; "" if none differs. */
 export function clocksText(offsets: ReadonlyMap<string, number>): string {
-  return [...offsets].filter(([, ps]) => ps !== 0).map(([host, ps]) => `${host}:${ps}`).join(",");
+  return [...offsets]
+    .filter(([, ps]) => ps !== 0)
+    .map(([host, ps]) => `${host}:${ps}`)
+    .join(",");
 }

@@ -3,8 +3,25 @@ import { makeClient } from "../api/client";
 import { readFindings } from "../api/payload/findings";
 import { availableTool, evidenceKeys, findingsAbout, forgetFindings, knownFindings, loadFindings, showsFindings } from "./findings";
 
-const finding = (id: string, tools: string[], hosts: string[] = []) => ({ id, title: id, share: 0.1, saving_ps_per_step: 1, formula: "", confidence: "high", advice: "", hosts, evidence: tools.map((tool) => ({ label: "", value: 1, unit: "", tool, query: {} })) });
-const ANSWER = { findings: [finding("a", ["time_budget", "trace_viewer@"]), finding("b", ["hlo_stats"], ["h1"])], silent: [], step_ps: 1, base: "step", parts: [], healthy: false };
+const finding = (id: string, tools: string[], hosts: string[] = []) => ({
+  id,
+  title: id,
+  share: 0.1,
+  saving_ps_per_step: 1,
+  formula: "",
+  confidence: "high",
+  advice: "",
+  hosts,
+  evidence: tools.map((tool) => ({ label: "", value: 1, unit: "", tool, query: {} })),
+});
+const ANSWER = {
+  headline: { title: "a", tone: "fair", finding: "a" },
+  findings: [finding("a", ["time_budget", "trace_viewer@"]), finding("b", ["hlo_stats"], ["h1"])],
+  silent: [],
+  step_ps: 1,
+  base: "step",
+  parts: [],
+};
 
 /** A client that answers `true` with findings and `false` with an error, in this order. */
 function client(...answers: boolean[]) {
@@ -12,7 +29,9 @@ function client(...answers: boolean[]) {
   const found = makeClient("http://host/p/index.html", (address) => {
     asked.push(address.replace("http://host/p/", ""));
     const good = answers.shift() ?? true;
-    return Promise.resolve(new Response(JSON.stringify(good ? ANSWER : { error: { code: "internal", message: "x" } }), { status: good ? 200 : 500 }));
+    return Promise.resolve(
+      new Response(JSON.stringify(good ? ANSWER : { error: { code: "internal", message: "x" } }), { status: good ? 200 : 500 }),
+    );
   });
   return { asked, client: found };
 }
@@ -54,7 +73,12 @@ describe("views behind evidence", () => {
 
   it("exist only for tools with data", () => {
     const tools = new Map([["trace_viewer@", "Trace viewer"]]);
-    expect(["trace_viewer", "trace_viewer@", "hlo_stats", ""].map((id) => availableTool(tools, id))).toEqual(["trace_viewer@", "trace_viewer@", null, null]);
+    expect(["trace_viewer", "trace_viewer@", "hlo_stats", ""].map((id) => availableTool(tools, id))).toEqual([
+      "trace_viewer@",
+      "trace_viewer@",
+      null,
+      null,
+    ]);
   });
 });
 
@@ -68,6 +92,12 @@ describe("findings about a page", () => {
   });
 
   it("are shown on neither the overview nor timelines", () => {
-    expect(["overview_page", "trace_viewer@", "profile_contents", "time_budget", "memory_viewer"].map(showsFindings)).toEqual([false, false, false, true, true]);
+    expect(["overview_page", "trace_viewer@", "profile_contents", "time_budget", "memory_viewer"].map(showsFindings)).toEqual([
+      false,
+      false,
+      false,
+      true,
+      true,
+    ]);
   });
 });

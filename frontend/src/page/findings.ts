@@ -4,7 +4,7 @@ import type { Evidence, Finding, Findings } from "../api/payload/findings";
 import { ALL_HOSTS } from "../api/types";
 import type { Client } from "../api/client";
 
-export const FINDINGS_TOOL = "smart_suggestion";
+const FINDINGS_TOOL = "smart_suggestion";
 /** The key of the overview's address that names a finding to scroll to. */
 export const FINDING_KEY = "finding";
 
@@ -34,8 +34,12 @@ export function loadFindings(client: Client, run: string): Promise<Findings> {
   kept.set(key, entry);
   for (const old of [...kept.keys()].slice(0, -MOST_KEPT)) kept.delete(old);
   entry.answer.then(
-    (value) => { entry.value = value; },
-    () => { if (kept.get(key) === entry) kept.delete(key); },
+    (value) => {
+      entry.value = value;
+    },
+    () => {
+      if (kept.get(key) === entry) kept.delete(key);
+    },
   );
   return entry.answer;
 }
@@ -70,9 +74,12 @@ export function evidenceKeys({ tool, query }: Pick<Evidence, "tool" | "query">):
   const { filter, ...rest } = query;
   if (filter === undefined) return rest;
   // With a column it is already in the form of tables.
-  const own = filter.includes("~") ? undefined : FILTERS[bare(tool)];
-  if (!own) return { ...rest, filter };
-  return { ...rest, [own.key]: own.column === undefined ? filter : `${own.column}~${filter.replace(/[\\,;~]/g, "\\$&")}` };
+  const pageFilter = filter.includes("~") ? undefined : FILTERS[bare(tool)];
+  if (!pageFilter) return { ...rest, filter };
+  return {
+    ...rest,
+    [pageFilter.key]: pageFilter.column === undefined ? filter : `${pageFilter.column}~${filter.replace(/[\\,;~]/g, "\\$&")}`,
+  };
 }
 
 /** Pages that show findings, each with the pages whose findings are theirs, too. */
@@ -100,5 +107,9 @@ export function showsFindings(tool: string): boolean {
 /** The findings about a page and, if it shows one, about a host. */
 export function findingsAbout({ findings }: Findings, tool: string, host: string | null): Finding[] {
   const pages = new Set([bare(tool), ...(ABOUT[bare(tool)] ?? [])]);
-  return findings.filter(({ evidence, hosts }) => evidence.some((one) => pages.has(bare(one.tool))) && (host === null || host === ALL_HOSTS || hosts.length === 0 || hosts.includes(host)));
+  return findings.filter(
+    ({ evidence, hosts }) =>
+      evidence.some((one) => pages.has(bare(one.tool))) &&
+      (host === null || host === ALL_HOSTS || hosts.length === 0 || hosts.includes(host)),
+  );
 }

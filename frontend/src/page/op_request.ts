@@ -34,7 +34,7 @@ export interface OpNotes {
 }
 
 /** Rates that no op can exceed: the peaks of a core, on CPUs what its threads could do at most; null if unknown. */
-export interface Limits {
+interface Limits {
   /** GFLOP/s. */
   flops: number | null;
   /** GiB/s of HBM, and of all memories together. */
@@ -47,9 +47,15 @@ export interface Limits {
 export function readNotes(notes: Readonly<Record<string, string>>): OpNotes {
   const number = (name: string): number | null => propertyNumber(notes, name);
   const threads = number("threads");
-  const limits: Limits = threads === null
-    ? { flops: number("compute_peak"), hbm: number("hbm_peak"), memory: number("memory_peak"), what: "the peak of the device" }
-    : { flops: number("compute_limit"), hbm: number("memory_limit"), memory: number("memory_limit"), what: `what ${threads} threads of a CPU can do` };
+  const limits: Limits =
+    threads === null
+      ? { flops: number("compute_peak"), hbm: number("hbm_peak"), memory: number("memory_peak"), what: "the peak of the device" }
+      : {
+          flops: number("compute_limit"),
+          hbm: number("memory_limit"),
+          memory: number("memory_limit"),
+          what: `what ${threads} threads of a CPU can do`,
+        };
   return { onCpu: notes["backend"] === "CPU", unattributed: number("unattributed_share"), cores: number("cores"), limits };
 }
 
@@ -63,7 +69,9 @@ export const beyond = (value: number, limit: number | null): boolean => limit !=
 
 /** Says why a rate cannot be true; null without a limit. */
 export function rateDoubt(limit: number | null, unit: string, what: string): ((value: number) => string | null) | null {
-  return limit === null ? null : (value) => (beyond(value, limit) ? `More than ${what} (${formatQuantity(limit, unit)}). ${OUTSIDE}` : null);
+  return limit === null
+    ? null
+    : (value) => (beyond(value, limit) ? `More than ${what} (${formatQuantity(limit, unit)}). ${OUTSIDE}` : null);
 }
 
 /** Says why a share of a peak, as a fraction, cannot be true, or why it is slightly too large. */

@@ -3,7 +3,7 @@ import type { UrlState } from "./page";
 import type { ToolInfo } from "../api/types";
 import { ALL_HOSTS } from "../api/types";
 
-export interface KeyStore {
+interface KeyStore {
   get(key: string): string | null;
   set(patch: Readonly<Record<string, string | null>>): void;
 }
@@ -20,14 +20,22 @@ export function storeAt(state: UrlState, prefix: string): KeyStore {
 const TABLE_KEYS = ["t1", "t2", "t3", "t4", "t5"].flatMap((table) => ["sort", "filter", "hide"].map((key) => `${table}.${key}`));
 
 /** The URL keys that open another tool of the same run; the keys in `own` are cleared. */
-export function toolPatch(tool: string, host: string | null, own: readonly string[], more: Readonly<Record<string, string>> = {}): Record<string, string | null> {
+export function toolPatch(
+  tool: string,
+  host: string | null,
+  own: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Record<string, string | null> {
   const cleared = Object.fromEntries([...own, ...TABLE_KEYS, "sort", "filter", "hide"].map((key) => [key, null]));
   return { ...cleared, tool, tag: null, hosts: null, host: host === ALL_HOSTS ? null : host, ...more };
 }
 
 /** A file name that is valid on every system. */
 export function fileNameOf(...parts: (string | null)[]): string {
-  return parts.filter(Boolean).join("_").replace(/[^\w-]+/g, "_");
+  return parts
+    .filter(Boolean)
+    .join("_")
+    .replace(/[^\w-]+/g, "_");
 }
 
 /** The number of hosts of a choice, ALL_HOSTS resolved. */

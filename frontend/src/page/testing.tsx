@@ -21,7 +21,9 @@ export const NO_BASE: PageProps["base"] = { run: null, proposed: null, choices: 
 /** Waits for the answer and the updates that follow it. */
 export async function settle(root: Element): Promise<void> {
   for (let i = 0; i < 10; i++) await new Promise((done) => setTimeout(done, 5));
-  await vi.waitFor(() => { if (root.querySelector(".loading")) throw new Error("still loading"); });
+  await vi.waitFor(() => {
+    if (root.querySelector(".loading")) throw new Error("still loading");
+  });
 }
 
 /** Shows the page with an answer, or a function from the requested address to it; the page is removed after the test. */
@@ -29,8 +31,15 @@ export async function showPage({ Page }: PageModule, tool: Named, answer: unknow
   const held = new Map(Object.entries(keys));
   const listeners = new Set<() => void>();
   const props: PageProps = {
-    run: "r", host: "h", hosts: ["h"],
-    base: { run: keys["base"] ?? null, proposed: "before", choices: [{ id: "before", note: "" }], choose: (name) => props.state.set({ base: name }, "push") },
+    run: "r",
+    host: "h",
+    hosts: ["h"],
+    base: {
+      run: keys["base"] ?? null,
+      proposed: "before",
+      choices: [{ id: "before", note: "" }],
+      choose: (name) => props.state.set({ base: name }, "push"),
+    },
     client: makeClient("http://host/p/index.html", async (address) => {
       const body: unknown = typeof answer === "function" ? await (answer as (at: URL) => unknown)(new URL(address)) : answer;
       return body instanceof Response ? body : new Response(JSON.stringify(body));
@@ -39,10 +48,15 @@ export async function showPage({ Page }: PageModule, tool: Named, answer: unknow
     state: {
       get: (key) => held.get(key) ?? null,
       set(patch) {
-        for (const [key, value] of Object.entries(patch)) if (value === null) held.delete(key); else held.set(key, value);
+        for (const [key, value] of Object.entries(patch))
+          if (value === null) held.delete(key);
+          else held.set(key, value);
         listeners.forEach((listener) => listener());
       },
-      subscribe(listener) { listeners.add(listener); return () => listeners.delete(listener); },
+      subscribe(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
     },
   };
   const root = document.createElement("div");

@@ -4,7 +4,7 @@ import type { InputMachine } from "./input/input";
 import type { TimelineState } from "./state/state";
 
 /** The state exposed to tests. */
-export interface TimelineHook {
+interface TimelineHook {
   readonly boxesDrawn: number;
   readonly boxesLoaded: number;
   readonly tracks: number;

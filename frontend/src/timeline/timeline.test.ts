@@ -34,7 +34,13 @@ beforeEach(() => {
   vi.stubGlobal("requestAnimationFrame", (f: FrameRequestCallback) => frames.push(f));
   vi.stubGlobal("cancelAnimationFrame", () => (frames = []));
   vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));
-  vi.stubGlobal("ResizeObserver", class { observe() {} disconnect() {} });
+  vi.stubGlobal(
+    "ResizeObserver",
+    class {
+      observe() {}
+      disconnect() {}
+    },
+  );
   vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(WIDTH);
   vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(HEIGHT);
   HTMLElement.prototype.setPointerCapture = () => undefined;
@@ -47,8 +53,27 @@ afterEach(() => {
 
 const spec = {
   sections: [
-    { pid: 3, name: "/device:TPU:0", tracks: [{ tid: 1, name: "XLA Ops", boxes: Array.from({ length: 10 }, (_, i) => ({ begin: i * 100_000, duration: 80_000, name: i % 2 ? "copy" : "fusion.1", event: i })) }] },
-    { pid: 701, name: "/host:CPU", tracks: Array.from({ length: 25 }, (_, i) => ({ tid: i, name: `thread ${i}`, boxes: [{ begin: 0, duration: 5, name: "x" }] })) },
+    {
+      pid: 3,
+      name: "/device:TPU:0",
+      tracks: [
+        {
+          tid: 1,
+          name: "XLA Ops",
+          boxes: Array.from({ length: 10 }, (_, i) => ({
+            begin: i * 100_000,
+            duration: 80_000,
+            name: i % 2 ? "copy" : "fusion.1",
+            event: i,
+          })),
+        },
+      ],
+    },
+    {
+      pid: 701,
+      name: "/host:CPU",
+      tracks: Array.from({ length: 25 }, (_, i) => ({ tid: i, name: `thread ${i}`, boxes: [{ begin: 0, duration: 5, name: "x" }] })),
+    },
   ],
   full: [0, 1_000_000] as [number, number],
 };
@@ -204,7 +229,9 @@ describe("timeline", () => {
 
   it("zooms with Control and the wheel", () => {
     const { timeline, root } = open();
-    timeline.elements.stage.dispatchEvent(new WheelEvent("wheel", { deltaY: -300, ctrlKey: true, clientX: 0, bubbles: true, cancelable: true }));
+    timeline.elements.stage.dispatchEvent(
+      new WheelEvent("wheel", { deltaY: -300, ctrlKey: true, clientX: 0, bubbles: true, cancelable: true }),
+    );
     settle();
     expect(timeline.window).toEqual({ begin: 0, end: 5e5 });
     expect(root.querySelector(".tl-minimap")).not.toBeNull();

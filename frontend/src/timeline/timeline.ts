@@ -85,14 +85,28 @@ export class Timeline {
     this.elements = elements;
     this.painter = new Painter(elements);
     this.tooltip = new Tooltip(elements);
-    this.minimap = new Minimap(elements.minimap, () => this.window, (span) => this.apply(showSpan(span, false)));
+    this.minimap = new Minimap(
+      elements.minimap,
+      () => this.window,
+      (span) => this.apply(showSpan(span, false)),
+    );
     this.labels = new Labels(elements.labels, {
       toggleSection: (pid) => this.apply(toggleSection(pid)),
       toggleTrack: (key) => this.apply(toggleTrack(key)),
       menu: (target, anchor) => events.menu(target, anchor),
     });
-    bindSplitter(elements.splitter, () => this.labelWidth, (width) => this.setLabelWidth(width));
-    this.unbind = bindGestures({ store, machine, elements, toolChanged: () => events.view(), command: (command) => events.command(command) });
+    bindSplitter(
+      elements.splitter,
+      () => this.labelWidth,
+      (width) => this.setLabelWidth(width),
+    );
+    this.unbind = bindGestures({
+      store,
+      machine,
+      elements,
+      toolChanged: () => events.view(),
+      command: (command) => events.command(command),
+    });
     store.subscribe((state, before) => this.changed(state, before));
     this.observer = new ResizeObserver(() => this.fit());
     this.observer.observe(elements.stage);
@@ -292,9 +306,9 @@ export class Timeline {
 
   /** Shows the tooltip for the box or counter under the pointer; returns the box, -1 for none. */
   private hover({ pointer }: TimelineState, view: View): BoxIndex {
-    const at = this.machine.dragging ? null : pointer;
-    const box = at && at.y >= 0 ? boxAt(view, at.x, at.y) : -1;
-    this.tooltip.show(view.trace, view, at, box, rulerHeight(view.trace));
+    const hoverPoint = this.machine.dragging ? null : pointer;
+    const box = hoverPoint && hoverPoint.y >= 0 ? boxAt(view, hoverPoint.x, hoverPoint.y) : -1;
+    this.tooltip.show(view.trace, view, hoverPoint, box, rulerHeight(view.trace));
     return box;
   }
 }

@@ -19,8 +19,36 @@ import { interpolate, clampWindow, framing, sameWindow } from "./layout/window";
 const trace = decodeTrace(
   encodeTrace({
     sections: [
-      { pid: 3, name: "TPU", tracks: [{ tid: 1, name: "Ops", boxes: [{ begin: 10, duration: 40, name: "outer" }, { begin: 20, duration: 10, name: "inner", row: 1 }, { begin: 60, duration: 0, name: "now" }] }] },
-      { pid: 701, name: "CPU", tracks: [{ tid: 5, name: "empty" }, { tid: 6, name: "python", boxes: [{ begin: 15, duration: 10, name: "inner" }, { begin: 70, duration: 20, name: "inner", count: 5 }] }] },
+      {
+        pid: 3,
+        name: "TPU",
+        tracks: [
+          {
+            tid: 1,
+            name: "Ops",
+            boxes: [
+              { begin: 10, duration: 40, name: "outer" },
+              { begin: 20, duration: 10, name: "inner", row: 1 },
+              { begin: 60, duration: 0, name: "now" },
+            ],
+          },
+        ],
+      },
+      {
+        pid: 701,
+        name: "CPU",
+        tracks: [
+          { tid: 5, name: "empty" },
+          {
+            tid: 6,
+            name: "python",
+            boxes: [
+              { begin: 15, duration: 10, name: "inner" },
+              { begin: 70, duration: 20, name: "inner", count: 5 },
+            ],
+          },
+        ],
+      },
     ],
     full: [0, 100],
   }),
@@ -75,11 +103,20 @@ describe("selection", () => {
   it("has self times without the events of the row below, unless those are merged or not loaded", () => {
     const own = (below: { begin: number; duration: number; count?: number }[], window: [number, number] = [0, 100]) => {
       const boxes = [{ begin: 10, duration: 40, name: "outer" }, ...below.map((box) => ({ ...box, name: "inner", row: 1 }))];
-      const made = decodeTrace(encodeTrace({ sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "t", boxes }] }], full: [0, 100], window }));
+      const made = decodeTrace(
+        encodeTrace({ sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "t", boxes }] }], full: [0, 100], window }),
+      );
       return selfTimeOf(made, 0, eventOfBox(made, 0));
     };
     expect(own([])).toBe(40);
-    expect(own([{ begin: 2, duration: 5 }, { begin: 10, duration: 7 }, { begin: 30, duration: 20 }, { begin: 60, duration: 9 }])).toBe(13);
+    expect(
+      own([
+        { begin: 2, duration: 5 },
+        { begin: 10, duration: 7 },
+        { begin: 30, duration: 20 },
+        { begin: 60, duration: 9 },
+      ]),
+    ).toBe(13);
     expect(own([{ begin: 45, duration: 20 }])).toBe(40);
     expect(own([{ begin: 20, duration: 5, count: 3 }])).toBeNull();
     expect(own([], [20, 100])).toBeNull();
@@ -107,7 +144,17 @@ describe("description", () => {
 
 describe("hits", () => {
   const hits = decodeSearchHits(
-    encodeContainer({ total_hits: 12, strings: ["a"] }, { track: Uint32Array.of(0, 0, 1), row: Uint16Array.of(0, 0, 0), begin_ps: Float64Array.of(5, 10, 20), duration_ps: Float64Array.of(1, 1, 1), name: Uint32Array.of(0, 0, 0), event: Uint32Array.of(1, 2, 3) }),
+    encodeContainer(
+      { total_hits: 12, strings: ["a"] },
+      {
+        track: Uint32Array.of(0, 0, 1),
+        row: Uint16Array.of(0, 0, 0),
+        begin_ps: Float64Array.of(5, 10, 20),
+        duration_ps: Float64Array.of(1, 1, 1),
+        name: Uint32Array.of(0, 0, 0),
+        event: Uint32Array.of(1, 2, 3),
+      },
+    ),
   );
 
   it("are stepped through from the visible window, wrapping around", () => {
@@ -155,7 +202,10 @@ describe("times", () => {
   });
 
   it("say where nothing was measured", () => {
-    const samples: [number, number][] = [[0, 50], [5e6, NaN]];
+    const samples: [number, number][] = [
+      [0, 50],
+      [5e6, NaN],
+    ];
     const tracks = [{ tid: 1, name: "MXU", kind: "counter" as const, unit: "percent", samples }];
     const counter = decodeTrace(encodeTrace({ sections: [{ pid: 1, name: "x", tracks }], full: [0, 1e7] }));
     expect(describeCounter(counter, 0, 4e6)).toEqual(["MXU", "50.0%", "since 0 ns", "maximum 50.0%"]);
@@ -170,7 +220,11 @@ describe("times", () => {
 
 describe("steps", () => {
   it("come from the first track of that name, disjoint, without merged blocks", () => {
-    const boxes = [{ begin: 0, duration: 60, name: "0" }, { begin: 50, duration: 60, name: "1", row: 1 }, { begin: 120, duration: 9, count: 3 }];
+    const boxes = [
+      { begin: 0, duration: 60, name: "0" },
+      { begin: 50, duration: 60, name: "1", row: 1 },
+      { begin: 120, duration: 9, count: 3 },
+    ];
     const made = withSteps(decodeTrace(encodeTrace({ sections: [{ pid: 3, name: "TPU", tracks: [{ tid: 1, name: "Steps", boxes }] }] })));
     expect([...(made.steps?.begin ?? [])]).toEqual([0, 50]);
     expect([...(made.steps?.duration ?? [])]).toEqual([50, 60]);
@@ -180,10 +234,16 @@ describe("steps", () => {
 
 /** Boxes [begin, end] on one track per section. */
 const worked = (sections: Record<string, [number, number][]>, full: [number, number] = [0, 1000]) =>
-  decodeTrace(encodeTrace({
-    sections: Object.entries(sections).map(([title, spans], i) => ({ pid: i + 1, name: title, tracks: [{ tid: 1, name: "t", boxes: spans.map(([begin, end]) => ({ begin, duration: end - begin, name: "x" })) }] })),
-    full,
-  }));
+  decodeTrace(
+    encodeTrace({
+      sections: Object.entries(sections).map(([title, spans], i) => ({
+        pid: i + 1,
+        name: title,
+        tracks: [{ tid: 1, name: "t", boxes: spans.map(([begin, end]) => ({ begin, duration: end - begin, name: "x" })) }],
+      })),
+      full,
+    }),
+  );
 const rounded = (values: Iterable<number> | undefined) => [...(values ?? [])].map((x) => Number(x.toFixed(2)));
 
 describe("minimap", () => {
@@ -192,13 +252,25 @@ describe("minimap", () => {
   });
 
   it("shades where at least one device works, and gives sections with events a band", () => {
-    const two = worked({ "/device:GPU:0": [[100, 200], [850, 900]], "/device:GPU:1": [[150, 250]], "/device:GPU:2": [], "/host:CPU": [[0, 1000]] });
+    const two = worked({
+      "/device:GPU:0": [
+        [100, 200],
+        [850, 900],
+      ],
+      "/device:GPU:1": [[150, 250]],
+      "/device:GPU:2": [],
+      "/host:CPU": [[0, 1000]],
+    });
     expect(rounded(workBins(two, 10))).toEqual([0, 1, 0.5, 0, 0, 0, 0, 0, 0.5, 0]);
     const overview = overviewOf(two, 10);
     expect(overview.bands.map(({ device }) => device)).toEqual([true, true, false]);
     const { context, log } = recordingContext();
     drawOverview(context, overview, { sunken: "sunken", accent: "accent", dim: "dim" } as Palette, 100, 30);
-    expect(calls(log, "fillRect").filter((c) => c[1] === "accent" && c[5] === 30).map((c) => c[2])).toEqual([10, 20, 80]);
+    expect(
+      calls(log, "fillRect")
+        .filter((c) => c[1] === "accent" && c[5] === 30)
+        .map((c) => c[2]),
+    ).toEqual([10, 20, 80]);
     expect(calls(log, "fillRect").filter((c) => c[1] === "dim")).toHaveLength(10);
   });
 
@@ -213,7 +285,17 @@ describe("first view", () => {
   const host: [number, number][] = [[0, 1000]];
 
   it("is where the devices work, with some room", () => {
-    expect(firstView(worked({ "/device:GPU:0": [[900, 910], [930, 940]], "/host:CPU": host }))).toEqual({ begin: 898, end: 942 });
+    expect(
+      firstView(
+        worked({
+          "/device:GPU:0": [
+            [900, 910],
+            [930, 940],
+          ],
+          "/host:CPU": host,
+        }),
+      ),
+    ).toEqual({ begin: 898, end: 942 });
   });
 
   it("is the whole if devices work in most of it, or there is none", () => {
@@ -223,8 +305,29 @@ describe("first view", () => {
   });
 
   it("leaves out little work that lies far from the rest", () => {
-    expect(firstView(worked({ "/device:GPU:0": [[10, 12], [900, 920]], "/device:GPU:1": [[880, 890]], "/host:CPU": host }))).toEqual({ begin: 878, end: 922 });
-    expect(deviceWork(worked({ "/device:GPU:0": [[10, 20], [15, 30]], "/device:GPU:1": [[30, 35]] }))).toEqual([{ begin: 10, end: 35 }]);
+    expect(
+      firstView(
+        worked({
+          "/device:GPU:0": [
+            [10, 12],
+            [900, 920],
+          ],
+          "/device:GPU:1": [[880, 890]],
+          "/host:CPU": host,
+        }),
+      ),
+    ).toEqual({ begin: 878, end: 922 });
+    expect(
+      deviceWork(
+        worked({
+          "/device:GPU:0": [
+            [10, 20],
+            [15, 30],
+          ],
+          "/device:GPU:1": [[30, 35]],
+        }),
+      ),
+    ).toEqual([{ begin: 10, end: 35 }]);
   });
 
   it("stays within the recording", () => {
@@ -232,7 +335,15 @@ describe("first view", () => {
   });
 
   it("around a moment reaches to the nearest event", () => {
-    const long = worked({ "/host:CPU": [[0, 5e9], [90e9, 100e9]] }, [0, 100e9]);
+    const long = worked(
+      {
+        "/host:CPU": [
+          [0, 5e9],
+          [90e9, 100e9],
+        ],
+      },
+      [0, 100e9],
+    );
     expect(windowAround(long, 4e9)).toEqual({ begin: 3e9, end: 5e9 });
     expect(windowAround(long, 10e9)).toEqual({ begin: 3.75e9, end: 16.25e9 });
   });

@@ -4,6 +4,8 @@ import threading
 import time
 
 import pytest
+from builders.logdirs import write
+from builders.servers.board import Board
 
 from tpu_profile_plugin.errors import NotFound
 from tpu_profile_plugin.logdir import HostFile, RunFiles
@@ -132,3 +134,17 @@ def test_a_logdir_that_cannot_be_listed_is_only_logged():
     opener.queue.when_idle(NewestSession(100, broken).steps())
     opener.settle()
     assert opener.asked == []
+
+
+@pytest.mark.parametrize(("megabytes", "asked"), [("1", TAGS), ("0", [])])
+def test_listing_runs_opens_the_newest_session_if_enabled(tmp_path, megabytes, asked):
+    logdir = write(tmp_path / "logs", {"plugins/profile/s/h.xplane.pb": b"1"})
+    board = Board(logdir, tmp_path / "home", "--profile_warm_mb", megabytes)
+    queue, tags = board.plugin.server._queue, []
+    queue._ask, queue._rest_s = lambda query: tags.append(query.required("tag")), 0.01
+    assert board.json("runs") == ["s"]
+    for _ in range(500):
+        if not queue._working and tags == asked:
+            break
+        time.sleep(0.01)
+    assert tags == asked

@@ -17,7 +17,14 @@ from tpu_profile_plugin.analysis.budget.host_names import (
     is_telling,
     is_user_frame,
 )
-from tpu_profile_plugin.analysis.common.planes import host_plane, lines_named, recorded_lines, rows_of_lines
+from tpu_profile_plugin.analysis.common.planes import (
+    host_plane,
+    line_of,
+    lines_named,
+    recorded_lines,
+    rows_of_lines,
+    spans_at,
+)
 from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH
 from tpu_profile_plugin.analysis.steps.inferred import Evidence
@@ -144,8 +151,7 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
     rows = np.flatnonzero((kind != Activity.OTHER)[events.metadata])
     first, last = plane.lines.event_start[main : main + 2].tolist()
     what, on_main = kind[events.metadata[rows]], (rows >= first) & (rows < last)
-    begin = events.begin_ps[rows]
-    end = begin + events.duration_ps[rows]
+    begin, end = spans_at(plane, rows)
 
     def when(wanted: Activity, *, anywhere: bool = False) -> Times:
         return times_of(begin, end, what == wanted if anywhere else (what == wanted) & on_main)
@@ -177,8 +183,7 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     if not plane.decoded:
         (plane,) = space.filtered(EventFilter(plane, lines=(name,)))
     rows = rows_of_lines(plane, [line for line in lines_named(plane, name) if int(plane.lines.id[line]) == number])
-    begin, metadata = plane.events.begin_ps[rows], plane.events.metadata[rows]
-    end = begin + plane.events.duration_ps[rows]
+    (begin, end), metadata = spans_at(plane, rows), plane.events.metadata[rows]
     names = plane.event_metadata.names
     usable, user, frame = (np.zeros(len(names), np.bool_) for _ in range(3))
     for at in np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist():
@@ -206,7 +211,7 @@ def _main_line(plane: Plane, tests: Sequence[Bools]) -> int | None:
     recorded = recorded_lines(plane)
     for test in tests:
         rows = np.flatnonzero(test[plane.events.metadata])
-        line = _line_of(plane, rows)
+        line = line_of(plane, rows)
         time = np.where(recorded[line], plane.events.duration_ps[rows], 0)
         weight = np.bincount(line, weights=time, minlength=len(recorded))
         if weight.max(initial=0) > 0:
@@ -222,11 +227,6 @@ def _activities(plane: Plane) -> U8:
 def _names_that(test: Callable[[str], bool], plane: Plane) -> Bools:
     """Whether the names pass a test, per row of the event metadata."""
     return np.array([test(name) for name in plane.event_metadata.names], np.bool_)
-
-
-def _line_of(plane: Plane, rows: I64) -> I64:
-    """The line of each event."""
-    return np.searchsorted(plane.lines.event_start, rows, side="right") - 1
 
 
 def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64]:

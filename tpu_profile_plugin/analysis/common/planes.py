@@ -131,6 +131,22 @@ def rows_of_lines(plane: Plane, lines: Sequence[int]) -> slice | I64:
     return plane.lines.events_of(lines[0]) if len(lines) == 1 else events_of_lines(plane, lines)
 
 
+def line_of(plane: Plane, events: I64) -> I64:
+    """The line of each event."""
+    return np.searchsorted(plane.lines.event_start, events, side="right") - 1
+
+
+def spans_at(plane: Plane, events: I64 | slice) -> tuple[I64, I64]:
+    """Begin and end of events."""
+    begin = plane.events.begin_ps[events]
+    return begin, begin + plane.events.duration_ps[events]
+
+
+def shown_names(names: Iterable[str], display_names: Iterable[str]) -> list[str]:
+    """The names that viewers show: the display name where there is one."""
+    return [display or name for name, display in zip(names, display_names, strict=True)]
+
+
 def lines_named(plane: Plane, *names: str) -> list[int]:
     """Indices of the lines with one of the given names, in file order."""
     return [i for i, name in enumerate(plane.lines.name) if name in names]
@@ -139,7 +155,7 @@ def lines_named(plane: Plane, *names: str) -> list[int]:
 def offsets_in_line(space: XSpace, plane: Plane, events: I64) -> I64:
     """Begin of each event since the start of its line, in ps."""
     lines = plane.lines
-    line = np.searchsorted(lines.event_start, events, side="right") - 1
+    line = line_of(plane, events)
     base = lines.timestamp_ns.copy()
     if space.origin_ns:
         # Line timestamps that overflow int64 picoseconds are relative to the origin, as are their events.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, TPU_PREFIX
+from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, TPU_PREFIX, line_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.counters.samples import (
     CHIP_ID,
@@ -74,7 +74,7 @@ def _listing(space: XSpace, plane: Plane, chip: int) -> Listing:
     events = stats.owners(VALUE)
     value = stats.ints(VALUE).value.view(np.uint64)
     doubles = stats.doubles(VALUE)[1]
-    line = np.searchsorted(plane.lines.event_start, events, side="right") - 1
+    line = line_of(plane, events)
     names = [name.lower() for name in plane.event_metadata.names]
     metadata = plane.events.metadata[events]
     description, sets = _texts(stats, DESCRIPTION, events), _texts(stats, SETS, events)

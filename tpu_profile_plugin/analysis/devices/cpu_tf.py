@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.keys import among
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW, parse_op
-from tpu_profile_plugin.analysis.common.planes import recorded_lines
+from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines, spans_at
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -63,14 +63,8 @@ def tensorflow_devices(space: XSpace, plane: Plane) -> list[Device]:
     events, op = events[keep], op[keep]
     eager, eager_op, ops = _eager_kernels(axis, program, events, ops)
     events, op = np.concatenate([events, eager]), np.concatenate([op, eager_op])
-    begin = plane.events.begin_ps[events]
-    spans = OpSpans(
-        begin,
-        begin + plane.events.duration_ps[events],
-        op.astype(np.int32),
-        np.array([one.work for one in ops], np.uint8)[op],
-        events,
-    )
+    work = np.array([one.work for one in ops], np.uint8)
+    spans = OpSpans(*spans_at(plane, events), op.astype(np.int32), work[op], events)
     spans = _without_containers(ordered(spans))
     return [Device(NAME, "cpu", 0, plane.index, ops, spans)] if len(spans) else []
 
@@ -79,7 +73,7 @@ def _of_program(space: XSpace, axis: _Axis, events: I64) -> I64:
     """Without those of tf.data's own threads and of functions that tf.data executes on others."""
     plane = axis.plane
     names, metadata = plane.event_metadata.names, plane.events.metadata
-    line = axis.line(events)
+    line = line_of(plane, events)
     pipeline = np.array([name.startswith(_PIPELINE_THREADS) for name in plane.lines.name], np.bool_)
     fetch = np.array([_FETCH.search(name) is not None for name in names], np.bool_)
     events = events[recorded_lines(plane)[line] & (~pipeline[line] | fetch[metadata[events]])]
@@ -118,13 +112,9 @@ class _Axis:
         self._first = int(begin.min(initial=0))
         self._length = int((begin + plane.events.duration_ps).max(initial=0)) - self._first + 1
 
-    def line(self, events: I64) -> I64:
-        """The line of each event."""
-        return np.searchsorted(self.plane.lines.event_start, events, side="right") - 1
-
     def begin(self, events: I64) -> I64:
         """Where the events begin on the axis."""
-        return self.plane.events.begin_ps[events] - self._first + self.line(events) * self._length
+        return self.plane.events.begin_ps[events] - self._first + line_of(self.plane, events) * self._length
 
     def inside(self, events: I64, around: I64) -> Bools:
         """Per event of `events`, whether it begins within one of `around` on the same thread."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.common.planes import host_plane, spans_at
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -66,8 +66,7 @@ def _calls(space: XSpace, stat: str, plane: Plane | None) -> tuple[I64, I64, I64
     at = np.flatnonzero(known)
     at = at[np.lexsort((plane.events.begin_ps[at], value[at]))]
     at = at[np.append(True, np.diff(value[at]) != 0)] if len(at) else at
-    begin = plane.events.begin_ps[at]
-    return value[at], begin, begin + plane.events.duration_ps[at]
+    return value[at], *spans_at(plane, at)
 
 
 def _matched(device: Device, key: I64, begin: I64, end: I64) -> Launches:

@@ -14,6 +14,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     is_tensor_core,
     lines_named,
     rows_of_lines,
+    spans_at,
     tensor_core,
 )
 from tpu_profile_plugin.analysis.common.spans import times_of
@@ -39,7 +40,7 @@ def _device(space: XSpace, plane: Plane) -> Device:
     spans = _spans(plane, lines_named(plane, OPS), ops)
     windows = _spans(plane, lines_named(plane, ASYNC_OPS), ops)
     modules = events_of_lines(plane, lines_named(plane, MODULES))
-    begin = plane.events.begin_ps[modules]
+    begin, end = spans_at(plane, modules)
     order = np.argsort(begin, kind="stable")
     control = spans.work == Work.CONTROL
     ordinal = tensor_core(plane.name) or 0
@@ -52,7 +53,7 @@ def _device(space: XSpace, plane: Plane) -> Device:
         runs=ordered(spans.where(~control)),
         control=ordered(spans.where(control)),
         windows=ordered(windows) if len(windows) else paired_windows(ordered(spans), ops),
-        programs=times_of(begin, begin + plane.events.duration_ps[modules]) if len(modules) else None,
+        programs=times_of(begin, end) if len(modules) else None,
         starts=begin[order],
         launch_key=_run_ids(space, plane)[order],
     )
@@ -89,9 +90,8 @@ def _spans(plane: Plane, lines: list[int], ops: tuple[Op, ...]) -> OpSpans:
     events = events_of_lines(plane, lines)
     at = rows_of_lines(plane, lines)
     op = plane.events.metadata[at].view(np.int32)  # rows are few
-    begin = plane.events.begin_ps[at]
     work = np.array([one.work for one in ops], np.uint8)
-    return OpSpans(begin, begin + plane.events.duration_ps[at], op, work[op], events)
+    return OpSpans(*spans_at(plane, at), op, work[op], events)
 
 
 def paired_windows(spans: OpSpans, ops: tuple[Op, ...]) -> OpSpans:

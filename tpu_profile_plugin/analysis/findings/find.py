@@ -20,7 +20,7 @@ _LOG = logging.getLogger("tpu_profile_plugin")
 
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
-    """The finding of a rule; `share`: what a step could gain, as a fraction of it (or of the time between begins)."""
+    """The finding of a rule; `share`: its saving as a fraction of the step, or of the time from step to step."""
 
     rule: Rule
     finding: Finding

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import is_counter_line, is_step_line
+from tpu_profile_plugin.analysis.common.planes import is_counter_line, is_step_line, spans_at
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -51,8 +51,7 @@ def merge_step_events(space: XSpace, plane: Plane, line: int, group: I64) -> Ste
     own = group[event]
     if not bool((own >= 0).any()):
         return None
-    begin = plane.events.begin_ps[event]
-    end = begin + plane.events.duration_ps[event]
+    begin, end = spans_at(plane, event)
     stat_columns = StatColumns(space, plane, plane.events.stats, _STATS, plane.lines.events_of(line))
     idle, _ = stat_columns.ints("step_idle_time_ps").at(event)
     offset, has_offset = stat_columns.ints("device_offset_ps").at(event)

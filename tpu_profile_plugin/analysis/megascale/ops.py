@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, events_of_lines, lines_named
+from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, events_of_lines, lines_named, spans_at
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple
@@ -98,8 +98,7 @@ def _ops_in_modules(space: XSpace, plane: Plane) -> tuple[I64, I64]:
         return none, none
     part = plane.lines.events_of(runs[0])
     order = np.argsort(plane.events.begin_ps[part], kind="stable") + part.start
-    begin = plane.events.begin_ps[order]
-    end = begin + plane.events.duration_ps[order]
+    begin, end = spans_at(plane, order)
     rows = events_of_lines(plane, lines_named(plane, OPS))
     rows = rows[wanted[plane.events.metadata[rows]]]
     since = plane.events.begin_ps[rows]

@@ -15,7 +15,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.columns import rows_of
-from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, STEPS, tensor_core
+from tpu_profile_plugin.analysis.common.planes import MODULES, OPS, STEPS, shown_names, tensor_core
 from tpu_profile_plugin.analysis.megascale.parts import DEVICE, GRAPH, PLANE, RUN_ID, run_ids
 from tpu_profile_plugin.columns import Plane, XSpace, stats
 from tpu_profile_plugin.columns.arrays import I64, U8, U64, Bools
@@ -210,7 +210,7 @@ def _lines(trace: Trace, plane: Plane, number: int) -> list[Track]:
 
 def _labels(trace: Trace, plane: Plane) -> I64:
     table = plane.event_metadata
-    return trace.labels.codes(shown or name for name, shown in zip(table.names, table.display_names, strict=True))
+    return trace.labels.codes(shown_names(table.names, table.display_names))
 
 
 def _track(name: str, number: int, runtime: bool, plane: Plane, rows: I64, labels: I64) -> Track:

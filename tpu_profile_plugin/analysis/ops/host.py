@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.op_names import INPUT_PIPELINE, UNKNOWN, OpName, is_infeed_enqueue, parse_op
-from tpu_profile_plugin.analysis.common.planes import recorded_lines
+from tpu_profile_plugin.analysis.common.planes import line_of, recorded_lines
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
 from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL
@@ -67,7 +67,7 @@ def host_ops(space: XSpace, plane: Plane, eager: I64) -> HostOps:
     if not len(runs.event):
         return HostOps()
     lines = recorded_lines(plane)
-    line = np.searchsorted(plane.lines.event_start, runs.event, side="right") - 1
+    line = line_of(plane, runs.event)
     keep = lines[line]
     runs = _Activities(runs.event[keep], runs.op[keep], runs.ops)
     line = line[keep]

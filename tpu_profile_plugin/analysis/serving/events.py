@@ -10,7 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.columns import rows_of
-from tpu_profile_plugin.analysis.common.planes import MODULES, events_of_lines, is_tensor_core, lines_named
+from tpu_profile_plugin.analysis.common.planes import MODULES, events_of_lines, is_tensor_core, lines_named, spans_at
 from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -120,8 +120,7 @@ def find_request_events(space: XSpace, plane: Plane, pre: Preprocessed) -> Reque
     assert extras.group_id is not None
     role = role_of_row[plane.events.metadata]
     event = np.flatnonzero((role > 0) & (extras.group_id >= 0))
-    begin = plane.events.begin_ps[event]
-    end = begin + plane.events.duration_ps[event]
+    begin, end = spans_at(plane, event)
     rank_of_row = np.array([_RANK.get(name, 0) for name in names], np.int64)
     sequence = np.lexsort((event, rank_of_row[plane.events.metadata[event]])).argsort()
     columns: list[tuple[I64, ...]] = [
@@ -146,9 +145,8 @@ def _device_events(plane: Plane, extras: PlaneExtras, programs: dict[int, list[s
     for g, row in np.unique(np.stack([group, plane.events.metadata[event].astype(np.int64)], axis=1), axis=0).tolist():
         if match := _PROGRAM.search(names[row]):
             programs.setdefault(g, []).append(match[1])
-    begin = plane.events.begin_ps[event]
     none = np.full(len(event), -1, np.int64)
-    return none, group, np.full(len(event), DEVICE, np.int64), begin, begin + plane.events.duration_ps[event], none
+    return none, group, np.full(len(event), DEVICE, np.int64), *spans_at(plane, event), none
 
 
 def _request_groups(space: XSpace, plane: Plane, extras: PlaneExtras) -> tuple[list[int], set[int]]:

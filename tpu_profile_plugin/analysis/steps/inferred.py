@@ -20,8 +20,10 @@ from tpu_profile_plugin.analysis.common.planes import (
     host_plane,
     is_tensor_core,
     is_tpu,
+    line_of,
     lines_named,
     recorded_lines,
+    spans_at,
 )
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -116,7 +118,7 @@ def named_steps(space: XSpace, name: str) -> InferredSteps | None:
 
 def _lines_with(plane: Plane, row: int) -> Iterator[_Candidate]:
     at = np.flatnonzero(plane.events.metadata == row)
-    line = np.searchsorted(plane.lines.event_start, at, side="right") - 1
+    line = line_of(plane, at)
     recorded = recorded_lines(plane)
     for i in np.unique(line).tolist():
         if recorded[i]:
@@ -174,10 +176,8 @@ def _numbered(rows: U32) -> tuple[U32 | I64, U32 | I64]:
 
 
 def _steps(candidate: _Candidate, source: str, span: tuple[int, int]) -> InferredSteps:
-    events = candidate.plane.events
-    order = candidate.events[np.argsort(events.begin_ps[candidate.events], kind="stable")]
-    begin = events.begin_ps[order]
-    own_end = begin + events.duration_ps[order]
+    order = candidate.events[np.argsort(candidate.plane.events.begin_ps[candidate.events], kind="stable")]
+    begin, own_end = spans_at(candidate.plane, order)
     end = own_end if candidate.spans_step else np.append(begin[1:], own_end[-1])
     distance = np.diff(begin).astype(np.float64)
     metadata = candidate.plane.event_metadata
@@ -233,6 +233,4 @@ def device_busy(space: XSpace, begin: I64, end: I64) -> I64 | None:
 
     lines = lines_named(plane, OPS) if is_tpu(plane) else np.flatnonzero(recorded_lines(plane)).tolist()
     events = events_of_lines(plane, lines)
-    first = plane.events.begin_ps[events]
-    last = first + plane.events.duration_ps[events]
-    return covered_within(*union(first, last), begin, end)
+    return covered_within(*union(*spans_at(plane, events)), begin, end)

@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.common.op_names import (
     memcpy_kind,
     parse_op,
 )
-from tpu_profile_plugin.analysis.common.planes import events_of_lines, on_recorded_line
+from tpu_profile_plugin.analysis.common.planes import events_of_lines, on_recorded_line, spans_at
 from tpu_profile_plugin.analysis.common.preprocessed import STEPS_ID, PlaneExtras
 from tpu_profile_plugin.analysis.steps.table import EventClass
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -125,10 +125,7 @@ def host_events(space: XSpace, plane: Plane, extras: PlaneExtras, *, with_device
     _mark_input_stages(space, plane, at, kind)
     group = extras.group_id
     assert group is not None or not len(at)
-    begin = plane.events.begin_ps[at]
-    spans = Spans(
-        group[at].astype(np.int64) if group is not None else at, begin, begin + plane.events.duration_ps[at], kind
-    )
+    spans = Spans(group[at].astype(np.int64) if group is not None else at, *spans_at(plane, at), kind)
     return HostEvents(
         markers=rows_of(spans, kind == _MARKER), spans=rows_of(spans, kind < _MARKER), names=_step_names(extras)
     )
@@ -159,8 +156,7 @@ def _mark_input_stages(space: XSpace, plane: Plane, at: I64, kind: U8) -> None:
     codes, _ = read.strings(space, plane, stats, "_ipl_stage_name")
     stages = np.flatnonzero(codes >= 0)
     line = np.searchsorted(plane.lines.event_start, stages, side="right")
-    begin = plane.events.begin_ps[stages]
-    end = begin + plane.events.duration_ps[stages]
+    begin, end = spans_at(plane, stages)
     order = np.lexsort((-end, begin, line))
     consumer = _contexts(space, plane, "_ct", "_c")
     producer = set(_contexts(space, plane, "_pt", "_p").values())
@@ -197,10 +193,9 @@ def gpu_spans(space: XSpace, plane: Plane, extras: PlaneExtras, *, short_memcpy:
         gpu_class(names[k // (len(texts) + 1)], ["", *texts][k % (len(texts) + 1)], short_memcpy=short_memcpy)
         for k in keys.tolist()
     ]
-    begin = plane.events.begin_ps[at]
     group = extras.group_id[at].astype(np.int64) if extras.group_id is not None else at
     kinds = np.array(classes, np.uint8)[where] if len(keys) else np.zeros(0, np.uint8)
-    return Spans(group, begin, begin + plane.events.duration_ps[at], kinds)
+    return Spans(group, *spans_at(plane, at), kinds)
 
 
 def _step_line(plane: Plane, extras: PlaneExtras) -> I64:
@@ -219,8 +214,7 @@ def gpu_markers(plane: Plane, extras: PlaneExtras, *, infer: bool = False) -> Sp
         group, begin, end = line.group_id.astype(np.int64), line.begin_ps, line.begin_ps + line.duration_ps
     elif len(recorded) or not infer:
         group = extras.group_id[recorded].astype(np.int64) if extras.group_id is not None else recorded
-        begin = plane.events.begin_ps[recorded]
-        end = begin + plane.events.duration_ps[recorded]
+        begin, end = spans_at(plane, recorded)
     else:
         at = _grouped(plane, extras)
         own = extras.group_id[at].astype(np.int64) if extras.group_id is not None else at

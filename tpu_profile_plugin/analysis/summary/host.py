@@ -288,7 +288,7 @@ def reduce_summaries(parts: Sequence[HostSummary], *, drop_edges: bool = True) -
         errors=tuple(text for part in parts for text in part.errors),
         warnings=tuple(text for part in parts for text in part.warnings),
         implausible=tuple(times for part in parts for times in part.implausible),
-        host_step_ms=_step_times(names, steps),
+        host_step_ms={name: tuple(table.step_ms()) for name, table in zip(names, steps, strict=True)},
         precision=sum((part.precision for part in parts), NO_COMPUTE),
         recordings=tuple(part.recording for part in parts),
         host_names=names,
@@ -304,11 +304,6 @@ def _distinct_names(parts: Sequence[HostSummary]) -> tuple[str, ...]:
     for i, part in enumerate(parts):
         names[part.hostname if part.hostname not in names else f"{part.hostname} ({i})"] = None
     return tuple(names)
-
-
-def _step_times(names: Sequence[str], steps: Sequence[StepTable]) -> dict[str, tuple[float, ...]]:
-    """Step times per host in ms."""
-    return {name: tuple(table.step_ms()) for name, table in zip(names, steps, strict=True)}
 
 
 _ROOTS = (TRACE_CONTEXT, *IMPLICIT_ROOTS, *ROOT_LEVELS)

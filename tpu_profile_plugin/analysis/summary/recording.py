@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import host_plane, is_tensor_core, on_recorded_line, recorded_lines
+from tpu_profile_plugin.analysis.common.planes import (
+    host_plane,
+    is_tensor_core,
+    on_recorded_line,
+    recorded_lines,
+    spans_at,
+)
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, op_events
@@ -139,7 +145,7 @@ def recording(space: XSpace, steps: StepTable, planes: Sequence[Plane], tpu: Tpu
         found = replace(found, dispatch=_dispatch(space, host, work, (int(begin[0]), int(end[-1])), len(steps)))
     if found.covered >= LITTLE:
         return found
-    ops = [tpu.ops] if tpu is not None else [_spans(plane, at) for plane, at in work]
+    ops = [tpu.ops] if tpu is not None else [spans_at(plane, at) for plane, at in work]
     outside: tuple[tuple[str, int], ...] = ()
     if host is not None and tpu is None:
         outside = _outside(host, markers, (begin, end), found.length_ps - found.steps_ps)
@@ -152,10 +158,6 @@ def _outside_ps(spans: tuple[I64, I64], steps: tuple[I64, I64]) -> int:
     """Time that the spans cover outside the steps, which are disjoint and ascending."""
     begin, end = union(*spans)
     return int((end - begin).sum()) - int(covered_within(begin, end, *steps).sum())
-
-
-def _spans(plane: Plane, at: I64) -> tuple[I64, I64]:
-    return plane.events.begin_ps[at], plane.events.begin_ps[at] + plane.events.duration_ps[at]
 
 
 def _extent(planes: Sequence[Plane]) -> tuple[int, int]:
@@ -175,7 +177,7 @@ def _outside(
     events = host.events
     for line in np.flatnonzero(recorded_lines(host)).tolist():
         at = np.arange(len(events.begin_ps))[host.lines.events_of(line)]
-        first, last = events.begin_ps[at], events.begin_ps[at] + events.duration_ps[at]
+        first, last = spans_at(host, at)
         if not (np.isin(first, markers[0]) & np.isin(last, markers[1])).any():
             continue
         order = np.lexsort((-last, first))
@@ -200,7 +202,7 @@ def _dispatch(
     busy_ps = busy_late_ps = 0
     called = _called(host, steps)
     for plane, at in work:
-        first, until = _spans(plane, at)
+        first, until = spans_at(plane, at)
         name = plane.events.metadata[at]
         in_steps = np.zeros(len(plane.event_metadata), np.bool_)
         in_steps[name[(first >= begin) & (first < end)]] = True

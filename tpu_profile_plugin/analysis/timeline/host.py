@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.common.planes import shown_names
 from tpu_profile_plugin.analysis.common.preprocessed import ExtraLine, PlaneExtras, Preprocessed
 from tpu_profile_plugin.analysis.timeline.counters import Counter, SampleTable, counters, sample_table
 from tpu_profile_plugin.analysis.timeline.hidden import ASYNC, HIDDEN_EVENTS
@@ -188,14 +189,10 @@ def _tracks(lines: Iterable[LineTrack], counter_series: Iterable[Counter]) -> tu
 def _all_names(space: XSpace, extras: Preprocessed, visible: Iterable[Section]) -> Iterable[str]:
     for section in visible:
         plane, extra = space.planes[section.plane], extras.planes[section.plane]
-        yield from _displayed_names(plane.event_metadata.names, plane.event_metadata.display_names)
+        yield from shown_names(plane.event_metadata.names, plane.event_metadata.display_names)
         yield from extra.step_names
         for line in extra.lines:
-            yield from _displayed_names(line.names, line.display_names)
-
-
-def _displayed_names(names: Iterable[str], display_names: Iterable[str]) -> list[str]:
-    return [display or name for name, display in zip(names, display_names, strict=True)]
+            yield from shown_names(line.names, line.display_names)
 
 
 def _name_ids(names: Iterable[str], display_names: Iterable[str], ids: dict[str, int]) -> U32:

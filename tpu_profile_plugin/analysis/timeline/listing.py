@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.patterns import searcher
+from tpu_profile_plugin.analysis.common.planes import shown_names
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.columns.stats import items
@@ -111,7 +112,7 @@ def grouped(space: XSpace, wanted: Wanted, by: Sequence[str]) -> tuple[Group, ..
     for part in _parts(space, wanted):
         rows = part.plane.events.metadata[part.rows]
         used, inverse = np.unique(rows, return_inverse=True)
-        names = _shown(part.plane)
+        names = shown_names(part.plane.event_metadata.names, part.plane.event_metadata.display_names)
         facts = ({"plane": part.plane.name, "line": part.line, "name": names[row]} for row in used.tolist())
         of_row = [numbers.setdefault(tuple(fact[key] for key in by), len(numbers)) for fact in facts]
         codes.append(np.array(of_row, np.int64)[inverse.reshape(-1)])
@@ -172,11 +173,6 @@ def _self_times(plane: Plane, events: slice) -> I64:
     out = np.empty(len(begin), np.int64)
     out[order] = np.maximum(_native.self_times(begin[order], duration[order]), 0)
     return out
-
-
-def _shown(plane: Plane) -> list[str]:
-    metadata = plane.event_metadata
-    return [display or name for name, display in zip(metadata.names, metadata.display_names, strict=True)]
 
 
 def _event(space: XSpace, part: _Part, at: int, stats: bool) -> Event:

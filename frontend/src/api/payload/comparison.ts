@@ -38,14 +38,17 @@ const TONES: readonly string[] = ["same", "slower", "faster", "unknown"];
 
 function readDifference(value: unknown, what: string): Difference {
   const dict = asDict(value, what);
-  const number = (key: string): number | null => (dict[key] === null || dict[key] === undefined ? null : asNumber(dict[key], `${key} of ${what}`));
+  const number = (key: string): number | null =>
+    dict[key] === null || dict[key] === undefined ? null : asNumber(dict[key], `${key} of ${what}`);
   const [low, high] = [number("low"), number("high")];
   return { base: number("base"), run: number("run"), delta: number("delta"), interval: low === null || high === null ? null : [low, high] };
 }
 
 function readRecorded(value: unknown): Steps | null {
   const steps = asDict(value, "the steps of the recordings");
-  const [run, base] = (["run", "base"] as const).map((side) => (steps[side] === null ? 0 : asNumber(steps[side], `the steps of the recording of the ${side}`)));
+  const [run, base] = (["run", "base"] as const).map((side) =>
+    steps[side] === null ? 0 : asNumber(steps[side], `the steps of the recording of the ${side}`),
+  );
   return run && base ? { run, base } : null;
 }
 
@@ -60,7 +63,11 @@ export function readComparison(value: unknown): Comparison {
   const table = (key: string): TableData => asTable(answer[key], `the table of ${key}`);
   return {
     step: readDifference(summary[STEP], "the step time"),
-    parts: new Map(Object.entries(summary).filter(([id]) => id !== STEP).map(([id, part]) => [id.replace(/_ps$/, ""), readDifference(part, id)])),
+    parts: new Map(
+      Object.entries(summary)
+        .filter(([id]) => id !== STEP)
+        .map(([id, part]) => [id.replace(/_ps$/, ""), readDifference(part, id)]),
+    ),
     contributions: table("contributions"),
     programs: table("programs"),
     ops: table("ops"),
@@ -70,10 +77,12 @@ export function readComparison(value: unknown): Comparison {
     floorPs: asNumber(noise["floor_ps"], "the floor of noise"),
     recorded: readRecorded(answer["recorded_steps"]),
     steps: { base: asNumber(steps["base"], "the steps of the base"), run: asNumber(steps["run"], "the steps of the run") },
-    labels: new Map(Object.entries(asDict(answer["labels"], "the labels")).map(([id, one]) => {
-      const label = asDict(one, `the label of ${id}`);
-      return [id, { name: asText(label["name"], `the name of ${id}`), help: asText(label["help"], `the meaning of ${id}`) }];
-    })),
+    labels: new Map(
+      Object.entries(asDict(answer["labels"], "the labels")).map(([id, one]) => {
+        const label = asDict(one, `the label of ${id}`);
+        return [id, { name: asText(label["name"], `the name of ${id}`), help: asText(label["help"], `the meaning of ${id}`) }];
+      }),
+    ),
     notes: asList(answer["notes"], "the notes").map((note) => asText(note, "a note")),
   };
 }

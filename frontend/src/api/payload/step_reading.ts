@@ -14,8 +14,12 @@ function aspect(value: unknown): Aspect {
 function readVerdict(value: unknown): Verdict {
   const verdict = asDict(value ?? {}, "the verdict");
   return {
-    input: aspect(verdict["input"]), output: aspect(verdict["output"]), idle: aspect(verdict["idle"]),
-    collectives: aspect(verdict["collectives"]), kernelLaunch: aspect(verdict["kernel_launch"]), allOthers: aspect(verdict["all_others"]),
+    input: aspect(verdict["input"]),
+    output: aspect(verdict["output"]),
+    idle: aspect(verdict["idle"]),
+    collectives: aspect(verdict["collectives"]),
+    kernelLaunch: aspect(verdict["kernel_launch"]),
+    allOthers: aspect(verdict["all_others"]),
   };
 }
 
@@ -42,7 +46,10 @@ function readRecording(value: unknown): Recording | null {
   const dispatch = late === null || late === undefined ? null : asDict(late, `the dispatch of ${what}`);
   return {
     host: asText(dict["host"], `the host of ${what}`),
-    lengthMs: number(dict, "length_ms"), stepsMs: number(dict, "steps_ms"), beforeMs: number(dict, "before_ms"), afterMs: number(dict, "after_ms"),
+    lengthMs: number(dict, "length_ms"),
+    stepsMs: number(dict, "steps_ms"),
+    beforeMs: number(dict, "before_ms"),
+    afterMs: number(dict, "after_ms"),
     linked: dict["linked"] !== false,
     workOutsideMs: optional(dict["work_outside_ms"]),
     outside: asList(dict["outside"] ?? [], `what lies outside in ${what}`).map((one) => {

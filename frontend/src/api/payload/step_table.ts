@@ -51,13 +51,13 @@ function ownWaiting(table: TableData, waits: readonly StepPart[], totals: readon
   const shares = numbersOf(table, "waitingPercent", WHAT);
   const whole = totals.reduce((a, b) => a + b, 0);
   const part = waits.reduce((all, { ms }) => all + ms.reduce((a, b) => a + b, 0), 0);
-  const found = statisticsOf(shares);
+  const shareStatistics = statisticsOf(shares);
   return {
     average: shares,
     minimum: numbersOf(table, "waitingPercentLeast", WHAT),
     maximum: numbersOf(table, "waitingPercentMost", WHAT),
     // Of the time of all steps, as in the verdict and the bar.
-    overall: found && { ...found, average: whole > 0 ? (100 * part) / whole : 0 },
+    overall: shareStatistics && { ...shareStatistics, average: whole > 0 ? (100 * part) / whole : 0 },
   };
 }
 
@@ -84,7 +84,14 @@ export function readSteps(value: unknown): StepBreakdown {
     parts,
     totalMs: totals,
     time: refined(table.properties, "steptime_ms", totals),
-    waiting: columnOf(table, "waitingPercent") === null ? waitingOf(table) : ownWaiting(table, parts.filter(({ category }) => category === "input"), totals),
+    waiting:
+      columnOf(table, "waitingPercent") === null
+        ? waitingOf(table)
+        : ownWaiting(
+            table,
+            parts.filter(({ category }) => category === "input"),
+            totals,
+          ),
     slowest: columnOf(table, "host") === null ? null : { hosts: textsOf(table, "host", WHAT), cores: textsOf(table, "core", WHAT) },
     properties: table.properties,
   };
@@ -111,12 +118,12 @@ export function readMessages(value: unknown): Message[] {
   const table = asTable(value, "the table of messages");
   if (table.columns.length === 0) return [];
   const severities = textsOf(table, "severity", "the table of messages");
-  const found = textsOf(table, "message", "the table of messages").map((text, row): Message => {
+  const messages = textsOf(table, "message", "the table of messages").map((text, row): Message => {
     const severity = (severities[row] ?? "").toLowerCase();
     return { severity: severity === "error" ? "error" : severity === "warning" ? "warning" : "info", text: text.trim() };
   });
   const seen = new Set<string>();
-  return found
+  return messages
     .filter(({ severity, text }) => text !== "" && !SHOWN_BY_SHELL.test(text) && !seen.has(severity + text) && seen.add(severity + text))
     .sort((a, b) => RANK[a.severity] - RANK[b.severity]);
 }

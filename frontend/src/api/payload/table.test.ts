@@ -2,7 +2,11 @@ import { expect, it } from "vitest";
 import { readTable, tablesOf } from "./table";
 
 const table = {
-  cols: [{ id: "rank", label: "Rank", type: "number" }, { label: "", type: "string", unit: "us", help: "h" }, { id: "rank", type: "boolean" }],
+  cols: [
+    { id: "rank", label: "Rank", type: "number" },
+    { label: "", type: "string", unit: "us", help: "h" },
+    { id: "rank", type: "boolean" },
+  ],
   rows: [{ c: [{ v: 1 }, { v: "a" }, { v: true }] }, { c: [{ v: null }, null] }],
 };
 

@@ -15,8 +15,10 @@ function cell(value: unknown): Cell {
 /** True for `{cols: [...], rows: [...]}`. */
 export function isDataTable(value: unknown): value is DataTable {
   return (
-    typeof value === "object" && value !== null &&
-    Array.isArray((value as Partial<DataTable>).cols) && Array.isArray((value as Partial<DataTable>).rows)
+    typeof value === "object" &&
+    value !== null &&
+    Array.isArray((value as Partial<DataTable>).cols) &&
+    Array.isArray((value as Partial<DataTable>).rows)
   );
 }
 

@@ -59,7 +59,11 @@ describe("URL state", () => {
   });
 
   it("uses its own window when the parent has another origin", () => {
-    const parent = { get location(): never { throw new DOMException("cross-origin", "SecurityError"); } };
+    const parent = {
+      get location(): never {
+        throw new DOMException("cross-origin", "SecurityError");
+      },
+    };
     const own = { parent } as unknown as Window;
     expect(addressWindow(own)).toBe(own);
     const near = { location: { search: "" } };

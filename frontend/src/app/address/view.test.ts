@@ -1,12 +1,39 @@
 import { describe, expect, it } from "vitest";
 import type { RunInfo, RunSummary, ToolInfo } from "../../api/types";
-import { chooseHosts, chooseRun, chooseTool, groupTools, hostPatch, leavePage, newestFirst, renameOldKeys, runBefore, runProblems, unreadable } from "./view";
+import {
+  chooseHosts,
+  chooseRun,
+  chooseTool,
+  groupTools,
+  hostPatch,
+  leavePage,
+  newestFirst,
+  renameOldKeys,
+  runBefore,
+  runProblems,
+  unreadable,
+} from "./view";
 
 const run = (name: string, mtime_ms = 0): RunSummary => ({
-  run: name, session: name.split("/").pop() ?? "", directory: "", hosts: 1, bytes: 1, mtime_ms, problems: [],
+  run: name,
+  session: name.split("/").pop() ?? "",
+  directory: "",
+  hosts: 1,
+  bytes: 1,
+  mtime_ms,
+  problems: [],
 });
 const tool = (id: string, patch: Partial<ToolInfo> = {}): ToolInfo => ({
-  id, title: id, group: "Data", summary: "", hosts: "one", host_names: ["a", "b"], available: true, reason: null, params: [], ...patch,
+  id,
+  title: id,
+  group: "Data",
+  summary: "",
+  hosts: "one",
+  host_names: ["a", "b"],
+  available: true,
+  reason: null,
+  params: [],
+  ...patch,
 });
 
 describe("runs", () => {
@@ -25,14 +52,23 @@ describe("runs", () => {
 });
 
 it("the run before is the next older one of the same directory, else of any", () => {
-  const runs = [run("a/2026_01_03_00_00_00"), run("b/2026_01_02_00_00_00"), run("a/2026_01_01_00_00_00"), { ...run("a/2026_01_02_12_00_00"), hosts: 0 }];
+  const runs = [
+    run("a/2026_01_03_00_00_00"),
+    run("b/2026_01_02_00_00_00"),
+    run("a/2026_01_01_00_00_00"),
+    { ...run("a/2026_01_02_12_00_00"), hosts: 0 },
+  ];
   expect(runBefore(runs, "a/2026_01_03_00_00_00")).toBe("a/2026_01_01_00_00_00");
   expect(runBefore(runs, "b/2026_01_02_00_00_00")).toBe("a/2026_01_01_00_00_00");
   expect([runBefore(runs, "a/2026_01_01_00_00_00"), runBefore(runs, "gone"), runBefore(runs, null)]).toEqual([null, null, null]);
 });
 
 describe("tools", () => {
-  const tools = [tool("overview_page", { available: false, group: "Summary" }), tool("trace_viewer@", { group: "Time" }), tool("framework_op_stats", { group: "Ops" })];
+  const tools = [
+    tool("overview_page", { available: false, group: "Summary" }),
+    tool("trace_viewer@", { group: "Time" }),
+    tool("framework_op_stats", { group: "Ops" }),
+  ];
 
   it.each<[string | null, string]>([
     ["overview_page", "overview_page"],
@@ -48,14 +84,22 @@ describe("tools", () => {
 
   it("are grouped in the fixed order", () => {
     expect(groupTools([...tools, tool("x", { group: "Other" })]).map(([name, list]) => [name, list.length])).toEqual([
-      ["Summary", 1], ["Ops", 1], ["Time", 1], ["Other", 1],
+      ["Summary", 1],
+      ["Ops", 1],
+      ["Time", 1],
+      ["Other", 1],
     ]);
   });
 });
 
 it("renames keys of XProf's links", () => {
   const renamed = (address: Record<string, string>) => renameOldKeys((key) => address[key] ?? null);
-  expect(renamed({ moduleName: "jit_f(1)", opName: "add.1", run: "r" })).toEqual({ moduleName: null, module_name: "jit_f(1)", opName: null, node_name: "add.1" });
+  expect(renamed({ moduleName: "jit_f(1)", opName: "add.1", run: "r" })).toEqual({
+    moduleName: null,
+    module_name: "jit_f(1)",
+    opName: null,
+    node_name: "add.1",
+  });
   expect(renamed({ moduleName: "old(1)", module_name: "jit_f(2)" })).toEqual({ moduleName: null, module_name: "jit_f(2)" });
   expect(renamed({ module_name: "jit_f(2)" })).toEqual({});
 });
@@ -89,8 +133,14 @@ describe("hosts", () => {
 it("lists each problem of a run once", () => {
   const problem = { code: "corrupt_profile", message: "bad", file: "a.xplane.pb", offset: 7 };
   const info: RunInfo = {
-    run: "r", device_types: [], tools: [], problems: [problem],
-    hosts: [{ name: "a", bytes: 1, mtime_ms: 1, kind: "xplane", problem }, { name: "b", bytes: 1, mtime_ms: 1, kind: "xplane", problem: null }],
+    run: "r",
+    device_types: [],
+    tools: [],
+    problems: [problem],
+    hosts: [
+      { name: "a", bytes: 1, mtime_ms: 1, kind: "xplane", problem },
+      { name: "b", bytes: 1, mtime_ms: 1, kind: "xplane", problem: null },
+    ],
   };
   expect(runProblems(info)).toEqual([{ where: "a.xplane.pb", code: "corrupt_profile", message: "bad", offset: 7 }]);
 });

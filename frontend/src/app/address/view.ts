@@ -18,7 +18,16 @@ const OLD_KEYS: Readonly<Record<string, string>> = { moduleName: "module_name", 
 
 /** The patch that renames keys of XProf's links; a key under its current name wins. Empty if there are none. */
 export function renameOldKeys(get: (key: string) => string | null): Record<string, string | null> {
-  return Object.fromEntries(Object.entries(OLD_KEYS).flatMap(([old, key]) => (get(old) === null ? [] : [[old, null], [key, get(key) ?? get(old)]])));
+  return Object.fromEntries(
+    Object.entries(OLD_KEYS).flatMap(([old, key]) =>
+      get(old) === null
+        ? []
+        : [
+            [old, null],
+            [key, get(key) ?? get(old)],
+          ],
+    ),
+  );
 }
 
 /** Keys of the shell; all other keys of ours belong to one page and are removed when it is left. */
@@ -26,13 +35,71 @@ export const SHELL_KEYS = ["run", "tool", "tag", "host", "hosts", "session_path"
 
 /** Keys of pages in the address bar; removed on a change of tool or run. */
 export const PAGE_KEYS: readonly string[] = [
-  "module_name", "program_id", "memory_space", "group_by", "node_name", "graph_type", "sort", "filter", "hide",
-  "start_time_ms", "end_time_ms", "select", "q", "view", "step", "row", "tab",
-  "window", "selected", "mark", "align", "mode", "find", "collapsed", "folded", "hidden", "pinned",
-  "pipeline_host", "pipeline", "rank", "iterator",
-  "memory_id", "range", "buffer", "graph_width", "text", "sel", "merge_fusion", "expand", "max_nodes", "color",
-  "step_event", "finding", "idle", "model", "request_column", "batch_column", "worker",
-  "order", "limit", "top90", "unattributed", "backend", "open", "full", "node", "by", "kernel", "op", "category", "bound", "infeed", "program", "chart", "core",
+  "module_name",
+  "program_id",
+  "memory_space",
+  "group_by",
+  "node_name",
+  "graph_type",
+  "sort",
+  "filter",
+  "hide",
+  "start_time_ms",
+  "end_time_ms",
+  "select",
+  "q",
+  "view",
+  "step",
+  "row",
+  "tab",
+  "window",
+  "selected",
+  "mark",
+  "align",
+  "mode",
+  "find",
+  "collapsed",
+  "folded",
+  "hidden",
+  "pinned",
+  "pipeline_host",
+  "pipeline",
+  "rank",
+  "iterator",
+  "memory_id",
+  "range",
+  "buffer",
+  "graph_width",
+  "text",
+  "sel",
+  "merge_fusion",
+  "expand",
+  "max_nodes",
+  "color",
+  "step_event",
+  "finding",
+  "idle",
+  "model",
+  "request_column",
+  "batch_column",
+  "worker",
+  "order",
+  "limit",
+  "top90",
+  "unattributed",
+  "backend",
+  "open",
+  "full",
+  "node",
+  "by",
+  "kernel",
+  "op",
+  "category",
+  "bound",
+  "infeed",
+  "program",
+  "chart",
+  "core",
   ...tableKeys(9),
 ];
 
@@ -60,11 +127,11 @@ export function chooseRun(runs: readonly RunSummary[], wanted: string | null): R
 /** The run before another: the newest of the older ones, in the same directory if there is one. */
 export function runBefore(runs: readonly RunSummary[], name: string | null): string | null {
   const sorted = newestFirst(runs);
-  const at = sorted.findIndex(({ run }) => run === name);
-  const shown = sorted[at];
+  const runIndex = sorted.findIndex(({ run }) => run === name);
+  const shown = sorted[runIndex];
   if (!shown) return null;
   const place = ({ run, session }: RunSummary): string => run.slice(0, run.length - session.length);
-  const older = sorted.slice(at + 1).filter(({ hosts }) => hosts > 0);
+  const older = sorted.slice(runIndex + 1).filter(({ hosts }) => hosts > 0);
   return (older.find((one) => place(one) === place(shown)) ?? older[0])?.run ?? null;
 }
 
@@ -74,11 +141,9 @@ const bare = (id: string): string => id.replace(/[@^#]+$/, "");
 export function chooseTool(tools: readonly ToolInfo[], wanted: string | null): ToolInfo | null {
   if (wanted !== null) {
     const id = bare(wanted);
-    const found =
-      tools.find((t) => t.id === wanted) ??
-      tools.find((t) => bare(t.id) === id) ??
-      tools.find((t) => t.id === OLD_TOOLS[id]);
-    if (found) return found;
+    const foundTool =
+      tools.find((t) => t.id === wanted) ?? tools.find((t) => bare(t.id) === id) ?? tools.find((t) => t.id === OLD_TOOLS[id]);
+    if (foundTool) return foundTool;
   }
   return tools.find((t) => t.available) ?? tools[0] ?? null;
 }
@@ -131,9 +196,7 @@ const GROUPS = ["Summary", "Ops", "Time", "Memory", "Fleet", "Data"];
 /** Tools by group: groups in the fixed order (unknown ones last), tools in the server's order. */
 export function groupTools(tools: readonly ToolInfo[]): [string, ToolInfo[]][] {
   const names = [...new Set([...GROUPS, ...tools.map((t) => t.group)])];
-  return names
-    .map((name): [string, ToolInfo[]] => [name, tools.filter((t) => t.group === name)])
-    .filter(([, list]) => list.length > 0);
+  return names.map((name): [string, ToolInfo[]] => [name, tools.filter((t) => t.group === name)]).filter(([, list]) => list.length > 0);
 }
 
 /** Problems of a run: its own and those of its files, each once. */

@@ -5,21 +5,56 @@ import { CaptureDialog } from "./capture_dialog";
 import { cleanup, fakeClient, flush, mount, text } from "../testing";
 
 const worker = (patch: Partial<CaptureWorker> = {}): CaptureWorker => ({
-  address: "localhost:9012", host: "localhost_9012", state: "recording", attempt: 1, seconds: 0.4, bytes: 0, events: null, file: null, stored_by_worker: false, error: null, warnings: [], ...patch,
+  address: "localhost:9012",
+  host: "localhost_9012",
+  state: "recording",
+  attempt: 1,
+  seconds: 0.4,
+  bytes: 0,
+  events: null,
+  file: null,
+  stored_by_worker: false,
+  error: null,
+  warnings: [],
+  ...patch,
 });
 const job = (patch: Partial<CaptureJob> = {}): CaptureJob => ({
-  job: "j1", kind: "capture", state: "running", phase: "recording", run: null, session: "s1", created_ms: 0, seconds: 0.4, duration_ms: 1000, delay_ms: 0, attempts: 4, starts_in_ms: 0, recording_left_ms: 600, bytes: 0, message: "", warnings: [], workers: [worker()], ...patch,
+  job: "j1",
+  kind: "capture",
+  state: "running",
+  phase: "recording",
+  run: null,
+  session: "s1",
+  created_ms: 0,
+  seconds: 0.4,
+  duration_ms: 1000,
+  delay_ms: 0,
+  attempts: 4,
+  starts_in_ms: 0,
+  recording_left_ms: 600,
+  bytes: 0,
+  message: "",
+  warnings: [],
+  workers: [worker()],
+  ...patch,
 });
 const stored = worker({ state: "done", bytes: 2048, events: 12345, file: "plugins/profile/s1/localhost_9012.xplane.pb", seconds: 1.2 });
 
 function open(patch: Partial<CaptureApi>, enabled: boolean | null = true) {
   const api: CaptureApi = {
-    start: vi.fn(() => Promise.resolve(job())), status: vi.fn(() => Promise.resolve(job())), jobs: vi.fn(() => Promise.resolve([])),
-    cancel: vi.fn(() => Promise.resolve(job({ state: "cancelled", phase: "ended" }))), probe: vi.fn(() => Promise.resolve([])),
-    setContinuous: vi.fn(() => Promise.resolve([])), snapshot: vi.fn(() => Promise.resolve(job({ kind: "snapshot" }))), ...patch,
+    start: vi.fn(() => Promise.resolve(job())),
+    status: vi.fn(() => Promise.resolve(job())),
+    jobs: vi.fn(() => Promise.resolve([])),
+    cancel: vi.fn(() => Promise.resolve(job({ state: "cancelled", phase: "ended" }))),
+    probe: vi.fn(() => Promise.resolve([])),
+    setContinuous: vi.fn(() => Promise.resolve([])),
+    snapshot: vi.fn(() => Promise.resolve(job({ kind: "snapshot" }))),
+    ...patch,
   };
   const onRun = vi.fn();
-  mount(<CaptureDialog client={fakeClient({})} logdir="/logs" enabled={enabled} onClose={() => undefined} onRun={onRun} api={api} pollMs={1} />);
+  mount(
+    <CaptureDialog client={fakeClient({})} logdir="/logs" enabled={enabled} onClose={() => undefined} onRun={onRun} api={api} pollMs={1} />,
+  );
   return { api, onRun };
 }
 
@@ -49,7 +84,9 @@ describe("capture dialog", () => {
     await flush();
     press("CAPTURE");
     await flush();
-    expect(api.start).toHaveBeenCalledWith(expect.objectContaining({ service_addr: "localhost:9012", duration_ms: 1000, retries: 3, delay_ms: null }));
+    expect(api.start).toHaveBeenCalledWith(
+      expect.objectContaining({ service_addr: "localhost:9012", duration_ms: 1000, retries: 3, delay_ms: null }),
+    );
     expect(onRun).toHaveBeenCalledExactlyOnceWith("s1");
     expect(text(".capture-workers")).toContain("12,345");
     expect(JSON.parse(window.localStorage.getItem("profile-capture-recent") ?? "")).toEqual(["localhost:9012"]);
@@ -67,7 +104,9 @@ describe("capture dialog", () => {
 
   it("shows why each worker failed and what to do", async () => {
     const error = { code: "busy", message: "Another session is active.", todo: "Wait.", grpc_code: "INTERNAL", details: "x" };
-    const { onRun } = open({ start: () => Promise.resolve(job({ state: "failed", phase: "ended", message: "no", workers: [worker({ state: "failed", error })] })) });
+    const { onRun } = open({
+      start: () => Promise.resolve(job({ state: "failed", phase: "ended", message: "no", workers: [worker({ state: "failed", error })] })),
+    });
     type("service", "localhost:9012");
     await flush();
     press("CAPTURE");
@@ -80,7 +119,13 @@ describe("capture dialog", () => {
   });
 
   it("shows a partial result instead of opening it", async () => {
-    const partial = job({ state: "done", phase: "ended", run: "s1", warnings: ["1 of 2 workers gave no profile."], workers: [stored, worker({ address: "b:1", state: "failed" })] });
+    const partial = job({
+      state: "done",
+      phase: "ended",
+      run: "s1",
+      warnings: ["1 of 2 workers gave no profile."],
+      workers: [stored, worker({ address: "b:1", state: "failed" })],
+    });
     const { onRun } = open({ start: () => Promise.resolve(partial) });
     type("service", "localhost:9012,b:1");
     await flush();
@@ -135,7 +180,10 @@ describe("capture dialog", () => {
     type("service", "localhost:1");
     press("Add an option");
     await flush();
-    for (const [label, value] of [["Name of option 1", "tpu_x"], ["Value of option 1", "1"]] as const) {
+    for (const [label, value] of [
+      ["Name of option 1", "tpu_x"],
+      ["Value of option 1", "1"],
+    ] as const) {
       const input = document.querySelector<HTMLInputElement>(`[aria-label="${label}"]`);
       if (input) input.value = value;
       input?.dispatchEvent(new Event("input", { bubbles: true }));
@@ -151,13 +199,22 @@ describe("capture dialog", () => {
     const answers = [[{ address: "localhost:1", ok: true, error: null }], [{ address: "localhost:1", ok: false, error }]];
     const { api } = open({ setContinuous: vi.fn(() => Promise.resolve(answers.shift() ?? [])) });
     await flush();
-    expect([...document.querySelectorAll<HTMLButtonElement>(".capture-continuous button")].map((button) => button.disabled)).toEqual([true, true, true]);
+    expect([...document.querySelectorAll<HTMLButtonElement>(".capture-continuous button")].map((button) => button.disabled)).toEqual([
+      true,
+      true,
+      true,
+    ]);
     type("service", "localhost:1");
     type("duration", "not a number"); // does not apply
     await flush();
     press("Start recording");
     await flush();
-    expect(api.setContinuous).toHaveBeenCalledWith("start", { service_addr: "localhost:1", is_tpu_name: false, worker_list: "", advanced: {} });
+    expect(api.setContinuous).toHaveBeenCalledWith("start", {
+      service_addr: "localhost:1",
+      is_tpu_name: false,
+      worker_list: "",
+      advanced: {},
+    });
     expect(text(".capture-probe")).toBe("localhost:1 ✓ recording");
     press("Stop recording");
     await flush();

@@ -77,8 +77,19 @@ export function CaptureDialog({ client, logdir, enabled, onClose, onRun, api: gi
       {job ? (
         <>
           <CaptureProgress job={job} />
-          {problem ? <p class="capture-error" role="alert">{problem}</p> : null}
-          <Actions job={job} busy={busy !== null} onEnd={(keep) => void end(keep)} onBack={() => setJob(null)} onRun={onRun} onClose={onClose} />
+          {problem ? (
+            <p class="capture-error" role="alert">
+              {problem}
+            </p>
+          ) : null}
+          <Actions
+            job={job}
+            busy={busy !== null}
+            onEnd={(keep) => void end(keep)}
+            onBack={() => setJob(null)}
+            onRun={onRun}
+            onClose={onClose}
+          />
         </>
       ) : (
         <form
@@ -89,21 +100,40 @@ export function CaptureDialog({ client, logdir, enabled, onClose, onRun, api: gi
             if (ready(form) && busy === null) void start();
           }}
         >
-          <CaptureFields form={form} errors={errors} recent={recentAddresses()} onChange={(patch) => setForm((old) => ({ ...old, ...patch }))} />
+          <CaptureFields
+            form={form}
+            errors={errors}
+            recent={recentAddresses()}
+            onChange={(patch) => setForm((old) => ({ ...old, ...patch }))}
+          />
           {probed ? <ProbeResults results={probed} /> : null}
-          {problem ? <p class="capture-error" role="alert">{problem}</p> : null}
+          {problem ? (
+            <p class="capture-error" role="alert">
+              {problem}
+            </p>
+          ) : null}
           <footer class="capture-actions">
             <button type="button" class="button" disabled={!addressed(form) || busy !== null} onClick={() => void probe()}>
               {busy === "probe" ? "Probing…" : "Probe"}
             </button>
-            <button type="button" class="button" onClick={onClose}>CLOSE</button>
-            <button type="submit" class="button primary" disabled={!ready(form) || busy !== null}>CAPTURE</button>
+            <button type="button" class="button" onClick={onClose}>
+              CLOSE
+            </button>
+            <button type="submit" class="button primary" disabled={!ready(form) || busy !== null}>
+              CAPTURE
+            </button>
           </footer>
-          <CaptureContinuous disabled={!addressed(form) || errors.extra !== undefined || busy !== null} done={switched} onAction={(action) => void continuous(action)} />
+          <CaptureContinuous
+            disabled={!addressed(form) || errors.extra !== undefined || busy !== null}
+            done={switched}
+            onAction={(action) => void continuous(action)}
+          />
           <details class="capture-advanced">
             <summary>How do I start a profiler server?</summary>
             <p>
-              Start one before the training loop: <code>jax.profiler.start_server(9012)</code> in JAX, <code>tf.profiler.experimental.server.start(6009)</code> in TensorFlow, <code>torch_xla.debug.profiler.start_server(9012)</code> in PyTorch/XLA. Or let the program write the profile itself:
+              Start one before the training loop: <code>jax.profiler.start_server(9012)</code> in JAX,{" "}
+              <code>tf.profiler.experimental.server.start(6009)</code> in TensorFlow,{" "}
+              <code>torch_xla.debug.profiler.start_server(9012)</code> in PyTorch/XLA. Or let the program write the profile itself:
             </p>
             <CaptureHowTo logdir={logdir} />
           </details>
@@ -172,17 +202,33 @@ function Actions({ job, busy, onEnd, onBack, onRun, onClose }: ActionProps) {
   if (job.state === "running") {
     return (
       <footer class="capture-actions">
-        {job.phase === "recording" ? <button type="button" class="button" disabled={busy} onClick={() => onEnd(true)}>Stop now and keep</button> : null}
-        <button type="button" class="button" disabled={busy} onClick={() => onEnd(false)}>Cancel the capture</button>
-        <button type="button" class="button" onClick={onClose}>CLOSE</button>
+        {job.phase === "recording" ? (
+          <button type="button" class="button" disabled={busy} onClick={() => onEnd(true)}>
+            Stop now and keep
+          </button>
+        ) : null}
+        <button type="button" class="button" disabled={busy} onClick={() => onEnd(false)}>
+          Cancel the capture
+        </button>
+        <button type="button" class="button" onClick={onClose}>
+          CLOSE
+        </button>
       </footer>
     );
   }
   return (
     <footer class="capture-actions">
-      <button type="button" class="button" onClick={onBack}>Back</button>
-      <button type="button" class="button" onClick={onClose}>CLOSE</button>
-      {run !== null ? <button type="button" class="button primary" onClick={() => onRun(run)}>Open the run</button> : null}
+      <button type="button" class="button" onClick={onBack}>
+        Back
+      </button>
+      <button type="button" class="button" onClick={onClose}>
+        CLOSE
+      </button>
+      {run !== null ? (
+        <button type="button" class="button primary" onClick={() => onRun(run)}>
+          Open the run
+        </button>
+      ) : null}
     </footer>
   );
 }

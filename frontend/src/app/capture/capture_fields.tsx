@@ -11,18 +11,49 @@ interface Props {
   onChange: (patch: Partial<CaptureForm>) => void;
 }
 
-const LEVELS: Readonly<Record<"hostLevel" | "deviceLevel" | "pythonLevel", { label: string; help: string; choices: readonly [string, string][] }>> = {
+const LEVELS: Readonly<
+  Record<"hostLevel" | "deviceLevel" | "pythonLevel", { label: string; help: string; choices: readonly [string, string][] }>
+> = {
   hostLevel: {
     label: "Host trace (TraceMe) level",
     help: "Amount of detail recorded on the host. Some tools have no data below level info.",
-    choices: [["0", "disable"], ["1", "critical"], ["2", "info"], ["3", "verbose"]],
+    choices: [
+      ["0", "disable"],
+      ["1", "critical"],
+      ["2", "info"],
+      ["3", "verbose"],
+    ],
   },
-  deviceLevel: { label: "Device trace level", help: "Whether TPUs and GPUs are recorded.", choices: [["0", "disable"], ["1", "enable"]] },
-  pythonLevel: { label: "Python trace level", help: "Records every Python call; this is slow and makes large profiles.", choices: [["0", "disable"], ["1", "enable"]] },
+  deviceLevel: {
+    label: "Device trace level",
+    help: "Whether TPUs and GPUs are recorded.",
+    choices: [
+      ["0", "disable"],
+      ["1", "enable"],
+    ],
+  },
+  pythonLevel: {
+    label: "Python trace level",
+    help: "Records every Python call; this is slow and makes large profiles.",
+    choices: [
+      ["0", "disable"],
+      ["1", "enable"],
+    ],
+  },
 };
 
 /** One field with its label and its error or hint. */
-function Field({ label, error, hint, children }: { label: string; error?: string | undefined; hint?: string | undefined; children: (id: string, describedBy: string) => ComponentChildren }) {
+function Field({
+  label,
+  error,
+  hint,
+  children,
+}: {
+  label: string;
+  error?: string | undefined;
+  hint?: string | undefined;
+  children: (id: string, describedBy: string) => ComponentChildren;
+}) {
   const id = useId();
   return (
     <div class="capture-field">
@@ -37,23 +68,29 @@ function Field({ label, error, hint, children }: { label: string; error?: string
 
 export function CaptureFields({ form, errors, recent, onChange }: Props) {
   const several = workerCount(form) > 1;
-  const text = (name: "service" | "duration" | "workers" | "retries" | "delay", extra: Record<string, unknown> = {}) => (id: string, note: string) => (
-    <input
-      id={id}
-      class="field wide-field"
-      name={name}
-      value={form[name]}
-      autocomplete="off"
-      spellcheck={false}
-      aria-invalid={errors[name] !== undefined}
-      aria-describedby={note}
-      onInput={(event) => onChange({ [name]: event.currentTarget.value })}
-      {...extra}
-    />
-  );
+  const text =
+    (name: "service" | "duration" | "workers" | "retries" | "delay", extra: Record<string, unknown> = {}) =>
+    (id: string, note: string) => (
+      <input
+        id={id}
+        class="field wide-field"
+        name={name}
+        value={form[name]}
+        autocomplete="off"
+        spellcheck={false}
+        aria-invalid={errors[name] !== undefined}
+        aria-describedby={note}
+        onInput={(event) => onChange({ [name]: event.currentTarget.value })}
+        {...extra}
+      />
+    );
   return (
     <>
-      <Field label="Profile service URL(s) or TPU name" error={errors.service} hint="Host and port of the profiler server in your program; several separated by commas.">
+      <Field
+        label="Profile service URL(s) or TPU name"
+        error={errors.service}
+        hint="Host and port of the profiler server in your program; several separated by commas."
+      >
         {text("service", { placeholder: "localhost:6009,localhost:6010", list: "capture-recent", autofocus: true, required: true })}
       </Field>
       <datalist id="capture-recent">
@@ -65,12 +102,17 @@ export function CaptureFields({ form, errors, recent, onChange }: Props) {
         <legend>Address type</legend>
         {(["ip", "tpu"] as const).map((kind) => (
           <label key={kind}>
-            <input type="radio" name="kind" value={kind} checked={form.kind === kind} onChange={() => onChange({ kind })} /> {kind === "ip" ? "IP address" : "TPU name"}
+            <input type="radio" name="kind" value={kind} checked={form.kind === kind} onChange={() => onChange({ kind })} />{" "}
+            {kind === "ip" ? "IP address" : "TPU name"}
           </label>
         ))}
       </fieldset>
       {form.kind === "tpu" ? (
-        <Field label="Subset of worker TPUs to profile (optional)" error={errors.workers} hint="Addresses of workers, separated by commas; empty means all.">
+        <Field
+          label="Subset of worker TPUs to profile (optional)"
+          error={errors.workers}
+          hint="Addresses of workers, separated by commas; empty means all."
+        >
           {text("workers", { placeholder: "10.0.0.2,10.0.0.3" })}
         </Field>
       ) : null}
@@ -81,7 +123,14 @@ export function CaptureFields({ form, errors, recent, onChange }: Props) {
         {(["hostLevel", "deviceLevel", "pythonLevel"] as const).map((name) => (
           <Field key={name} label={LEVELS[name].label}>
             {(id) => (
-              <select id={id} class="field wide-field" name={name} value={form[name]} data-tip={LEVELS[name].help} onChange={(event) => onChange({ [name]: event.currentTarget.value })}>
+              <select
+                id={id}
+                class="field wide-field"
+                name={name}
+                value={form[name]}
+                data-tip={LEVELS[name].help}
+                onChange={(event) => onChange({ [name]: event.currentTarget.value })}
+              >
                 {LEVELS[name].choices.map(([value, label]) => (
                   <option key={value} value={value}>
                     {label}
@@ -95,10 +144,18 @@ export function CaptureFields({ form, errors, recent, onChange }: Props) {
       <details class="capture-advanced">
         <summary>Advanced options</summary>
         <div class="capture-grid">
-          <Field label="Automatically retry N times when no trace event is collected" error={errors.retries} hint="Also retries while the program is busy or not reachable yet.">
+          <Field
+            label="Automatically retry N times when no trace event is collected"
+            error={errors.retries}
+            hint="Also retries while the program is busy or not reachable yet."
+          >
             {text("retries", { inputMode: "numeric" })}
           </Field>
-          <Field label="Delay the start of profiling (milliseconds)" error={errors.delay} hint={several ? "Empty: 3000, so that all workers start together." : "Empty: none."}>
+          <Field
+            label="Delay the start of profiling (milliseconds)"
+            error={errors.delay}
+            hint={several ? "Empty: 3000, so that all workers start together." : "Empty: none."}
+          >
             {text("delay", { inputMode: "numeric", placeholder: several ? "3000" : "0" })}
           </Field>
         </div>
@@ -117,14 +174,35 @@ function ExtraOptions({ form, error, onChange }: { form: CaptureForm; error: str
       <legend>Extra options, passed to the profiler unchanged</legend>
       {form.extra.map((row, i) => (
         <div key={i} class="capture-extra-row">
-          <input class="field" aria-label={`Name of option ${i + 1}`} placeholder="tpu_trace_mode" value={row.key} onInput={(event) => change(i, { key: event.currentTarget.value })} />
-          <input class="field" aria-label={`Value of option ${i + 1}`} placeholder="value" value={row.value} onInput={(event) => change(i, { value: event.currentTarget.value })} />
-          <button type="button" class="button ghost" aria-label={`Remove option ${i + 1}`} onClick={() => onChange({ extra: form.extra.filter((_, at) => at !== i) })}>
+          <input
+            class="field"
+            aria-label={`Name of option ${i + 1}`}
+            placeholder="tpu_trace_mode"
+            value={row.key}
+            onInput={(event) => change(i, { key: event.currentTarget.value })}
+          />
+          <input
+            class="field"
+            aria-label={`Value of option ${i + 1}`}
+            placeholder="value"
+            value={row.value}
+            onInput={(event) => change(i, { value: event.currentTarget.value })}
+          />
+          <button
+            type="button"
+            class="button ghost"
+            aria-label={`Remove option ${i + 1}`}
+            onClick={() => onChange({ extra: form.extra.filter((_, at) => at !== i) })}
+          >
             ✕
           </button>
         </div>
       ))}
-      {error ? <p class="capture-error" role="alert">{error}</p> : null}
+      {error ? (
+        <p class="capture-error" role="alert">
+          {error}
+        </p>
+      ) : null}
       <button type="button" class="button" onClick={() => onChange({ extra: [...form.extra, { key: "", value: "" }] })}>
         Add an option
       </button>

@@ -8,8 +8,14 @@ describe("validation of addresses", () => {
     expect(addressError(text)).toBeNull();
   });
   it.each([
-    ["localhost", "the port is missing"], ["localhost:0", "1 to 65535"], ["localhost:70000", "1 to 65535"], ["localhost:x", "1 to 65535"],
-    ["::1:9012", "in brackets"], ["http://a:1", "the only scheme allowed"], ["a b:1", "not a host name"], [":1", "not a host name"],
+    ["localhost", "the port is missing"],
+    ["localhost:0", "1 to 65535"],
+    ["localhost:70000", "1 to 65535"],
+    ["localhost:x", "1 to 65535"],
+    ["::1:9012", "in brackets"],
+    ["http://a:1", "the only scheme allowed"],
+    ["a b:1", "not a host name"],
+    [":1", "not a host name"],
   ])("refuses %s", (text, words) => {
     expect(addressError(text)).toContain(words);
   });
@@ -33,7 +39,16 @@ describe("the form", () => {
     expect(check(form({ kind: "tpu", service: "my-tpu", workers: "10.0.0.2,10.0.0.3:8466" }))).toEqual({});
   });
   it("builds the request", () => {
-    const made = requestOf(form({ service: " a:1 , b:2,", retries: "0", extra: [{ key: " tpu_x ", value: " 1 " }, { key: "", value: "" }] }));
+    const made = requestOf(
+      form({
+        service: " a:1 , b:2,",
+        retries: "0",
+        extra: [
+          { key: " tpu_x ", value: " 1 " },
+          { key: "", value: "" },
+        ],
+      }),
+    );
     expect(made).toMatchObject({ service_addr: "a:1,b:2", retries: 0, delay_ms: null, is_tpu_name: false, advanced: { tpu_x: "1" } });
   });
 });

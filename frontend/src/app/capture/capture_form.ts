@@ -15,11 +15,20 @@ export interface CaptureForm {
   extra: { key: string; value: string }[];
 }
 
-export type FormField = "service" | "duration" | "workers" | "retries" | "delay" | "extra";
+type FormField = "service" | "duration" | "workers" | "retries" | "delay" | "extra";
 export type FormErrors = Partial<Record<FormField, string>>;
 
 export const DEFAULTS: Readonly<CaptureForm> = {
-  service: "", kind: "ip", duration: "1000", hostLevel: "2", deviceLevel: "1", pythonLevel: "0", workers: "", retries: "3", delay: "", extra: [],
+  service: "",
+  kind: "ip",
+  duration: "1000",
+  hostLevel: "2",
+  deviceLevel: "1",
+  pythonLevel: "0",
+  workers: "",
+  retries: "3",
+  delay: "",
+  extra: [],
 };
 
 const RECENT = "profile-capture-recent";
@@ -30,8 +39,11 @@ const TPU_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const RESOURCE = /^projects\/[a-z0-9:.-]+\/locations\/[a-z0-9-]+\/nodes\/[a-z0-9-]+$/;
 
 /** The parts of a comma list, trimmed, without empty ones. */
-export function parts(text: string): string[] {
-  return text.split(",").map((part) => part.trim()).filter(Boolean);
+function parts(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean);
 }
 
 /** The error of one address, null if valid. The server validates again. */
@@ -69,12 +81,25 @@ export function check(form: CaptureForm): FormErrors {
   const service = form.service.trim();
   if (service) {
     const tpu = TPU_NAME.test(service) || RESOURCE.test(service);
-    put("service", form.kind === "ip" ? addressesError(service) : tpu ? undefined : "A TPU name consists of lower-case letters, digits and dashes; for an address choose IP address.");
+    put(
+      "service",
+      form.kind === "ip"
+        ? addressesError(service)
+        : tpu
+          ? undefined
+          : "A TPU name consists of lower-case letters, digits and dashes; for an address choose IP address.",
+    );
   }
   put("duration", numberError(form.duration, 1, LONGEST_MS, "The duration"));
   put("retries", numberError(form.retries, 0, 20, "The number of retries"));
   if (form.delay.trim()) put("delay", numberError(form.delay, 0, LONGEST_MS, "The delay"));
-  if (form.kind === "tpu") put("workers", parts(form.workers).map((part) => addressError(/:\d+$/.test(part) ? part : `${part}:8466`)).find((e) => e !== null) ?? undefined);
+  if (form.kind === "tpu")
+    put(
+      "workers",
+      parts(form.workers)
+        .map((part) => addressError(/:\d+$/.test(part) ? part : `${part}:8466`))
+        .find((e) => e !== null) ?? undefined,
+    );
   if (form.extra.some(({ key, value }) => !key.trim() && value.trim())) put("extra", "An option needs a name.");
   return errors;
 }

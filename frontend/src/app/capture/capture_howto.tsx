@@ -59,7 +59,15 @@ export function CaptureHowTo({ logdir }: { logdir: string }) {
     <div class="howto">
       <div class="tabs" role="tablist" aria-label="Framework" onKeyDown={move}>
         {SNIPPETS.map(({ name }, i) => (
-          <button key={name} type="button" role="tab" class="tab" aria-selected={i === chosen} tabIndex={i === chosen ? 0 : -1} onClick={() => setChosen(i)}>
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            class="tab"
+            aria-selected={i === chosen}
+            tabIndex={i === chosen ? 0 : -1}
+            onClick={() => setChosen(i)}
+          >
             {name}
           </button>
         ))}

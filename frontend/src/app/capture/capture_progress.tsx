@@ -3,11 +3,16 @@ import type { CaptureJob, CaptureWorker, ProbeResult, ProbeStep } from "../../ap
 import { formatBytes, formatCount } from "../../base/format";
 
 const PHASES: Readonly<Record<CaptureJob["phase"], string>> = {
-  connecting: "Connecting", delay: "Waiting for the start time", recording: "Recording", receiving: "Waiting for the profile", retry: "Waiting before the next attempt", ended: "Ended",
+  connecting: "Connecting",
+  delay: "Waiting for the start time",
+  recording: "Recording",
+  receiving: "Waiting for the profile",
+  retry: "Waiting before the next attempt",
+  ended: "Ended",
 };
 
 /** Elapsed seconds with one decimal. */
-export function seconds(value: number): string {
+function seconds(value: number): string {
   return `${value.toFixed(1)} s`;
 }
 
@@ -21,7 +26,13 @@ function headline(job: CaptureJob): string {
 function stateText(worker: CaptureWorker, job: CaptureJob): string {
   if (worker.state === "recording") return PHASES[job.phase === "ended" ? "recording" : job.phase];
   const words: Record<CaptureWorker["state"], string> = {
-    waiting: "Waiting", connecting: "Connecting", recording: "Recording", receiving: "Storing", done: "Stored", failed: "Failed", cancelled: "Cancelled",
+    waiting: "Waiting",
+    connecting: "Connecting",
+    recording: "Recording",
+    receiving: "Storing",
+    done: "Stored",
+    failed: "Failed",
+    cancelled: "Cancelled",
   };
   return words[worker.state];
 }
@@ -36,7 +47,11 @@ export function CaptureProgress({ job }: { job: CaptureJob }) {
         <span class="number">{seconds(job.seconds)}</span>
       </p>
       {job.state === "running" ? (
-        job.phase === "receiving" || job.phase === "retry" ? <progress class="capture-bar" aria-label={PHASES[job.phase]} /> : <progress class="capture-bar" max={job.duration_ms} value={value} aria-label="Recorded" />
+        job.phase === "receiving" || job.phase === "retry" ? (
+          <progress class="capture-bar" aria-label={PHASES[job.phase]} />
+        ) : (
+          <progress class="capture-bar" max={job.duration_ms} value={value} aria-label="Recorded" />
+        )
       ) : null}
       <WorkerTable job={job} />
       {job.warnings.map((warning) => (
@@ -55,9 +70,15 @@ function WorkerTable({ job }: { job: CaptureJob }) {
         <tr>
           <th scope="col">Worker</th>
           <th scope="col">Status</th>
-          <th scope="col" class="number">Time</th>
-          <th scope="col" class="number">Size</th>
-          <th scope="col" class="number">Events</th>
+          <th scope="col" class="number">
+            Time
+          </th>
+          <th scope="col" class="number">
+            Size
+          </th>
+          <th scope="col" class="number">
+            Events
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -71,7 +92,9 @@ function WorkerTable({ job }: { job: CaptureJob }) {
               {worker.stored_by_worker ? <div class="dim">Stored by the worker itself (an old profiler server).</div> : null}
               {worker.error && worker.state !== "cancelled" ? <Failure worker={worker} /> : null}
               {worker.warnings.map((warning) => (
-                <div key={warning} class="capture-warning">{warning}</div>
+                <div key={warning} class="capture-warning">
+                  {warning}
+                </div>
               ))}
             </td>
             <td class="number">{seconds(worker.seconds)}</td>
@@ -101,7 +124,11 @@ function Failure({ worker }: { worker: CaptureWorker }) {
 }
 
 const STEPS: readonly [ProbeStep, string][] = [
-  ["name", "name resolves"], ["allowed", "address is allowed"], ["port", "port is open"], ["grpc", "speaks gRPC"], ["profiler", "is a profiler"],
+  ["name", "name resolves"],
+  ["allowed", "address is allowed"],
+  ["port", "port is open"],
+  ["grpc", "speaks gRPC"],
+  ["profiler", "is a profiler"],
 ];
 
 /** Result of the connection test, per address. */
@@ -116,7 +143,11 @@ export function ProbeResults({ results }: { results: readonly ProbeResult[] }) {
               {result.steps[step] ? "✓" : "✗"} {label}
             </span>
           ))}
-          {result.error ? <div class="capture-error">{result.error.message} {result.error.todo}</div> : null}
+          {result.error ? (
+            <div class="capture-error">
+              {result.error.message} {result.error.todo}
+            </div>
+          ) : null}
         </li>
       ))}
     </ul>

@@ -9,8 +9,19 @@ import { cleanup, flush, mount, text } from "../testing";
 import { PageHost } from "./page_host";
 import { NO_BASE } from "../../page/testing";
 
-const finding = (id: string, tool: string) => ({ id, title: `Title of ${id}`, share: 0.3, saving_ps_per_step: 1, formula: "", confidence: "high", advice: "", hosts: [], evidence: [{ label: "", value: 1, unit: "", tool, query: {} }] });
-const answer = (...findings: object[]) => ({ findings, silent: [], step_ps: 1, base: "step", parts: [], healthy: false });
+const finding = (id: string, tool: string) => ({
+  id,
+  title: `Title of ${id}`,
+  share: 0.3,
+  saving_ps_per_step: 1,
+  formula: "",
+  confidence: "high",
+  advice: "",
+  hosts: [],
+  evidence: [{ label: "", value: 1, unit: "", tool, query: {} }],
+});
+const HEADLINE = { title: "", tone: "none", finding: null };
+const answer = (...findings: object[]) => ({ headline: HEADLINE, findings, silent: [], step_ps: 1, base: "step", parts: [] });
 
 function Page({ run, client, tool }: PageProps) {
   const found = useLoad(run, (signal) => client.json<string>("data", { run, tag: tool.id }, { signal }));
@@ -25,23 +36,59 @@ function open(id: string, found: unknown, hosts: readonly string[] = ["a"]) {
     const tag = new URL(address).searchParams.get("tag") ?? "";
     asked.push(tag);
     if (tag === "smart_suggestion") return Promise.resolve(new Response(JSON.stringify(found), { status: found === null ? 500 : 200 }));
-    return new Promise((done) => { finish = () => done(new Response('"numbers"')); });
+    return new Promise((done) => {
+      finish = () => done(new Response('"numbers"'));
+    });
   });
   const patches: Record<string, string | null>[] = [];
-  const state = { get: () => null, set: (patch: Record<string, string | null>) => { patches.push(patch); }, subscribe: () => () => undefined };
-  const tool: ToolInfo = { id, title: id, group: "Ops", summary: "", hosts: "one", host_names: [...hosts], available: true, reason: null, params: [] };
-  mount(<PageHost run="r" tool={tool} host="a" hosts={["a"]} base={NO_BASE} client={client} state={state} round={0} load={() => Promise.resolve({ ids: [id], Page })} />);
+  const state = {
+    get: () => null,
+    set: (patch: Record<string, string | null>) => {
+      patches.push(patch);
+    },
+    subscribe: () => () => undefined,
+  };
+  const tool: ToolInfo = {
+    id,
+    title: id,
+    group: "Ops",
+    summary: "",
+    hosts: "one",
+    host_names: [...hosts],
+    available: true,
+    reason: null,
+    params: [],
+  };
+  mount(
+    <PageHost
+      run="r"
+      tool={tool}
+      host="a"
+      hosts={["a"]}
+      base={NO_BASE}
+      client={client}
+      state={state}
+      round={0}
+      load={() => Promise.resolve({ ids: [id], Page })}
+    />,
+  );
   return { asked, patches, finish: () => finish() };
 }
 
-beforeEach(() => { cleanup(); forgetFindings(); });
+beforeEach(() => {
+  cleanup();
+  forgetFindings();
+});
 afterEach(() => cleanup());
 
 const NOTE = ".findings-note";
 
 describe("the line about findings", () => {
   it("comes after the page's own data, and leads to the finding on the overview", async () => {
-    const { asked, patches, finish } = open("hlo_stats", answer(finding("a", "hlo_stats"), finding("b", "op_profile"), finding("c", "memory_viewer")));
+    const { asked, patches, finish } = open(
+      "hlo_stats",
+      answer(finding("a", "hlo_stats"), finding("b", "op_profile"), finding("c", "memory_viewer")),
+    );
     await flush();
     expect(asked).toEqual(["hlo_stats"]);
     finish();
@@ -66,7 +113,10 @@ describe("the line about findings", () => {
     expect(next.asked).toEqual(["op_profile"]);
   });
 
-  it.each([["findings about other pages", answer(finding("a", "kernel_stats"))], ["an error", null]])("is left out for %s", async (_, found) => {
+  it.each([
+    ["findings about other pages", answer(finding("a", "kernel_stats"))],
+    ["an error", null],
+  ])("is left out for %s", async (_, found) => {
     const { finish } = open("hlo_stats", found);
     await flush();
     finish();
@@ -75,7 +125,10 @@ describe("the line about findings", () => {
     expect(text("#page")).toBe("numbers");
   });
 
-  it.each([[8, 2], [9, 1]])("does not make the server read many hosts: %d hosts, %d requests", async (count, requests) => {
+  it.each([
+    [8, 2],
+    [9, 1],
+  ])("does not make the server read many hosts: %d hosts, %d requests", async (count, requests) => {
     const { asked, finish } = open("hlo_stats", answer(), ["ALL_HOSTS", ...Array.from({ length: count }, (_, i) => `h${i}`)]);
     await flush();
     finish();

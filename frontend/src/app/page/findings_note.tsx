@@ -27,17 +27,29 @@ export function FindingsNote({ run, tool, host, state, client, ready }: Props) {
     if (!ask) return undefined;
     let left = false;
     // A page works without this line: the overview reports errors.
-    loadFindings(client, run).then((value) => { if (!left) setFound(value); }, () => undefined);
-    return () => { left = true; };
+    loadFindings(client, run).then(
+      (value) => {
+        if (!left) setFound(value);
+      },
+      () => undefined,
+    );
+    return () => {
+      left = true;
+    };
   }, [ask, client, run]);
   const [first, ...others] = found === null ? [] : findingsAbout(found, tool.id, host);
   if (!found || !first) return null;
-  const open = (): void => state.set({ ...leavePage(), tool: "overview_page", tag: null, host: null, hosts: null, [FINDING_KEY]: first.id }, "push");
+  const open = (): void =>
+    state.set({ ...leavePage(), tool: "overview_page", tag: null, host: null, hosts: null, [FINDING_KEY]: first.id }, "push");
   return (
     <aside class="findings-note" aria-label="Findings about this page">
       <strong>Finding</strong>
-      <span class="findings-note-title" data-tip={first.title}>{first.title}</span>
-      <button type="button" class="link" onClick={open}>{others.length ? `Evidence, advice and ${plural(others.length, "more finding")}` : "Evidence and advice"}</button>
+      <span class="findings-note-title" data-tip={first.title}>
+        {first.title}
+      </span>
+      <button type="button" class="link" onClick={open}>
+        {others.length ? `Evidence, advice and ${plural(others.length, "more finding")}` : "Evidence and advice"}
+      </button>
     </aside>
   );
 }

@@ -16,7 +16,10 @@ export function LeftOutBanner({ leftOut, of }: Props) {
     <div class="problems" role="status" data-left-out={count}>
       <Icon name="warn" />
       <details>
-        <summary>{`This page lacks ${count === 1 ? `host ${hosts[0]?.host ?? ""}` : `${count} hosts`}${of >= count ? ` of ${plural(of, "host")}` : ""}; it shows the others.`}</summary>
+        <summary>
+          {`This page lacks ${count === 1 ? `host ${hosts[0]?.host ?? ""}` : `${count} hosts`}` +
+            `${of >= count ? ` of ${plural(of, "host")}` : ""}; it shows the others.`}
+        </summary>
         <ul>
           {hosts.map(({ host, message }) => (
             <li key={host}>

@@ -1,6 +1,6 @@
 // Shows the page of the chosen tool: loads its chunk, catches its errors, and explains why it cannot be shown.
 import type { PageModule, PageProps } from "../../page/page";
-import { explain } from "../../page/explain";
+import { explain } from "../../page/failure/explain";
 import { hostCount, toolPatch } from "../../page/page_state";
 import { showsFindings } from "../../page/findings";
 import { Boundary } from "../../widgets/status/boundary";
@@ -23,13 +23,25 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
   const page = useLoad(folderOf(tool.id), () => load(tool.id));
   if (!tool.available) {
     return (
-      <Panel tone="empty" title={`${tool.title}: no data in this session`} why={tool.reason ?? ""} todo={["Choose another tool on the left, or capture a profile that contains this data."]} />
+      <Panel
+        tone="empty"
+        title={`${tool.title}: no data in this session`}
+        why={tool.reason ?? ""}
+        todo={["Choose another tool on the left, or capture a profile that contains this data."]}
+      />
     );
   }
   if (page.error !== null) {
     return (
-      <Panel tone="error" title="This page could not be loaded" why="Loading its script failed: the server may have been updated or stopped." todo={["Reload the browser tab."]}>
-        <button type="button" class="button" onClick={page.reload}>Try again</button>
+      <Panel
+        tone="error"
+        title="This page could not be loaded"
+        why="Loading its script failed: the server may have been updated or stopped."
+        todo={["Reload the browser tab."]}
+      >
+        <button type="button" class="button" onClick={page.reload}>
+          Try again
+        </button>
       </Panel>
     );
   }
@@ -41,7 +53,9 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
       name={name}
       fallback={(error, retry) => (
         <Panel {...explain(error, { run, tool: tool.id, host })}>
-          <button type="button" class="button" onClick={retry}>Try again</button>
+          <button type="button" class="button" onClick={retry}>
+            Try again
+          </button>
         </Panel>
       )}
     >
@@ -66,7 +80,9 @@ function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<Page
               <FindingsNote {...props} ready={ready} />
               <div class="noted-page-body">{page}</div>
             </div>
-          ) : page}
+          ) : (
+            page
+          )}
         </div>
       </div>
     </Progress.Provider>
@@ -77,8 +93,12 @@ function TrackedPage({ Page, compares = false, ...props }: PageProps & Omit<Page
 function NoBase({ tool, base, state }: PageProps) {
   return (
     <p class="no-base" role="status">
-      <span>{tool.title} shows one run at a time, without the base {base.run}.</span>
-      <button type="button" class="link" onClick={() => state.set(toolPatch("compare", null, []), "push")}>What changed between the runs</button>
+      <span>
+        {tool.title} shows one run at a time, without the base {base.run}.
+      </span>
+      <button type="button" class="link" onClick={() => state.set(toolPatch("compare", null, []), "push")}>
+        What changed between the runs
+      </button>
     </p>
   );
 }

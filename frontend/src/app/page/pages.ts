@@ -7,7 +7,7 @@ const FOUND = import.meta.glob<PageModule>("../../tools/*/page.tsx", { import: "
 const GENERIC = "generic";
 
 /** Folder name -> loader, from the paths found by the bundler. */
-export function pagesByFolder(found: Record<string, Load>): Map<string, Load> {
+function pagesByFolder(found: Record<string, Load>): Map<string, Load> {
   const pages = new Map<string, Load>();
   for (const [path, load] of Object.entries(found)) {
     const folder = /([^/]+)\/page\.tsx$/.exec(path)?.[1];

@@ -10,7 +10,17 @@ import { PageHost } from "./page_host";
 import { cleanup, flush, mount, text } from "../testing";
 import { progressText, readLeftOut } from "./tracking";
 
-const tool: ToolInfo = { id: "stats", title: "Stats", group: "Ops", summary: "", hosts: "one_or_all", host_names: ["ALL_HOSTS", "a", "b", "c"], available: true, reason: null, params: [] };
+const tool: ToolInfo = {
+  id: "stats",
+  title: "Stats",
+  group: "Ops",
+  summary: "",
+  hosts: "one_or_all",
+  host_names: ["ALL_HOSTS", "a", "b", "c"],
+  available: true,
+  reason: null,
+  params: [],
+};
 
 function Page({ run, client }: PageProps) {
   const answer = useLoad(run, (signal) => client.json<string>("data", { run, tag: "stats" }, { signal }));
@@ -24,10 +34,24 @@ function open(host: string, headers: Record<string, string> = {}) {
   const client = makeClient("http://host/p/index.html", (address) => {
     asked.push(address.replace("http://host/p/", ""));
     if (address.includes("/progress")) return Promise.resolve(new Response(JSON.stringify({ done: 1, total: 3 })));
-    return new Promise((done) => { finish = () => done(new Response('"numbers"', { headers })); });
+    return new Promise((done) => {
+      finish = () => done(new Response('"numbers"', { headers }));
+    });
   });
   const state = { get: () => null, set: () => undefined, subscribe: () => () => undefined };
-  mount(<PageHost run="r" tool={tool} host={host} hosts={[host]} client={client} state={state} base={NO_BASE} round={0} load={() => Promise.resolve({ ids: ["stats"], Page })} />);
+  mount(
+    <PageHost
+      run="r"
+      tool={tool}
+      host={host}
+      hosts={[host]}
+      client={client}
+      state={state}
+      base={NO_BASE}
+      round={0}
+      load={() => Promise.resolve({ ids: ["stats"], Page })}
+    />,
+  );
   return { asked, finish: () => finish() };
 }
 
@@ -63,14 +87,28 @@ describe("hosts behind a page", () => {
     const asked: string[] = [];
     const client = makeClient("http://host/p/index.html", (address) => {
       asked.push(address.replace("http://host/p/", ""));
-      return new Promise((done) => setTimeout(() => done(new Response('"numbers"', { headers: { "X-Profile-Left-Out": JSON.stringify(told) } })), 900));
+      return new Promise((done) =>
+        setTimeout(() => done(new Response('"numbers"', { headers: { "X-Profile-Left-Out": JSON.stringify(told) } })), 900),
+      );
     });
     const OfBase = ({ client: own }: PageProps) => {
       const answer = useLoad("base", (signal) => own.json<string>("data", { run: "base", tag: "stats" }, { signal }));
       return answer.data === null ? <Loading what="Reading" /> : <p id="page">{answer.data}</p>;
     };
     const state = { get: () => null, set: () => undefined, subscribe: () => () => undefined };
-    mount(<PageHost run="r" tool={tool} host="ALL_HOSTS" hosts={[]} client={client} state={state} base={NO_BASE} round={0} load={() => Promise.resolve({ ids: ["stats"], Page: OfBase })} />);
+    mount(
+      <PageHost
+        run="r"
+        tool={tool}
+        host="ALL_HOSTS"
+        hosts={[]}
+        client={client}
+        state={state}
+        base={NO_BASE}
+        round={0}
+        load={() => Promise.resolve({ ids: ["stats"], Page: OfBase })}
+      />,
+    );
     await wait(1300);
     expect(text("#page")).toBe("numbers");
     expect(asked).toEqual(["data?run=base&tag=stats"]);

@@ -5,9 +5,9 @@ import type { Client, Params, RequestOptions } from "../../api/client";
 /** Progress is not requested for shorter requests. */
 const FIRST_MS = 700;
 const INTERVAL_MS = 400;
-export const LEFT_OUT_HEADER = "X-Profile-Left-Out";
+const LEFT_OUT_HEADER = "X-Profile-Left-Out";
 
-export interface LeftOutHost {
+interface LeftOutHost {
   host: string;
   message: string;
 }
@@ -18,7 +18,7 @@ export interface LeftOut {
   hosts: LeftOutHost[];
 }
 
-export interface TrackedRequests {
+interface TrackedRequests {
   /** The given client with its requests tracked. */
   client: Client;
   /** E.g. "host 3 of 16"; null when no request is pending or it concerns one host only. */
@@ -35,7 +35,10 @@ export function readLeftOut(headers: Headers): LeftOut | null {
   try {
     const { count, hosts } = JSON.parse(text) as { count?: unknown; hosts?: unknown };
     if (typeof count !== "number" || !Array.isArray(hosts)) return null;
-    const named = (hosts as Partial<LeftOutHost>[]).map(({ host, message }) => ({ host: String(host ?? ""), message: String(message ?? "") }));
+    const named = (hosts as Partial<LeftOutHost>[]).map(({ host, message }) => ({
+      host: String(host ?? ""),
+      message: String(message ?? ""),
+    }));
     return { count, hosts: named };
   } catch {
     return null;
@@ -61,14 +64,19 @@ export function useTracking(client: Client, run: string, hosts: number): Tracked
   useEffect(() => () => timers.current.forEach(clearTimeout), []);
 
   const tracked = useMemo<Client>(() => {
-    const track = async <T,>(route: string, params: Params, options: RequestOptions, get: (options: RequestOptions) => Promise<T>): Promise<T> => {
+    const track = async <T>(
+      route: string,
+      params: Params,
+      options: RequestOptions,
+      get: (options: RequestOptions) => Promise<T>,
+    ): Promise<T> => {
       // Requests for a base have their own line on the page.
       if (route !== "data" || params["run"] !== run) return get(options);
       const value = await (hosts < 2 ? get(options) : follow(params, options, get));
       setReady(true);
       return value;
     };
-    const follow = async <T,>(params: Params, options: RequestOptions, get: (options: RequestOptions) => Promise<T>): Promise<T> => {
+    const follow = async <T>(params: Params, options: RequestOptions, get: (options: RequestOptions) => Promise<T>): Promise<T> => {
       let over = false;
       let timer: ReturnType<typeof setTimeout> | undefined;
       const later = (ms: number): void => {

@@ -23,23 +23,52 @@ export function BasePicker({ base, run }: Props) {
   const label = (
     <>
       <span class="picker-label">
-        <span class="picker-main"><span class="dim">Base: </span>{base.run === null ? "none" : shortName(base.run, run)}</span>
+        <span class="picker-main">
+          <span class="dim">Base: </span>
+          {base.run === null ? "none" : shortName(base.run, run)}
+        </span>
         {base.run !== null && !known ? <span class="picker-sub">not found</span> : null}
         {base.run !== null && base.run === run ? <span class="picker-sub">the same run</span> : null}
       </span>
       <Icon name="down" />
     </>
   );
-  const choices = base.choices.map(({ id, note }) => ({ id, note: id === base.proposed ? `${note} · the run before` : id === run ? `${note} · this run` : note }));
+  const choices = base.choices.map(({ id, note }) => ({
+    id,
+    note: id === base.proposed ? `${note} · the run before` : id === run ? `${note} · this run` : note,
+  }));
   return (
     <div class="base-picker">
-      <Popover label={label} title={base.run === null ? HELP : `${base.run}\n${HELP}`} buttonClass="picker small" boxClass="sessions" popup="listbox">
+      <Popover
+        label={label}
+        title={base.run === null ? HELP : `${base.run}\n${HELP}`}
+        buttonClass="picker small"
+        boxClass="sessions"
+        popup="listbox"
+      >
         {(close) => (
-          <PickList label="Base runs" noun="run" value={base.run ?? base.proposed} choices={choices} onChoose={(id) => { close(); base.choose(id); }} />
+          <PickList
+            label="Base runs"
+            noun="run"
+            value={base.run ?? base.proposed}
+            choices={choices}
+            onChoose={(id) => {
+              close();
+              base.choose(id);
+            }}
+          />
         )}
       </Popover>
       {base.run === null ? null : (
-        <button type="button" class="button ghost icon" aria-label="Remove the base" data-tip="Remove the base" onClick={() => base.choose(null)}>✕</button>
+        <button
+          type="button"
+          class="button ghost icon"
+          aria-label="Remove the base"
+          data-tip="Remove the base"
+          onClick={() => base.choose(null)}
+        >
+          ✕
+        </button>
       )}
     </div>
   );

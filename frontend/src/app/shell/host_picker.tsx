@@ -26,14 +26,21 @@ export function HostPicker({ tool, hosts, host, onChoose }: Props) {
   if (tool.hosts === "all" || names.length === 1) {
     const only = names[0] ?? "";
     return (
-      <p class="fixed-host" data-tip={tool.hosts === "all" && only === ALL_HOSTS ? "This tool always shows all hosts of the session together." : undefined}>
+      <p
+        class="fixed-host"
+        data-tip={tool.hosts === "all" && only === ALL_HOSTS ? "This tool always shows all hosts of the session together." : undefined}
+      >
         <Icon name="host" />
         <span>{tool.hosts === "all" && names.length > 1 ? plural(names.length, "host") : hostLabel(only)}</span>
       </p>
     );
   }
   const many = tool.hosts === "several";
-  const text = many ? (hosts.length === 1 ? (hosts[0] ?? "") : `${hosts.length} of ${plural(names.length, "host")}`) : hostLabel(host ?? "");
+  const text = many
+    ? hosts.length === 1
+      ? (hosts[0] ?? "")
+      : `${hosts.length} of ${plural(names.length, "host")}`
+    : hostLabel(host ?? "");
   const label = (
     <>
       <span class="picker-label">
@@ -46,9 +53,23 @@ export function HostPicker({ tool, hosts, host, onChoose }: Props) {
     <Popover label={label} buttonClass="picker small" boxClass="hosts up" popup={many ? "dialog" : "listbox"}>
       {(close) =>
         many ? (
-          <ManyHosts names={names} chosen={hosts} onApply={(list) => { close(); onChoose(list); }} />
+          <ManyHosts
+            names={names}
+            chosen={hosts}
+            onApply={(list) => {
+              close();
+              onChoose(list);
+            }}
+          />
         ) : (
-          <OneHost names={names} chosen={host} onChoose={(name) => { close(); onChoose([name]); }} />
+          <OneHost
+            names={names}
+            chosen={host}
+            onChoose={(name) => {
+              close();
+              onChoose([name]);
+            }}
+          />
         )
       }
     </Popover>
@@ -61,7 +82,16 @@ function matching(names: readonly string[], query: string): string[] {
 
 function Search({ count, query, onQuery }: { count: number; query: string; onQuery: (q: string) => void }) {
   if (count < SEARCH_FROM) return null;
-  return <input class="field wide" type="search" placeholder={`Search ${plural(count, "host")}`} aria-label="Search hosts" value={query} onInput={(e) => onQuery(e.currentTarget.value)} />;
+  return (
+    <input
+      class="field wide"
+      type="search"
+      placeholder={`Search ${plural(count, "host")}`}
+      aria-label="Search hosts"
+      value={query}
+      onInput={(e) => onQuery(e.currentTarget.value)}
+    />
+  );
 }
 
 function OneHost({ names, chosen, onChoose }: { names: readonly string[]; chosen: string | null; onChoose: (name: string) => void }) {
@@ -72,7 +102,13 @@ function OneHost({ names, chosen, onChoose }: { names: readonly string[]; chosen
       <div role="radiogroup" aria-label="Host">
         {matching(names, query).map((name) => (
           <label key={name} class="check">
-            <input type="radio" name="host" checked={name === chosen} onChange={() => onChoose(name)} onClick={() => name === chosen && onChoose(name)} />
+            <input
+              type="radio"
+              name="host"
+              checked={name === chosen}
+              onChange={() => onChoose(name)}
+              onClick={() => name === chosen && onChoose(name)}
+            />
             <span>{hostLabel(name)}</span>
           </label>
         ))}
@@ -81,7 +117,15 @@ function OneHost({ names, chosen, onChoose }: { names: readonly string[]; chosen
   );
 }
 
-function ManyHosts({ names, chosen, onApply }: { names: readonly string[]; chosen: readonly string[]; onApply: (hosts: string[]) => void }) {
+function ManyHosts({
+  names,
+  chosen,
+  onApply,
+}: {
+  names: readonly string[];
+  chosen: readonly string[];
+  onApply: (hosts: string[]) => void;
+}) {
   const [query, setQuery] = useState("");
   const [set, setSet] = useState<ReadonlySet<string>>(new Set(chosen));
   useEffect(() => setSet(new Set(chosen)), [chosen.join(",")]);
@@ -95,8 +139,12 @@ function ManyHosts({ names, chosen, onApply }: { names: readonly string[]; chose
     <>
       <Search count={names.length} query={query} onQuery={setQuery} />
       <div class="host-tools">
-        <button type="button" class="button ghost" onClick={() => setSet(new Set([...set, ...shown]))}>All</button>
-        <button type="button" class="button ghost" onClick={() => setSet(new Set([...set].filter((n) => !shown.includes(n))))}>None</button>
+        <button type="button" class="button ghost" onClick={() => setSet(new Set([...set, ...shown]))}>
+          All
+        </button>
+        <button type="button" class="button ghost" onClick={() => setSet(new Set([...set].filter((n) => !shown.includes(n))))}>
+          None
+        </button>
         <button type="button" class="button primary" disabled={set.size === 0} onClick={() => onApply(names.filter((n) => set.has(n)))}>
           Show {plural(set.size, "host")}
         </button>

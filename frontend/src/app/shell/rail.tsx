@@ -35,11 +35,24 @@ export function Rail(props: Props) {
             <Icon name="record" /> CAPTURE PROFILE
           </button>
         ) : null}
-        <button type="button" class="button ghost icon" aria-label={collapsed ? "Expand the sidebar" : "Collapse the sidebar"} aria-expanded={!collapsed} data-tip={collapsed ? "Expand the sidebar" : "Collapse the sidebar"} onClick={props.onToggle}>
+        <button
+          type="button"
+          class="button ghost icon"
+          aria-label={collapsed ? "Expand the sidebar" : "Collapse the sidebar"}
+          aria-expanded={!collapsed}
+          data-tip={collapsed ? "Expand the sidebar" : "Collapse the sidebar"}
+          onClick={props.onToggle}
+        >
           <Icon name="rail" />
         </button>
         {capture && collapsed ? (
-          <button type="button" class="button primary icon" aria-label="Capture profile" data-tip="Capture profile" onClick={props.onCapture}>
+          <button
+            type="button"
+            class="button primary icon"
+            aria-label="Capture profile"
+            data-tip="Capture profile"
+            onClick={props.onCapture}
+          >
             <Icon name="record" />
           </button>
         ) : null}

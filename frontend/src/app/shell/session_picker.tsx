@@ -27,12 +27,22 @@ export function SessionPicker({ runs, current, devices, onChoose }: Props) {
     </>
   );
   return (
-    <Popover label={label} buttonClass="picker" boxClass="sessions" popup="listbox" disabled={runs.length === 0} {...(current !== null && current.length > 48 ? { title: current } : {})}>
+    <Popover
+      label={label}
+      buttonClass="picker"
+      boxClass="sessions"
+      popup="listbox"
+      disabled={runs.length === 0}
+      {...(current !== null && current.length > 48 ? { title: current } : {})}
+    >
       {(close) => (
         <PickList
-          label="Sessions" noun="session" value={current}
+          label="Sessions"
+          noun="session"
+          value={current}
           choices={newestFirst(runs).map((one) => ({
-            id: one.run, note: describe(one, devices.get(one.run)),
+            id: one.run,
+            note: describe(one, devices.get(one.run)),
             mark: one.problems.length ? <span class="warn-mark"> · {plural(one.problems.length, "problem")}</span> : undefined,
           }))}
           onChoose={(run) => {
@@ -52,11 +62,19 @@ const unbroken = (text: string): string => text.replace(/ (?!·)/g, "\u00a0");
 function SessionProperties({ run, devices }: { run: RunSummary; devices: readonly string[] | undefined }) {
   const place = run.run.slice(0, -run.session.length).replace(/\/$/, "");
   const named = sessionTime(run.session) !== null;
-  const lines = [place ? `in ${cutMiddle(place, 64)}` : "", properties(run, devices).slice(named ? 1 : 0).map(unbroken).join(" · ")];
+  const lines = [
+    place ? `in ${cutMiddle(place, 64)}` : "",
+    properties(run, devices)
+      .slice(named ? 1 : 0)
+      .map(unbroken)
+      .join(" · "),
+  ];
   return (
     <>
       {lines.filter(Boolean).map((line) => (
-        <span key={line} class="picker-sub">{line}</span>
+        <span key={line} class="picker-sub">
+          {line}
+        </span>
       ))}
     </>
   );

@@ -6,17 +6,50 @@ import { fakeClient } from "../testing";
 import { Shell } from "./shell";
 import { makeUrlState } from "../address/url_state";
 
-const run = (name: string, mtime_ms: number): RunSummary => ({ run: name, session: name, directory: "", hosts: 2, bytes: 2048, mtime_ms, problems: [] });
-const tool = (id: string, patch: Partial<ToolInfo> = {}): ToolInfo => ({
-  id, title: id.toUpperCase(), group: "Ops", summary: `About ${id}.`, hosts: "one", host_names: ["h1", "h2"], available: true, reason: null, params: [], ...patch,
+const run = (name: string, mtime_ms: number): RunSummary => ({
+  run: name,
+  session: name,
+  directory: "",
+  hosts: 2,
+  bytes: 2048,
+  mtime_ms,
+  problems: [],
 });
-const info = (name: string, patch: Partial<RunInfo> = {}): RunInfo => ({
-  run: name, device_types: ["TPU v4"], problems: [],
-  hosts: [{ name: "h1", bytes: 1, mtime_ms: 1, kind: "xplane", problem: null }],
-  tools: [tool("off", { available: false, reason: "No steps in this profile." }), tool("stats"), tool("trace_viewer@", { hosts: "several", group: "Time" })],
+const tool = (id: string, patch: Partial<ToolInfo> = {}): ToolInfo => ({
+  id,
+  title: id.toUpperCase(),
+  group: "Ops",
+  summary: `About ${id}.`,
+  hosts: "one",
+  host_names: ["h1", "h2"],
+  available: true,
+  reason: null,
+  params: [],
   ...patch,
 });
-const status: Status = { version: "1", logdir: "logs", absolute_logdir: "/home/logs", patterns: ["plugins/profile/<session>/<host>.xplane.pb"], scanned_directories: 3, scan_ms: 1, runs: 0, capture_enabled: false, problems: [] };
+const info = (name: string, patch: Partial<RunInfo> = {}): RunInfo => ({
+  run: name,
+  device_types: ["TPU v4"],
+  problems: [],
+  hosts: [{ name: "h1", bytes: 1, mtime_ms: 1, kind: "xplane", problem: null }],
+  tools: [
+    tool("off", { available: false, reason: "No steps in this profile." }),
+    tool("stats"),
+    tool("trace_viewer@", { hosts: "several", group: "Time" }),
+  ],
+  ...patch,
+});
+const status: Status = {
+  version: "1",
+  logdir: "logs",
+  absolute_logdir: "/home/logs",
+  patterns: ["plugins/profile/<session>/<host>.xplane.pb"],
+  scanned_directories: 3,
+  scan_ms: 1,
+  runs: 0,
+  capture_enabled: false,
+  problems: [],
+};
 
 const Page = ({ run, tool, host, hosts, state }: PageProps) => (
   <button type="button" id="page" onClick={() => state.set({ "my.key": "1" }, "replace")}>
@@ -26,8 +59,21 @@ const Page = ({ run, tool, host, hosts, state }: PageProps) => (
 
 function open(search: string, routes: Record<string, unknown> = {}) {
   window.history.replaceState(null, "", `/${search}#profile`);
-  const client = fakeClient({ config: {}, runs_info: [run("old", 1e12), run("new", 2e12)], run_info: (q: URLSearchParams) => info(q.get("run") ?? ""), status, ...routes });
-  mount(<Shell client={client} state={makeUrlState(window)} address={() => window.location.href} load={() => Promise.resolve({ ids: [], Page })} />);
+  const client = fakeClient({
+    config: {},
+    runs_info: [run("old", 1e12), run("new", 2e12)],
+    run_info: (q: URLSearchParams) => info(q.get("run") ?? ""),
+    status,
+    ...routes,
+  });
+  mount(
+    <Shell
+      client={client}
+      state={makeUrlState(window)}
+      address={() => window.location.href}
+      load={() => Promise.resolve({ ids: [], Page })}
+    />,
+  );
   return flush();
 }
 
@@ -142,7 +188,9 @@ describe("shell", () => {
 
   it("catches a page that fails", async () => {
     window.history.replaceState(null, "", "/");
-    const Bad = (): never => { throw new Error("kaputt"); };
+    const Bad = (): never => {
+      throw new Error("kaputt");
+    };
     const client = fakeClient({ config: {}, runs_info: [run("new", 1)], run_info: info("new"), status });
     mount(<Shell client={client} state={makeUrlState(window)} address={() => ""} load={() => Promise.resolve({ ids: [], Page: Bad })} />);
     await flush();

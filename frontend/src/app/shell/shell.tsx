@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Client } from "../../api/client";
 import { ApiError } from "../../api/error";
-import { explain } from "../../page/explain";
+import { explain } from "../../page/failure/explain";
 import { forgetFindings } from "../../page/findings";
 import type { BaseChoice, PageModule, UrlState } from "../../page/page";
 import type { Config, Problem, RunInfo, RunSummary, Status } from "../../api/types";
@@ -75,7 +75,19 @@ export function Shell({ client, state, address, load }: Props) {
     // Wait until the new run is listed; before that its name is unknown.
     if (captured === null || !runs.data?.some((known) => known.run === captured)) return;
     setCaptured(null);
-    state.set({ ...leavePage(written.current), run: captured, tool: "overview_page", tag: null, host: null, hosts: null, session_path: null, run_path: null }, "push");
+    state.set(
+      {
+        ...leavePage(written.current),
+        run: captured,
+        tool: "overview_page",
+        tag: null,
+        host: null,
+        hosts: null,
+        session_path: null,
+        run_path: null,
+      },
+      "push",
+    );
   }, [captured, runs.data, state]);
 
   const tool = info.data ? chooseTool(info.data.tools, state.get("tool") ?? state.get("tag")) : null;
@@ -124,13 +136,29 @@ export function Shell({ client, state, address, load }: Props) {
         onHosts={(hosts) => state.set(hostPatch(hosts), "push")}
       />
       <div class="stage">
-        <TopBar crumbs={crumbs} busy={runs.loading || info.loading} theme={theme} address={address} onTheme={setTheme} onReload={reload} onHelp={() => setDialog("help")} />
+        <TopBar
+          crumbs={crumbs}
+          busy={runs.loading || info.loading}
+          theme={theme}
+          address={address}
+          onTheme={setTheme}
+          onReload={reload}
+          onHelp={() => setDialog("help")}
+        />
         <main class="content" aria-label={tool?.title ?? "Profile"}>
           {info.data && tool?.available ? <Problems info={info.data} /> : null}
           <div class="page">{content()}</div>
         </main>
       </div>
-      {dialog === "capture" ? <CaptureDialog client={client} logdir={status.data?.absolute_logdir ?? ""} enabled={status.data?.capture_enabled ?? null} onClose={() => setDialog(null)} onRun={openCaptured} /> : null}
+      {dialog === "capture" ? (
+        <CaptureDialog
+          client={client}
+          logdir={status.data?.absolute_logdir ?? ""}
+          enabled={status.data?.capture_enabled ?? null}
+          onClose={() => setDialog(null)}
+          onRun={openCaptured}
+        />
+      ) : null}
       {dialog === "help" ? <HelpDialog tool={tool} status={status.data} onClose={() => setDialog(null)} /> : null}
     </div>
   );
@@ -138,20 +166,50 @@ export function Shell({ client, state, address, load }: Props) {
   function content() {
     if (runs.error !== null) return failed(runs.error);
     if (!runs.data) return <Loading what="Searching for profiles" />;
-    if (empty) return status.data || status.error !== null ? <NoProfiles status={status.data} onReload={reload} /> : <Loading what="Searching for profiles" />;
+    if (empty)
+      return status.data || status.error !== null ? (
+        <NoProfiles status={status.data} onReload={reload} />
+      ) : (
+        <Loading what="Searching for profiles" />
+      );
     if (!run) return <UnknownRun name={wanted ?? ""} onNewest={() => state.set({ ...leave(), run: null }, "push")} />;
     if (info.error !== null) return failed(info.error);
     if (!info.data) return <Loading what={`Opening session ${run.run}`} />;
     const broken = unreadable(info.data);
     if (broken) return failed(problemError(broken));
-    if (!tool) return <Panel tone="empty" title="No tool can read this session" why={emptyReason(info.data)} todo={["Choose another session on the left, or capture again."]} />;
-    return <PageHost run={run.run} base={base} tool={tool} host={selection.host} hosts={selection.hosts} client={client} state={pageState} round={round} {...(load ? { load } : {})} onTitle={(title) => { document.title = title; }} />;
+    if (!tool)
+      return (
+        <Panel
+          tone="empty"
+          title="No tool can read this session"
+          why={emptyReason(info.data)}
+          todo={["Choose another session on the left, or capture again."]}
+        />
+      );
+    return (
+      <PageHost
+        run={run.run}
+        base={base}
+        tool={tool}
+        host={selection.host}
+        hosts={selection.hosts}
+        client={client}
+        state={pageState}
+        round={round}
+        {...(load ? { load } : {})}
+        onTitle={(title) => {
+          document.title = title;
+        }}
+      />
+    );
   }
 
   function failed(error: unknown) {
     return (
       <Panel {...explain(error, { run: run?.run ?? wanted ?? undefined })}>
-        <button type="button" class="button" onClick={reload}>Try again</button>
+        <button type="button" class="button" onClick={reload}>
+          Try again
+        </button>
       </Panel>
     );
   }
@@ -168,8 +226,15 @@ function emptyReason(info: RunInfo): string {
 
 function UnknownRun({ name, onNewest }: { name: string; onNewest: () => void }) {
   return (
-    <Panel tone="error" title={`There is no session named ${name}`} why="The address names a session that is not (or no longer) in the log directory." todo={["Choose a session on the left."]}>
-      <button type="button" class="button" onClick={onNewest}>Open the newest session</button>
+    <Panel
+      tone="error"
+      title={`There is no session named ${name}`}
+      why="The address names a session that is not (or no longer) in the log directory."
+      todo={["Choose a session on the left."]}
+    >
+      <button type="button" class="button" onClick={onNewest}>
+        Open the newest session
+      </button>
     </Panel>
   );
 }

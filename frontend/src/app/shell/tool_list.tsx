@@ -40,7 +40,17 @@ export function ToolList({ tools, current, narrow, onChoose }: Props) {
   );
 }
 
-function ToolButton({ tool, current, narrow, onChoose }: { tool: ToolInfo; current: boolean; narrow: boolean; onChoose: (id: string) => void }) {
+function ToolButton({
+  tool,
+  current,
+  narrow,
+  onChoose,
+}: {
+  tool: ToolInfo;
+  current: boolean;
+  narrow: boolean;
+  onChoose: (id: string) => void;
+}) {
   const reason = tool.available ? null : (tool.reason ?? "No data in this session.");
   const tip = [narrow ? tool.title : null, reason ?? tool.summary].filter(Boolean).join("\n");
   return (

@@ -33,10 +33,23 @@ export function TopBar({ crumbs, busy, theme, address, onTheme, onReload, onHelp
         </ol>
       </nav>
       <div class="top-tools">
-        <button type="button" class="button ghost icon" aria-label="Reload" aria-busy={busy} data-tip="Search for new sessions and reload this page" onClick={onReload}>
+        <button
+          type="button"
+          class="button ghost icon"
+          aria-label="Reload"
+          aria-busy={busy}
+          data-tip="Search for new sessions and reload this page"
+          onClick={onReload}
+        >
           <Icon name="reload" />
         </button>
-        <button type="button" class="button ghost icon" aria-label={THEME_LABELS[theme]} data-tip={THEME_LABELS[theme]} onClick={() => onTheme(nextChoice(theme))}>
+        <button
+          type="button"
+          class="button ghost icon"
+          aria-label={THEME_LABELS[theme]}
+          data-tip={THEME_LABELS[theme]}
+          onClick={() => onTheme(nextChoice(theme))}
+        >
           <Icon name={theme} />
         </button>
         <CopyButton text={address} label="Copy link" title="Copy the address of this view" class="ghost" />

@@ -11,7 +11,7 @@ export function nextChoice(choice: ThemeChoice): ThemeChoice {
 }
 
 /** The body of TensorBoard's page; null when not embedded or of another origin. */
-export function hostBody(own: Window): HTMLElement | null {
+function hostBody(own: Window): HTMLElement | null {
   try {
     if (own.parent === own) return null;
     const body = own.parent.document.body;

@@ -8,17 +8,25 @@ import { lastAtMost } from "./search";
 export function places(spec: ChartSpec): readonly number[] {
   const upTo = (length: number): number[] => Array.from({ length }, (_, i) => i);
   switch (spec.kind) {
-    case "pie": return upTo(spec.slices.length);
-    case "blocks": return upTo(spec.blocks.length);
-    case "treemap": return spec.groups.flatMap(({ tiles }) => tiles.map(({ place }) => place));
+    case "pie":
+      return upTo(spec.slices.length);
+    case "blocks":
+      return upTo(spec.blocks.length);
+    case "treemap":
+      return spec.groups.flatMap(({ tiles }) => tiles.map(({ place }) => place));
     case "steps": {
       const first = Math.max(0, lastAtMost(spec.at, spec.x.from));
       return upTo(lastAtMost(spec.at, spec.x.to) + 1 - first).map((i) => first + i);
     }
-    case "scatter": return spec.series.flatMap(({ points }) => points).sort((a, b) => a.x - b.x).map(({ place }) => place);
+    case "scatter":
+      return spec.series
+        .flatMap(({ points }) => points)
+        .sort((a, b) => a.x - b.x)
+        .map(({ place }) => place);
     case "stack":
     case "band":
-    case "bars": return upTo(spec.x.labels.length);
+    case "bars":
+      return upTo(spec.x.labels.length);
   }
 }
 
@@ -40,11 +48,20 @@ export function cut(spec: CategoryChart, from: number, to: number): CategoryChar
   const part = <T>(values: readonly T[]): T[] => values.slice(from, to + 1);
   const series = (one: Series): Series => ({ ...one, values: part(one.values) });
   switch (spec.kind) {
-    case "pie": return spec;
-    case "stack": return { ...spec, x: { ...spec.x, labels: part(spec.x.labels) }, series: spec.series.map(series) };
-    case "bars": return { ...spec, x: { ...spec.x, labels: part(spec.x.labels) }, values: part(spec.values) };
+    case "pie":
+      return spec;
+    case "stack":
+      return { ...spec, x: { ...spec.x, labels: part(spec.x.labels) }, series: spec.series.map(series) };
+    case "bars":
+      return { ...spec, x: { ...spec.x, labels: part(spec.x.labels) }, values: part(spec.values) };
     case "band":
-      return { ...spec, x: { ...spec.x, labels: part(spec.x.labels) }, line: series(spec.line), low: part(spec.low), high: part(spec.high) };
+      return {
+        ...spec,
+        x: { ...spec.x, labels: part(spec.x.labels) },
+        line: series(spec.line),
+        low: part(spec.low),
+        high: part(spec.high),
+      };
   }
 }
 
@@ -84,11 +101,18 @@ export function largest(spec: CategoryChart | StepsChart): number {
       const left = spec.series.filter(({ right }) => !right);
       const areas = left.filter(({ draw }) => draw === "area");
       const lines = left.filter(({ draw }) => draw === "line");
-      return spec.at.reduce((most, _, i) => Math.max(most, sum(areas.map(({ values }) => values[i])), ...lines.map(({ values }) => values[i] ?? 0)), 0);
+      return spec.at.reduce(
+        (most, _, i) => Math.max(most, sum(areas.map(({ values }) => values[i])), ...lines.map(({ values }) => values[i] ?? 0)),
+        0,
+      );
     }
-    case "pie": return sum(spec.slices.map((slice) => slice.value));
-    case "stack": return spec.x.labels.reduce((most, _, place) => Math.max(most, totalAt(spec, place)), 0);
-    case "bars": return spec.values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
-    case "band": return [...spec.high, ...spec.line.values].reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+    case "pie":
+      return sum(spec.slices.map((slice) => slice.value));
+    case "stack":
+      return spec.x.labels.reduce((most, _, place) => Math.max(most, totalAt(spec, place)), 0);
+    case "bars":
+      return spec.values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+    case "band":
+      return [...spec.high, ...spec.line.values].reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
   }
 }

@@ -7,13 +7,29 @@ const stack: StackChart = {
   kind: "stack",
   x: { name: "Step", unit: null, labels: ["0", "1", "2"] },
   y: { name: "Step time", unit: "ms" },
-  series: [{ name: "A", colour: 0, values: [1, 2, 3] }, { name: "B", colour: 1, values: [10, null, 30] }],
+  series: [
+    { name: "A", colour: 0, values: [1, 2, 3] },
+    { name: "B", colour: 1, values: [10, null, 30] },
+  ],
   total: "All",
 };
 const band: BandChart = {
-  kind: "band", x: stack.x, y: { name: "Share", unit: "percent" }, line: { name: "Mean", colour: 0, values: [1, 2, 3] }, low: [0, 1, 2], high: [2, 3, 40],
+  kind: "band",
+  x: stack.x,
+  y: { name: "Share", unit: "percent" },
+  line: { name: "Mean", colour: 0, values: [1, 2, 3] },
+  low: [0, 1, 2],
+  high: [2, 3, 40],
 };
-const pie: PieChart = { kind: "pie", name: "Self time", unit: "us", slices: [{ name: "x", value: 3, colour: 0 }, { name: "y", value: 1, colour: 1 }] };
+const pie: PieChart = {
+  kind: "pie",
+  name: "Self time",
+  unit: "us",
+  slices: [
+    { name: "x", value: 3, colour: 0 },
+    { name: "y", value: 1, colour: 1 },
+  ],
+};
 
 describe("charts as data", () => {
   it("computes the range of the axis", () => {
@@ -28,7 +44,10 @@ describe("charts as data", () => {
   it("cuts a range out of every series", () => {
     const part = cut(stack, 1, 2) as StackChart;
     expect(part.x.labels).toEqual(["1", "2"]);
-    expect(part.series.map(({ values }) => values)).toEqual([[2, 3], [null, 30]]);
+    expect(part.series.map(({ values }) => values)).toEqual([
+      [2, 3],
+      [null, 30],
+    ]);
     const other = cut(band, 0, 0) as BandChart;
     expect([other.line.values, other.low, other.high]).toEqual([[1], [0], [2]]);
     expect(cut(pie, 0, 0)).toBe(pie);
@@ -37,7 +56,10 @@ describe("charts as data", () => {
   it("makes the table of a chart", () => {
     const table = tableOf(stack);
     expect(table.columns.map(({ label, unit, values }) => [label, unit, values])).toEqual([
-      ["Step", null, ["0", "1", "2"]], ["A", "ms", [1, 2, 3]], ["B", "ms", [10, null, 30]], ["All", "ms", [11, 2, 33]],
+      ["Step", null, ["0", "1", "2"]],
+      ["A", "ms", [1, 2, 3]],
+      ["B", "ms", [10, null, 30]],
+      ["All", "ms", [11, 2, 33]],
     ]);
     expect(tableOf(pie).columns[2]?.values).toEqual([0.75, 0.25]);
     expect(tableOf(band).columns).toHaveLength(4);

@@ -131,7 +131,7 @@ export interface StepsChart extends Described {
 /** Shapes distinguish series in addition to colour. */
 export type Shape = "circle" | "square" | "diamond" | "triangle" | "star";
 
-export interface ScatterPoint {
+interface ScatterPoint {
   /** Identifies the point to the page. */
   place: number;
   x: number;
@@ -185,7 +185,7 @@ export interface BlocksChart extends Described {
   blocks: readonly Block[];
 }
 
-export interface Tile {
+interface Tile {
   /** Identifies the tile to the page. */
   place: number;
   name: string;
@@ -202,7 +202,7 @@ export interface TreemapChart extends Described {
 }
 
 /** Charts over numbers. */
-export type NumericChart = StepsChart | ScatterChart | BlocksChart | TreemapChart;
+type NumericChart = StepsChart | ScatterChart | BlocksChart | TreemapChart;
 
 export type ChartSpec = CategoryChart | NumericChart;
 

@@ -7,7 +7,8 @@ import { isNumeric } from "./chart_spec";
 import type { ChartSpec, Tip, TipLine } from "./chart_spec";
 
 const text = (id: string, label: string, values: readonly string[]): TableColumn => textColumn(id, label, null, values);
-const numbers = (id: string, label: string, unit: string | null, values: readonly (number | null)[]): TableColumn => numberColumn(id, label, unit, null, values);
+const numbers = (id: string, label: string, unit: string | null, values: readonly (number | null)[]): TableColumn =>
+  numberColumn(id, label, unit, null, values);
 
 /** The same data as a table. */
 export function tableOf(spec: ChartSpec): TableData {
@@ -17,16 +18,40 @@ export function tableOf(spec: ChartSpec): TableData {
       const total = largest(spec);
       const values = spec.slices.map((slice) => slice.value);
       return makeTable([
-        text("name", "Name", spec.slices.map((slice) => slice.name)),
+        text(
+          "name",
+          "Name",
+          spec.slices.map((slice) => slice.name),
+        ),
         numbers("value", spec.name, spec.unit, values),
-        numbers("share", "Share", "fraction", values.map((value) => (total > 0 ? value / total : null))),
+        numbers(
+          "share",
+          "Share",
+          "fraction",
+          values.map((value) => (total > 0 ? value / total : null)),
+        ),
       ]);
     }
     case "stack": {
-      const total = spec.total === undefined ? [] : [numbers("total", spec.total, spec.y.unit, spec.x.labels.map((_, place) => totalAt(spec, place)))];
-      return makeTable([text("x", spec.x.name, spec.x.labels), ...spec.series.map((one, i) => numbers(`s${i}`, one.name, spec.y.unit, one.values)), ...total]);
+      const total =
+        spec.total === undefined
+          ? []
+          : [
+              numbers(
+                "total",
+                spec.total,
+                spec.y.unit,
+                spec.x.labels.map((_, place) => totalAt(spec, place)),
+              ),
+            ];
+      return makeTable([
+        text("x", spec.x.name, spec.x.labels),
+        ...spec.series.map((one, i) => numbers(`s${i}`, one.name, spec.y.unit, one.values)),
+        ...total,
+      ]);
     }
-    case "bars": return makeTable([text("x", spec.x.name, spec.x.labels), numbers("y", spec.y.name, spec.y.unit, spec.values)]);
+    case "bars":
+      return makeTable([text("x", spec.x.name, spec.x.labels), numbers("y", spec.y.name, spec.y.unit, spec.values)]);
     case "band":
       return makeTable([
         text("x", spec.x.name, spec.x.labels),
@@ -43,10 +68,14 @@ export function sentence(spec: ChartSpec): string {
   const count = places(spec).length;
   const most = formatQuantity(largest(spec), spec.kind === "pie" ? spec.unit : spec.y.unit);
   switch (spec.kind) {
-    case "pie": return `${spec.name}: ${plural(count, "slice")}, ${most} together.`;
-    case "stack": return `${spec.y.name} by ${spec.x.name.toLowerCase()}: ${plural(count, "bar")} of ${plural(spec.series.length, "part")}, at most ${most}.`;
-    case "bars": return `${spec.y.name} by ${spec.x.name.toLowerCase()}: ${plural(count, "bar")}, at most ${most}.`;
-    case "band": return `${spec.line.name} by ${spec.x.name.toLowerCase()}: ${plural(count, "point")}, at most ${most}.`;
+    case "pie":
+      return `${spec.name}: ${plural(count, "slice")}, ${most} together.`;
+    case "stack":
+      return `${spec.y.name} by ${spec.x.name.toLowerCase()}: ${plural(count, "bar")} of ${plural(spec.series.length, "part")}, at most ${most}.`;
+    case "bars":
+      return `${spec.y.name} by ${spec.x.name.toLowerCase()}: ${plural(count, "bar")}, at most ${most}.`;
+    case "band":
+      return `${spec.line.name} by ${spec.x.name.toLowerCase()}: ${plural(count, "point")}, at most ${most}.`;
   }
 }
 
@@ -59,11 +88,15 @@ export function tipOf(spec: ChartSpec, index: number): Tip | null {
     const slice = spec.slices[index];
     const total = spec.slices.reduce((all, { value }) => all + value, 0);
     if (!slice) return null;
-    return { title: slice.name, lines: [{ name: spec.name, text: formatQuantity(slice.value, spec.unit) + percent(slice.value, total), colour: slice.colour }] };
+    return {
+      title: slice.name,
+      lines: [{ name: spec.name, text: formatQuantity(slice.value, spec.unit) + percent(slice.value, total), colour: slice.colour }],
+    };
   }
   const label = spec.x.labels[index];
   if (label === undefined) return null;
-  if (spec.kind === "bars") return { title: label, lines: [{ name: spec.y.name, text: formatQuantity(spec.values[index], spec.y.unit), colour: spec.colour }] };
+  if (spec.kind === "bars")
+    return { title: label, lines: [{ name: spec.y.name, text: formatQuantity(spec.values[index], spec.y.unit), colour: spec.colour }] };
   const title = label.toLowerCase().includes(spec.x.name.toLowerCase()) ? label : `${spec.x.name} ${label}`;
   const { unit } = spec.y;
   if (spec.kind === "band") {

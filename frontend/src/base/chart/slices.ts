@@ -13,7 +13,10 @@ export interface Amount {
 export function sumBy(names: readonly string[], values: readonly number[]): Amount[] {
   const sums = new Map<string, number>();
   names.forEach((name, i) => sums.set(name, (sums.get(name) ?? 0) + (values[i] ?? 0)));
-  return [...sums].map(([name, value]) => ({ name, value })).filter(({ value }) => value > 0).sort((a, b) => b.value - a.value);
+  return [...sums]
+    .map(([name, value]) => ({ name, value }))
+    .filter(({ value }) => value > 0)
+    .sort((a, b) => b.value - a.value);
 }
 
 /** At most `most` slices of at least one percent each, and one for all others. */

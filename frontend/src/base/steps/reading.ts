@@ -63,18 +63,23 @@ const ms = (value: number): string => formatQuantity(value, "ms");
 
 /** "Steps are dispatch times: ..." as title and sentence; null for other steps. */
 export function dispatchLimit({ recording, steps }: Pick<StepReading, "recording" | "steps">): { title: string; sentence: string } | null {
-  const found = recording?.dispatch;
-  if (!found || found.steps === 0) return null;
-  const worked = found.workMs / found.steps;
+  const dispatched = recording?.dispatch;
+  if (!dispatched || dispatched.steps === 0) return null;
+  const worked = dispatched.workMs / dispatched.steps;
   if (!steps?.time) {
     return {
       title: `Steps are dispatch times: the work of a step takes ${ms(worked)}`,
-      sentence: `No kernel is linked to the ${plural(found.steps, "step marker")} on the host, so steps cannot be broken down. Their work ends ${ms(found.workMs - found.stepsMs)} after the last marker.`,
+      sentence:
+        `No kernel is linked to the ${plural(dispatched.steps, "step marker")} on the host, so steps cannot be broken down. ` +
+        `Their work ends ${ms(dispatched.workMs - dispatched.stepsMs)} after the last marker.`,
     };
   }
   return {
     title: `Steps are dispatch times: ${ms(steps.time.average)} to start the work of a step, which takes ${ms(worked)}`,
-    sentence: `The work that the steps start goes on for ${ms(found.workMs - found.stepsMs)} after the last of ${plural(found.steps, "step")}. Until then a step takes ${ms(worked)} on average. Block on the result inside the step marker to measure it.`,
+    sentence:
+      `The work that the steps start goes on for ${ms(dispatched.workMs - dispatched.stepsMs)} after the last of ` +
+      `${plural(dispatched.steps, "step")}. Until then a step takes ${ms(worked)} on average. Block on the result inside ` +
+      "the step marker to measure it.",
   };
 }
 
@@ -88,14 +93,21 @@ export function coverageText(recording: Recording | null): string | null {
   if (!recording || recording.dispatch || coveredPercent(recording) >= 100 * LITTLE) return null;
   const { lengthMs, stepsMs, beforeMs, afterMs, workOutsideMs, outside } = recording;
   const between = lengthMs - stepsMs - beforeMs - afterMs;
-  const places = [["before the first", beforeMs], ["between them", between], ["after the last", afterMs]] as const;
+  const places = [
+    ["before the first", beforeMs],
+    ["between them", between],
+    ["after the last", afterMs],
+  ] as const;
   const notable = places.filter(([, time]) => time > 0.02 * lengthMs).map(([where, time]) => `${ms(time)} ${where}`);
   const work = workOutsideMs !== null && workOutsideMs > 0.02 * lengthMs ? ` Outside the steps, ops run for ${ms(workOutsideMs)}.` : "";
   const names = outside.length ? ` Longest there: ${outside.map(({ name, ms: time }) => `${name} (${ms(time)})`).join(", ")}.` : "";
-  return `The steps cover ${ms(stepsMs)} of the ${ms(lengthMs)} recorded (${formatPercent(coveredPercent(recording))}): ${notable.join(", ")} belong to no step.${work}${names}`;
+  return (
+    `The steps cover ${ms(stepsMs)} of the ${ms(lengthMs)} recorded (${formatPercent(coveredPercent(recording))}): ` +
+    `${notable.join(", ")} belong to no step.${work}${names}`
+  );
 }
 
-export interface HostLine {
+interface HostLine {
   warn: boolean;
   text: string;
 }
@@ -108,14 +120,21 @@ export function hostLine({ stepMs, overOthers, stragglers, slowestIn }: HostTime
   if (!fastest || !slowest) return null;
   if (stragglers.length) {
     const others = stepMs.size === 2 ? "the other host" : "the median of the other hosts";
-    const named = stragglers.slice(0, 3).map((name) => `${name} (${ms(stepMs.get(name) ?? 0)}, ${formatPercent(100 * (overOthers.get(name) ?? 0))} over ${others})`);
+    const named = stragglers
+      .slice(0, 3)
+      .map((name) => `${name} (${ms(stepMs.get(name) ?? 0)}, ${formatPercent(100 * (overOthers.get(name) ?? 0))} over ${others})`);
     const more = stragglers.length > 3 ? ` and ${stragglers.length - 3} more` : "";
     return { warn: true, text: `${stragglers.length === 1 ? "Straggler" : "Stragglers"}: ${named.join(", ")}${more}.` };
   }
   const spread = fastest[1] > 0 ? formatPercent(100 * (slowest[1] / fastest[1] - 1)) : "0.0%";
   const count = slowestIn.get(slowest[0]);
   const often = count === undefined ? "" : `, the slowest in ${plural(count, "step")}`;
-  return { warn: false, text: `${plural(stepMs.size, "host")}, no straggler: average step times from ${ms(fastest[1])} (${fastest[0]}) to ${ms(slowest[1])} (${slowest[0]}${often}), ${spread} apart.` };
+  return {
+    warn: false,
+    text:
+      `${plural(stepMs.size, "host")}, no straggler: average step times from ${ms(fastest[1])} (${fastest[0]}) to ` +
+      `${ms(slowest[1])} (${slowest[0]}${often}), ${spread} apart.`,
+  };
 }
 
 /** XProf's share of input, where it differs from ours; else null. */
@@ -124,6 +143,9 @@ export function xprofNote({ steps, verdict, xprofInput }: StepReading): string |
   const [own, theirs] = [verdict.input.percent, xprofInput.percent].map((percent) => formatPercent(percent));
   const waits = ["HIGHLY", "MODERATELY", "NOT"];
   if (own === theirs || !waits.includes(verdict.input.level)) return null;
-  const how = steps.hardware === "TPU" ? "combines the longest wait of any core with the computation of the fastest one" : "takes the parts of the first host, on GPUs without the events of the host";
+  const how =
+    steps.hardware === "TPU"
+      ? "combines the longest wait of any core with the computation of the fastest one"
+      : "takes the parts of the first host, on GPUs without the events of the host";
   return `XProf reads ${theirs} of the step time as input: it ${how}.`;
 }

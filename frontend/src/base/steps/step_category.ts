@@ -2,10 +2,22 @@
 import type { Theme } from "../colour";
 
 export type CategoryId =
-  | "device_compute" | "device_to_device" | "collectives" | "host_compute" | "kernel_launch" | "input" | "output"
-  | "compilation" | "other" | "sparse_compute" | "sparse_input" | "host_transfer" | "peer" | "idle";
+  | "device_compute"
+  | "device_to_device"
+  | "collectives"
+  | "host_compute"
+  | "kernel_launch"
+  | "input"
+  | "output"
+  | "compilation"
+  | "other"
+  | "sparse_compute"
+  | "sparse_input"
+  | "host_transfer"
+  | "peer"
+  | "idle";
 
-export interface Category {
+interface Category {
   name: string;
   /** What it is, how it is computed, and the source of the data. */
   help: string;
@@ -58,11 +70,7 @@ export const CATEGORIES: Readonly<Record<CategoryId, Category>> = {
     colour: { light: "#e58d7f", dark: "#f7a99b" },
     striped: true,
   },
-  output: {
-    name: "Output",
-    help: "Copying results to the host.\nSource: trace.",
-    colour: { light: "#cc79a7", dark: "#dd93bb" },
-  },
+  output: { name: "Output", help: "Copying results to the host.\nSource: trace.", colour: { light: "#cc79a7", dark: "#dd93bb" } },
   host_transfer: {
     name: "Host transfer",
     help: "Sends to and receives from the host within the program.\nSource: trace.",
@@ -73,11 +81,7 @@ export const CATEGORIES: Readonly<Record<CategoryId, Category>> = {
     help: "The device is in a collective that another device has not reached.\nSource: trace.",
     colour: { light: "#004d66", dark: "#5fb3cc" },
   },
-  compilation: {
-    name: "Compilation",
-    help: "Compilation of programs.\nSource: trace.",
-    colour: { light: "#b8a800", dark: "#d6c73a" },
-  },
+  compilation: { name: "Compilation", help: "Compilation of programs.\nSource: trace.", colour: { light: "#b8a800", dark: "#d6c73a" } },
   other: {
     name: "All others",
     help: "Time that no recorded event covers, such as Python.\nStep time minus all other categories.\nSource: trace.",

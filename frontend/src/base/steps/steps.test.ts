@@ -8,7 +8,13 @@ const part = (id: string, ms: number[]) => {
   return { id, category, name: CATEGORIES[category].name, help: "", ms };
 };
 const steps: StepBreakdown = {
-  hardware: "GPU", labels: ["train 0", "train 1"], totalMs: [4, 4], time: null, waiting: null, slowest: null, properties: {},
+  hardware: "GPU",
+  labels: ["train 0", "train 1"],
+  totalMs: [4, 4],
+  time: null,
+  waiting: null,
+  slowest: null,
+  properties: {},
   parts: [part("deviceComputeTimeMs", [3, 1]), part("infeedTimeMs", [1, 3]), part("compileTimeMs", [0, 0])],
 };
 
@@ -21,19 +27,27 @@ describe("steps", () => {
   });
 
   it("describes step times", () => {
-    expect(describeTime({ average: 950.78, deviation: 111.07, minimum: 782.11, maximum: 1112.6 })).toBe("950.8 ms on average (σ 111.1 ms, from 782.1 ms to 1.113 s)");
+    expect(describeTime({ average: 950.78, deviation: 111.07, minimum: 782.11, maximum: 1112.6 })).toBe(
+      "950.8 ms on average (σ 111.1 ms, from 782.1 ms to 1.113 s)",
+    );
     expect(describeTime({ average: 2, deviation: null, minimum: 2, maximum: 2 })).toBe("2 ms on average");
     expect(describeTime({ average: 2, deviation: 0, minimum: 2, maximum: 2 })).toBe("2 ms each");
   });
 
   it("divides the average step", () => {
-    expect(averageShares(steps).map(({ category, ms, share }) => [category, ms, share])).toEqual([["device_compute", 2, 0.5], ["input", 2, 0.5]]);
+    expect(averageShares(steps).map(({ category, ms, share }) => [category, ms, share])).toEqual([
+      ["device_compute", 2, 0.5],
+      ["input", 2, 0.5],
+    ]);
   });
 
   it("uses XProf's colours: green for compute, red and striped for waiting for input", () => {
     const { series, x } = stepChart(steps);
     expect(x.labels).toEqual(["train 0", "train 1"]);
-    expect(series.map(({ name, striped }) => [name, striped])).toEqual([["Device compute", false], ["Input", true]]);
+    expect(series.map(({ name, striped }) => [name, striped])).toEqual([
+      ["Device compute", false],
+      ["Input", true],
+    ]);
     expect(series[0]?.colour).toBe(CATEGORIES.device_compute.colour);
     expect(categoryOfColumn("tcInfeedTimeMs")).toBe(categoryOfColumn("infeedTimeMs"));
     expect(categoryOfName("All others")).toBe("other");

@@ -82,9 +82,9 @@ export function readingsDiffer(a: StepBreakdown, b: StepBreakdown): boolean {
   const far = (x: number, y: number): boolean => Math.abs(x - y) > 1e-6 * Math.max(Math.abs(x), Math.abs(y), 1e-6);
   if (a.totalMs.some((ms, i) => far(ms, b.totalMs[i] ?? 0))) return true;
   const sums = ({ parts }: StepBreakdown): Map<CategoryId, number> => {
-    const found = new Map<CategoryId, number>();
-    for (const { category, ms } of parts) found.set(category, (found.get(category) ?? 0) + ms.reduce((all, one) => all + one, 0));
-    return found;
+    const totals = new Map<CategoryId, number>();
+    for (const { category, ms } of parts) totals.set(category, (totals.get(category) ?? 0) + ms.reduce((all, one) => all + one, 0));
+    return totals;
   };
   const [own, other] = [sums(a), sums(b)];
   return [...new Set([...own.keys(), ...other.keys()])].some((category) => far(own.get(category) ?? 0, other.get(category) ?? 0));
@@ -126,9 +126,13 @@ export interface Limit {
 export function inputLimit(level: string, percent: number): Limit | null {
   const share = formatPercent(percent);
   switch (level) {
-    case "HIGHLY": return { tone: "bad", title: `Input-bound: ${share} of the step time is spent waiting for input` };
-    case "MODERATELY": return { tone: "fair", title: `Moderately input-bound: ${share} of the step time is spent waiting for input` };
-    case "POTENTIALLY": return { tone: "fair", title: `Possibly input-bound: ${share} of the step time is not covered by any recorded event` };
-    default: return null;
+    case "HIGHLY":
+      return { tone: "bad", title: `Input-bound: ${share} of the step time is spent waiting for input` };
+    case "MODERATELY":
+      return { tone: "fair", title: `Moderately input-bound: ${share} of the step time is spent waiting for input` };
+    case "POTENTIALLY":
+      return { tone: "fair", title: `Possibly input-bound: ${share} of the step time is not covered by any recorded event` };
+    default:
+      return null;
   }
 }

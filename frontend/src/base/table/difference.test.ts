@@ -1,13 +1,28 @@
 import { describe, expect, it } from "vitest";
 import { makeTable, numberColumn, textColumn } from "./columns";
-import { ONLY_BASE, ONLY_RUN, SIDE, addedColumns, amountsTable, baseOf, differenceOf, joinBy, joinTables, keysOf, pairRows, withoutId, withoutNumber } from "./difference";
+import {
+  ONLY_BASE,
+  ONLY_RUN,
+  SIDE,
+  addedColumns,
+  amountsTable,
+  baseOf,
+  differenceOf,
+  joinBy,
+  joinTables,
+  keysOf,
+  pairRows,
+  withoutId,
+  withoutNumber,
+} from "./difference";
 import type { TableData } from "./table_data";
 
-const table = (names: string[], times: (number | null)[], rates: number[] = []): TableData => makeTable([
-  textColumn("name", "Name", null, names),
-  numberColumn("time", "Time", "us", "Sum.", times),
-  numberColumn("rate", "Rate", "percent", null, rates.length ? rates : times.map(() => 1)),
-]);
+const table = (names: string[], times: (number | null)[], rates: number[] = []): TableData =>
+  makeTable([
+    textColumn("name", "Name", null, names),
+    numberColumn("time", "Time", "us", "Sum.", times),
+    numberColumn("rate", "Rate", "percent", null, rates.length ? rates : times.map(() => 1)),
+  ]);
 const cells = (data: TableData, id: string) => data.columns.find((column) => column.id === id)?.values;
 
 describe("joining two tables", () => {
@@ -16,7 +31,16 @@ describe("joining two tables", () => {
   const joined = joinBy(run, base, ["name"], { sums: ["time"], rates: ["rate"] });
 
   it("puts base and difference beside each compared number, and the base's own rows last", () => {
-    expect(joined.columns.map(({ id }) => id)).toEqual(["name", "time", baseOf("time"), differenceOf("time"), "rate", baseOf("rate"), differenceOf("rate"), SIDE]);
+    expect(joined.columns.map(({ id }) => id)).toEqual([
+      "name",
+      "time",
+      baseOf("time"),
+      differenceOf("time"),
+      "rate",
+      baseOf("rate"),
+      differenceOf("rate"),
+      SIDE,
+    ]);
     expect(cells(joined, "name")).toEqual(["a", "b", "c", "z"]);
     expect(cells(joined, "time")).toEqual([10, 20, 5, null]);
     expect(cells(joined, baseOf("time"))).toEqual([10, 15, null, 7]);
@@ -54,7 +78,10 @@ describe("joining two tables", () => {
   });
 
   it("keeps marks of doubtful numbers with their rows", () => {
-    const doubtful: TableData = { ...run, columns: run.columns.map((column) => (column.id === "rate" ? { ...column, doubts: ["x", null, null] } : column)) };
+    const doubtful: TableData = {
+      ...run,
+      columns: run.columns.map((column) => (column.id === "rate" ? { ...column, doubts: ["x", null, null] } : column)),
+    };
     const rate = joinBy(doubtful, base, ["name"], { sums: ["time"] }).columns.find(({ id }) => id === "rate");
     expect(rate?.doubts).toEqual(["x", null, null, null]);
   });
@@ -78,13 +105,35 @@ describe("pairing rows", () => {
   });
 
   it("knows what another compilation changes", () => {
-    expect(["fusion.77", "%dot.1", "copy.3.remat2", "add.clone.4", "fusion"].map(withoutNumber)).toEqual(["fusion", "dot", "copy", "add", "fusion"]);
+    expect(["fusion.77", "%dot.1", "copy.3.remat2", "add.clone.4", "fusion"].map(withoutNumber)).toEqual([
+      "fusion",
+      "dot",
+      "copy",
+      "add",
+      "fusion",
+    ]);
     expect(["jit_f(7)", "jit_f", "jit_f(x)"].map(withoutId)).toEqual(["jit_f", "jit_f", "jit_f(x)"]);
   });
 });
 
 it("lists amounts of both sides by name", () => {
-  const joined = amountsTable("Memory", "bytes", [["Peak", 10], ["Free", 5]], [["Peak", 4], ["Other", 1]]);
+  const joined = amountsTable(
+    "Memory",
+    "bytes",
+    [
+      ["Peak", 10],
+      ["Free", 5],
+    ],
+    [
+      ["Peak", 4],
+      ["Other", 1],
+    ],
+  );
   expect(joined.columns.map(({ label }) => label)).toEqual(["Memory", "Run", "Base", "Difference"]);
-  expect(joined.columns.map(({ values }) => values)).toEqual([["Peak", "Free", "Other"], [10, 5, null], [4, null, 1], [6, null, null]]);
+  expect(joined.columns.map(({ values }) => values)).toEqual([
+    ["Peak", "Free", "Other"],
+    [10, 5, null],
+    [4, null, 1],
+    [6, null, null],
+  ]);
 });

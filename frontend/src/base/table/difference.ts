@@ -1,5 +1,5 @@
 // Two tables of the same kind as one: the rows of a run beside those of a base, with base and difference of chosen numbers.
-import { makeTable, numberColumn, textColumn } from "./columns";
+import { columnsOf, makeTable, textColumn } from "./columns";
 import type { Cell, TableColumn, TableData } from "./table_data";
 
 /** Which row of the base corresponds to which row of the run. */
@@ -18,7 +18,7 @@ export interface Keys {
   unique?: boolean;
 }
 
-export interface Compared {
+interface Compared {
   /** Numbers that add up (times, counts, sizes): what only one side has differs by all of it. */
   sums: readonly string[];
   /** Other numbers (rates, means, shares), which differ only where both sides have them. */
@@ -36,7 +36,7 @@ export interface Steps {
 }
 
 /** The rows to show; all without it. */
-export interface Chosen {
+interface Chosen {
   run: readonly number[];
   rest: readonly number[];
 }
@@ -63,11 +63,11 @@ export function pairRows(levels: readonly Keys[]): Pairs {
   for (const { run, base, unique } of levels) {
     const theirs = rowsByKey(base, (row) => !taken.has(row));
     for (const [key, rows] of rowsByKey(run, (row) => counterpart[row] === null)) {
-      const found = theirs.get(key) ?? [];
-      if (unique && (rows.length !== 1 || found.length !== 1)) continue;
-      rows.slice(0, found.length).forEach((row, i) => {
-        counterpart[row] = found[i] ?? null;
-        taken.add(found[i] ?? -1);
+      const candidates = theirs.get(key) ?? [];
+      if (unique && (rows.length !== 1 || candidates.length !== 1)) continue;
+      rows.slice(0, candidates.length).forEach((row, i) => {
+        counterpart[row] = candidates[i] ?? null;
+        taken.add(candidates[i] ?? -1);
       });
     }
   }
@@ -76,14 +76,14 @@ export function pairRows(levels: readonly Keys[]): Pairs {
 }
 
 function rowsByKey(keys: readonly string[], free: (row: number) => boolean): Map<string, number[]> {
-  const found = new Map<string, number[]>();
+  const index = new Map<string, number[]>();
   keys.forEach((key, row) => {
     if (key.replace(/\0/g, "") === "" || !free(row)) return;
-    const rows = found.get(key);
+    const rows = index.get(key);
     if (rows) rows.push(row);
-    else found.set(key, [row]);
+    else index.set(key, [row]);
   });
-  return found;
+  return index;
 }
 
 /** The run's table with base and difference beside the compared columns, and the rows that only the base has at the end. */
@@ -100,24 +100,47 @@ export function joinTables(run: TableData, base: TableData, pairs: Pairs, compar
     const old = theirs.map((row) => (row === null ? null : divided(other[row] ?? null, steps?.base)));
     const sums = compared.sums.includes(column.id) || (compared.counts?.includes(column.id) ?? false);
     const { doubts, ...plain } = steps === null ? column : perStepColumn(column);
-    const own = { ...plain, ...(doubts ? { doubts: rows.map((row) => (row === null ? null : (doubts[row] ?? null))) } : {}) };
-    if (!sums && !compared.rates?.includes(column.id)) return [{ ...own, values: values.map((value, i) => (rows[i] === null ? (old[i] ?? null) : value)) }];
+    const runColumn = { ...plain, ...(doubts ? { doubts: rows.map((row) => (row === null ? null : (doubts[row] ?? null))) } : {}) };
+    if (!sums && !compared.rates?.includes(column.id))
+      return [{ ...runColumn, values: values.map((value, i) => (rows[i] === null ? (old[i] ?? null) : value)) }];
     return [
-      { ...own, values },
-      { ...plain, id: baseOf(column.id), label: `${plain.label}, base`, help: [`${plain.label} in the base.`, column.help].filter(Boolean).join("\n"), values: old },
-      { ...plain, id: differenceOf(column.id), label: `Δ ${plain.label}`, help: differenceHelp(column.unit, sums), values: values.map((value, i) => difference(value, old[i] ?? null, sums)), signed: true },
+      { ...runColumn, values },
+      {
+        ...plain,
+        id: baseOf(column.id),
+        label: `${plain.label}, base`,
+        help: [`${plain.label} in the base.`, column.help].filter(Boolean).join("\n"),
+        values: old,
+      },
+      {
+        ...plain,
+        id: differenceOf(column.id),
+        label: `Δ ${plain.label}`,
+        help: differenceHelp(column.unit, sums),
+        values: values.map((value, i) => difference(value, old[i] ?? null, sums)),
+        signed: true,
+      },
     ];
   });
   const side = rows.map((row, i) => (row === null ? ONLY_BASE : theirs[i] === null ? ONLY_RUN : null));
-  return { ...run, rowCount: rows.length, columns: [...columns, textColumn(SIDE, "Only in", "Which side has the row, if only one has it.", side)] };
+  return {
+    ...run,
+    rowCount: rows.length,
+    columns: [...columns, textColumn(SIDE, "Only in", "Which side has the row, if only one has it.", side)],
+  };
 }
 
 const divided = (value: Cell, steps: number | undefined): Cell => (typeof value === "number" && steps ? value / steps : value);
 
-const perStepColumn = (column: TableColumn): TableColumn => ({ ...column, label: `${column.label}/step`, help: [column.help, "Divided by the steps of the recording."].filter(Boolean).join("\n") });
+const perStepColumn = (column: TableColumn): TableColumn => ({
+  ...column,
+  label: `${column.label}/step`,
+  help: [column.help, "Divided by the steps of the recording."].filter(Boolean).join("\n"),
+});
 
 const differenceHelp = (unit: string | null, sums: boolean): string =>
-  `Run minus base${unit === "percent" || unit === "%" || unit === "fraction" ? ", in percentage points" : ""}. ${sums ? "A row that only one side has differs by all of it." : "Missing where only one side has the row."}`;
+  `Run minus base${unit === "percent" || unit === "%" || unit === "fraction" ? ", in percentage points" : ""}. ` +
+  `${sums ? "A row that only one side has differs by all of it." : "Missing where only one side has the row."}`;
 
 function difference(value: Cell, base: Cell, sums: boolean): number | null {
   const [a, b] = [typeof value === "number" ? value : null, typeof base === "number" ? base : null];
@@ -132,14 +155,22 @@ export function joinBy(run: TableData, base: TableData, keys: readonly string[],
 }
 
 /** Amounts of one unit by name, in a run and in a base: a row per name, with the difference where both have it. */
-export function amountsTable(what: string, unit: string, run: readonly (readonly [string, number | null])[], base: readonly (readonly [string, number | null])[]): TableData {
-  const of = (amounts: typeof run): TableData => makeTable([
-    textColumn("name", what, null, amounts.map(([name]) => name)),
-    numberColumn("run", "Run", unit, null, amounts.map(([, value]) => value)),
-  ]);
+export function amountsTable(
+  what: string,
+  unit: string,
+  run: readonly (readonly [string, number | null])[],
+  base: readonly (readonly [string, number | null])[],
+): TableData {
+  const of = (amounts: typeof run): TableData => {
+    const { text, number } = columnsOf(amounts);
+    return makeTable([text("name", what, null, ([name]) => name), number("run", "Run", unit, null, ([, value]) => value)]);
+  };
   const joined = joinBy(of(run), of(base), ["name"], { sums: [], rates: ["run"] });
   const labels: Readonly<Record<string, string>> = { [baseOf("run")]: "Base", [differenceOf("run")]: "Difference" };
-  return { ...joined, columns: joined.columns.filter(({ id }) => id !== SIDE).map((column) => ({ ...column, label: labels[column.id] ?? column.label })) };
+  return {
+    ...joined,
+    columns: joined.columns.filter(({ id }) => id !== SIDE).map((column) => ({ ...column, label: labels[column.id] ?? column.label })),
+  };
 }
 
 /** The columns that a join added to a table, but those of the named ones, for hiding at first. */

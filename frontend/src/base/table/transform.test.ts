@@ -3,22 +3,51 @@ import { sumBy, topSlices } from "../chart/slices";
 import { withoutUnitLabels, firstColumns, hiding, pickRows, sourceOf, withoutZeros } from "./transform";
 import type { TableData } from "./table_data";
 
-const column = (id: string, label: string, values: (number | string | null)[]) => ({ id, label, kind: "number" as const, unit: null, help: null, values });
-const TABLE: TableData = { rowCount: 3, properties: {}, columns: [column("a", "Time (us)", [1, 0, 3]), column("b", "Time (%)", [4, 5, 6]), column("c", "Rate (GFLOP/s)", [0, 0, 9])] };
+const column = (id: string, label: string, values: (number | string | null)[]) => ({
+  id,
+  label,
+  kind: "number" as const,
+  unit: null,
+  help: null,
+  values,
+});
+const TABLE: TableData = {
+  rowCount: 3,
+  properties: {},
+  columns: [column("a", "Time (us)", [1, 0, 3]), column("b", "Time (%)", [4, 5, 6]), column("c", "Rate (GFLOP/s)", [0, 0, 9])],
+};
 
 it("picks rows and orders columns", () => {
-  expect(pickRows(TABLE, [2, 0]).columns.map(({ values }) => values)).toEqual([[3, 1], [6, 4], [9, 0]]);
+  expect(pickRows(TABLE, [2, 0]).columns.map(({ values }) => values)).toEqual([
+    [3, 1],
+    [6, 4],
+    [9, 0],
+  ]);
   expect(firstColumns(TABLE, ["c", "gone"]).columns.map(({ id }) => id)).toEqual(["c", "a", "b"]);
 });
 
 it("removes units from labels unless labels would become equal", () => {
   expect(withoutUnitLabels(TABLE).columns.map(({ label }) => label)).toEqual(["Time", "Time share", "Rate"]);
-  expect(withoutZeros(TABLE, ["c"]).columns.map(({ values }) => values)).toEqual([[1, 0, 3], [4, 5, 6], [null, null, 9]]);
+  expect(withoutZeros(TABLE, ["c"]).columns.map(({ values }) => values)).toEqual([
+    [1, 0, 3],
+    [4, 5, 6],
+    [null, null, 9],
+  ]);
 });
 
 it("hides columns until the user changes it, and remembers if all are shown", () => {
   const kept = new Map<string, string>();
-  const store = hiding({ get: (key) => kept.get(key) ?? null, set: (patch) => { for (const [k, v] of Object.entries(patch)) if (v === null) kept.delete(k); else kept.set(k, v); } }, ["b", "c"]);
+  const store = hiding(
+    {
+      get: (key) => kept.get(key) ?? null,
+      set: (patch) => {
+        for (const [k, v] of Object.entries(patch))
+          if (v === null) kept.delete(k);
+          else kept.set(k, v);
+      },
+    },
+    ["b", "c"],
+  );
   expect(store.get("hide")).toBe("b,c");
   store.set({ hide: null });
   expect(store.get("hide")).toBe("none");
@@ -33,7 +62,15 @@ it("reads source cells", () => {
 
 it("merges small amounts", () => {
   const amounts = sumBy(["a", "b", "a", "c", "d"], [50, 49, 50, 0.5, 0]);
-  expect(amounts).toEqual([{ name: "a", value: 100 }, { name: "b", value: 49 }, { name: "c", value: 0.5 }]);
-  expect(topSlices(amounts).map(({ name, value }) => [name, value])).toEqual([["a", 100], ["b", 49], ["1 other", 0.5]]);
+  expect(amounts).toEqual([
+    { name: "a", value: 100 },
+    { name: "b", value: 49 },
+    { name: "c", value: 0.5 },
+  ]);
+  expect(topSlices(amounts).map(({ name, value }) => [name, value])).toEqual([
+    ["a", 100],
+    ["b", 49],
+    ["1 other", 0.5],
+  ]);
   expect(topSlices([])).toEqual([]);
 });

@@ -33,7 +33,9 @@ export function rowsWhere(table: TableData, test: (row: number) => boolean): num
 
 /** The given columns first, then all others in their order. */
 export function firstColumns(table: TableData, ids: readonly string[]): TableData {
-  const named = ids.map((id) => table.columns.find((column) => column.id === id)).filter((column): column is TableColumn => column !== undefined);
+  const named = ids
+    .map((id) => table.columns.find((column) => column.id === id))
+    .filter((column): column is TableColumn => column !== undefined);
   return { ...table, columns: [...named, ...table.columns.filter((column) => !named.includes(column))] };
 }
 
@@ -67,7 +69,9 @@ export function hiding(store: Store, ids: readonly string[]): Store {
 /** The two texts of a source cell of the server, `<div title='STACK'>FILE:LINE</div>`. */
 export function sourceOf(cell: string): { place: string; stack: string } {
   const match = /^<div[^>]*?title='([^']*)'[^>]*>(.*)<\/div>$/s.exec(cell.trim());
-  return match ? { place: unescapeHtml(match[2] ?? ""), stack: unescapeHtml(match[1] ?? "").trim() } : { place: unescapeHtml(cell), stack: "" };
+  return match
+    ? { place: unescapeHtml(match[2] ?? ""), stack: unescapeHtml(match[1] ?? "").trim() }
+    : { place: unescapeHtml(cell), stack: "" };
 }
 
 /** The source column as plain text, and a column of call stacks if there are any. */
@@ -78,7 +82,13 @@ export function plainSources(table: TableData, id = "source_info"): TableData {
       if (column.id !== id) return [column];
       const cells = column.values.map((value) => sourceOf(String(value ?? "")));
       const places: TableColumn = { ...column, label: "Source", values: cells.map(({ place }) => place || null) };
-      const stacks: TableColumn = { ...column, id: "source_stack", label: "Source stack", help: "Call stack, innermost call first.", values: cells.map(({ stack }) => stack || null) };
+      const stacks: TableColumn = {
+        ...column,
+        id: "source_stack",
+        label: "Source stack",
+        help: "Call stack, innermost call first.",
+        values: cells.map(({ stack }) => stack || null),
+      };
       return cells.some(({ stack, place }) => stack !== "" && stack !== place) ? [places, stacks] : [places];
     }),
   };
@@ -89,7 +99,8 @@ export function withoutUnitLabels(table: TableData): TableData {
   const bare = (label: string): string => label.replace(UNIT_LABEL, "") || label;
   const uses = new Map<string, number>();
   for (const { label } of table.columns) uses.set(bare(label), (uses.get(bare(label)) ?? 0) + 1);
-  const name = (label: string): string => (label.endsWith("(%)") && (uses.get(bare(label)) ?? 0) > 1 ? `${bare(label)} share` : bare(label));
+  const name = (label: string): string =>
+    label.endsWith("(%)") && (uses.get(bare(label)) ?? 0) > 1 ? `${bare(label)} share` : bare(label);
   return { ...table, columns: table.columns.map((column) => ({ ...column, label: name(column.label) })) };
 }
 
@@ -97,7 +108,9 @@ const UNIT_LABEL = /\s*\((?:in )?(?:[unm\u03bc]s|%|J|GFLOPs?\/s(?:ec)?|FLOPS?\/s
 
 /** Zeros of the given columns, which mean "not measured", become missing values. */
 export function withoutZeros(table: TableData, ids: readonly string[]): TableData {
-  const columns = table.columns.map((column) => (ids.includes(column.id) ? { ...column, values: column.values.map((value) => (value === 0 ? null : value)) } : column));
+  const columns = table.columns.map((column) =>
+    ids.includes(column.id) ? { ...column, values: column.values.map((value) => (value === 0 ? null : value)) } : column,
+  );
   return { ...table, columns };
 }
 

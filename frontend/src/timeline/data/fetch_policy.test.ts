@@ -3,7 +3,12 @@ import { grown, Loader, suffices, rangeFor } from "./fetch_policy";
 import type { Loaded, RangeRequest } from "./fetch_policy";
 
 const full = { begin: 0, end: 1000 };
-const loaded = (begin: number, end: number, patch: Partial<Loaded> = {}): Loaded => ({ range: { begin, end }, resolution: 6000, filtered: true, ...patch });
+const loaded = (begin: number, end: number, patch: Partial<Loaded> = {}): Loaded => ({
+  range: { begin, end },
+  resolution: 6000,
+  filtered: true,
+  ...patch,
+});
 
 describe("the requested range", () => {
   it("is three times the visible range around its middle, clamped to the trace", () => {

@@ -60,9 +60,9 @@ function length(span: Span): number {
 }
 
 /** Fetches data; null requests the whole trace. Rejects with the signal's reason when aborted. */
-export type FetchRange<T> = (wanted: RangeRequest | null, signal: AbortSignal) => Promise<T>;
+type FetchRange<T> = (wanted: RangeRequest | null, signal: AbortSignal) => Promise<T>;
 
-export interface LoaderEvents<T> {
+interface LoaderEvents<T> {
   data(answer: T): void;
   /** Called with true while a request is pending. */
   busy(on: boolean): void;

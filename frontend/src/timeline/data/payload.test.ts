@@ -3,7 +3,8 @@ import { decodeContainer, PayloadError } from "./payload";
 import { encodeContainer, encodeTrace } from "../testing/synthetic";
 import { boxName, decodeTrace, isDevice, sectionEvents } from "./trace";
 
-const answer = (): ArrayBuffer => encodeContainer({ hello: 1 }, { a: Float64Array.of(1.5, 2.5), b: Uint16Array.of(7), c: Uint32Array.of(9, 8, 7) });
+const answer = (): ArrayBuffer =>
+  encodeContainer({ hello: 1 }, { a: Float64Array.of(1.5, 2.5), b: Uint16Array.of(7), c: Uint32Array.of(9, 8, 7) });
 
 describe("container", () => {
   it("gives header and columns back, each 8-aligned", () => {
@@ -60,8 +61,30 @@ describe("container", () => {
 describe("trace", () => {
   const spec = {
     sections: [
-      { pid: 3, name: "/device:TPU:0", host: "vm", tracks: [{ tid: 1, name: "Ops", boxes: [{ begin: 10, duration: 5, name: "a" }, { begin: 11, duration: 2, name: "b", row: 1 }, { begin: 20, duration: 9, name: "a", count: 4 }] }] },
-      { pid: 701, name: "/host:CPU", tracks: [{ tid: 9, name: "", boxes: [] }, { tid: 10, name: "python", boxes: [{ begin: 0, duration: 0, name: "b" }] }] },
+      {
+        pid: 3,
+        name: "/device:TPU:0",
+        host: "vm",
+        tracks: [
+          {
+            tid: 1,
+            name: "Ops",
+            boxes: [
+              { begin: 10, duration: 5, name: "a" },
+              { begin: 11, duration: 2, name: "b", row: 1 },
+              { begin: 20, duration: 9, name: "a", count: 4 },
+            ],
+          },
+        ],
+      },
+      {
+        pid: 701,
+        name: "/host:CPU",
+        tracks: [
+          { tid: 9, name: "", boxes: [] },
+          { tid: 10, name: "python", boxes: [{ begin: 0, duration: 0, name: "b" }] },
+        ],
+      },
     ],
   };
 
@@ -69,18 +92,42 @@ describe("trace", () => {
     const trace = decodeTrace(encodeTrace(spec));
     expect([...trace.rowBase]).toEqual([0, 2, 3, 4]);
     expect([...trace.rowStart]).toEqual([0, 2, 3, 3, 4]);
-    expect(trace.tracks.map((t) => [t.pid, t.tid, t.rows, t.section])).toEqual([[3, 1, 2, 0], [701, 9, 1, 1], [701, 10, 1, 1]]);
+    expect(trace.tracks.map((t) => [t.pid, t.tid, t.rows, t.section])).toEqual([
+      [3, 1, 2, 0],
+      [701, 9, 1, 1],
+      [701, 10, 1, 1],
+    ]);
     expect(trace.strings).toEqual(["a", "b"]);
     expect(trace.mergedEvents).toBe(4);
     expect([boxName(trace, 0), boxName(trace, 1), trace.strings[trace.name[1]!]]).toEqual(["a", null, "a"]);
-    expect(trace.sections.map((section) => [isDevice(section), sectionEvents(trace, section)])).toEqual([[true, 6], [false, 1]]);
+    expect(trace.sections.map((section) => [isDevice(section), sectionEvents(trace, section)])).toEqual([
+      [true, 6],
+      [false, 1],
+    ]);
     expect(trace.steps).toBeNull();
   });
 
   it("reads counters and steps when present", () => {
     const trace = decodeTrace(
       encodeTrace({
-        sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "HBM", kind: "counter", unit: "bytes", samples: [[0, 5], [10, 7]] }] }],
+        sections: [
+          {
+            pid: 1,
+            name: "x",
+            tracks: [
+              {
+                tid: 1,
+                name: "HBM",
+                kind: "counter",
+                unit: "bytes",
+                samples: [
+                  [0, 5],
+                  [10, 7],
+                ],
+              },
+            ],
+          },
+        ],
         full: [0, 20],
         steps: [[0, 10, "step 1"]],
       }),

@@ -1,7 +1,7 @@
 // Decodes the binary container of the trace tool: a JSON header followed by 8-aligned columns.
 
 /** A column, as a view of the response buffer. */
-export type Column = Float64Array | Uint32Array | Uint16Array | Uint8Array | Int32Array;
+type Column = Float64Array | Uint32Array | Uint16Array | Uint8Array | Int32Array;
 
 /** Header and columns of one response, not interpreted. */
 export interface Container {
@@ -58,11 +58,7 @@ function parseHeader(bytes: Uint8Array): Record<string, unknown> {
   return record(value, "header");
 }
 
-function readArrays(
-  buffer: ArrayBuffer,
-  body: number,
-  declared: Record<string, unknown>,
-): Map<string, Column> {
+function readArrays(buffer: ArrayBuffer, body: number, declared: Record<string, unknown>): Map<string, Column> {
   const arrays = new Map<string, Column>();
   for (const [name, value] of Object.entries(declared)) {
     const entry = record(value, `array ${name}`);
@@ -75,9 +71,7 @@ function readArrays(
     const offset = body + count(entry.offset, `offset of ${name}`);
     const length = count(entry.length, `length of ${name}`);
     if (offset + length * size > buffer.byteLength) {
-      throw new PayloadError(
-        `array ${name} ends at byte ${offset + length * size}, the response at ${buffer.byteLength}`,
-      );
+      throw new PayloadError(`array ${name} ends at byte ${offset + length * size}, the response at ${buffer.byteLength}`);
     }
     if (offset % ALIGNMENT !== 0) {
       throw new PayloadError(`array ${name} begins at byte ${offset}, which is not 8-aligned`);
@@ -113,11 +107,11 @@ export function number(value: unknown, what: string): number {
 
 /** The value as an integer >= 0, or a PayloadError naming it. */
 export function count(value: unknown, what: string): number {
-  const found = number(value, what);
-  if (!Number.isInteger(found) || found < 0) {
-    throw new PayloadError(`${what} is ${found}, not a count`);
+  const checkedNumber = number(value, what);
+  if (!Number.isInteger(checkedNumber) || checkedNumber < 0) {
+    throw new PayloadError(`${what} is ${checkedNumber}, not a count`);
   }
-  return found;
+  return checkedNumber;
 }
 
 /** The value as a text; empty for anything else. */
@@ -126,34 +120,25 @@ export function text(value: unknown): string {
 }
 
 /** A column of the given class and length; null when absent. Throws PayloadError on another type. */
-export function column<T extends Column>(
-  container: Container,
-  name: string,
-  type: new (n: number) => T,
-): T | null {
-  const found = container.arrays.get(name);
-  if (found === undefined) {
+export function column<T extends Column>(container: Container, name: string, type: new (n: number) => T): T | null {
+  const array = container.arrays.get(name);
+  if (array === undefined) {
     return null;
   }
-  if (!(found instanceof type)) {
+  if (!(array instanceof type)) {
     throw new PayloadError(`array ${name} has an unexpected type`);
   }
-  return found;
+  return array;
 }
 
 /** A required column with exactly `length` values. */
-export function needColumn<T extends Column>(
-  container: Container,
-  name: string,
-  type: new (n: number) => T,
-  length: number,
-): T {
-  const found = column(container, name, type);
-  if (found === null) {
+export function needColumn<T extends Column>(container: Container, name: string, type: new (n: number) => T, length: number): T {
+  const columnValues = column(container, name, type);
+  if (columnValues === null) {
     throw new PayloadError(`array ${name} is missing`);
   }
-  if (found.length !== length) {
-    throw new PayloadError(`array ${name} has ${found.length} values, expected ${length}`);
+  if (columnValues.length !== length) {
+    throw new PayloadError(`array ${name} has ${columnValues.length} values, expected ${length}`);
   }
-  return found;
+  return columnValues;
 }

@@ -22,7 +22,7 @@ export interface SelectedArea {
 }
 
 /** Rows `first` to `last`, inclusive, of a track. */
-export interface AreaTrack {
+interface AreaTrack {
   readonly pid: number;
   readonly tid: number;
   readonly first: number;
@@ -35,7 +35,7 @@ export interface Summary {
   readonly count: number;
   /** Sum of the durations. */
   readonly wall: Ps;
-  /** The same without the direct children; null if they are not known. */
+  /** Sum of the self times, without direct children; null if the children are unknown. */
   readonly self: Ps | null;
   readonly average: Ps;
   readonly min: Ps;
@@ -91,10 +91,10 @@ export function summarise(selection: readonly SelectedEvent[], selfTime: (event:
     const { name, duration } = event;
     if (name === null) continue;
     const sum = sums.get(name) ?? { count: 0, wall: 0, self: 0, min: Infinity, max: 0 };
-    const own = sum.self === null ? null : selfTime(event);
+    const eventSelf = sum.self === null ? null : selfTime(event);
     sum.count++;
     sum.wall += duration;
-    sum.self = own === null || sum.self === null ? null : sum.self + own;
+    sum.self = eventSelf === null || sum.self === null ? null : sum.self + eventSelf;
     sum.min = Math.min(sum.min, duration);
     sum.max = Math.max(sum.max, duration);
     sums.set(name, sum);
@@ -112,13 +112,13 @@ export function selfTimeOf(trace: Trace, track: TrackIndex, event: SelectedEvent
   if (row + 1 >= trace.tracks[track]!.rows) return duration;
   const below = trace.rowBase[track]! + row + 1;
   const last = trace.rowStart[below + 1]!;
-  let own = duration;
+  let selfPs = duration;
   for (let box = firstEndingAt(trace, trace.rowStart[below]!, last, begin); box < last && trace.begin[box]! < end; box++) {
     if (trace.begin[box]! < begin) continue;
     if (trace.count[box]! > 1) return null;
-    if (trace.begin[box]! + trace.duration[box]! <= end) own -= trace.duration[box]!;
+    if (trace.begin[box]! + trace.duration[box]! <= end) selfPs -= trace.duration[box]!;
   }
-  return own;
+  return selfPs;
 }
 
 /** Number of events within the selection's merged blocks. */

@@ -18,9 +18,9 @@ function stepsOf(trace: Trace, track: number): Steps {
   boxes.sort((a, b) => trace.begin[a]! - trace.begin[b]!);
   // overlapping (pipelined) steps are cut where the next one begins
   const end = (i: number): number => {
-    const own = trace.begin[boxes[i]!]! + trace.duration[boxes[i]!]!;
+    const boxEnd = trace.begin[boxes[i]!]! + trace.duration[boxes[i]!]!;
     const next = boxes[i + 1];
-    return next === undefined ? own : Math.min(own, trace.begin[next]!);
+    return next === undefined ? boxEnd : Math.min(boxEnd, trace.begin[next]!);
   };
   return {
     begin: Float64Array.from(boxes, (box) => trace.begin[box]!),

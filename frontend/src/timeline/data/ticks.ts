@@ -23,12 +23,12 @@ const INSTANT_DECIMALS = 6;
 /** Ticks of the visible window at least `gap` pixels apart; `origin` is time zero. */
 export function ticks(scale: TimeScale, origin: Ps, gap: CssPx): Ticks {
   const shifted = new TimeScale(scale.begin - origin, scale.end - origin, scale.width);
-  const found = shifted.ticks(gap);
+  const shiftedTicks = shifted.ticks(gap);
   const step = tickStep(scale.psPerPx * gap);
   const unit = unitFor(Math.max(Math.abs(shifted.end), step), step, TICK_DECIMALS);
   return {
-    times: found.map((tick) => tick.at + origin),
-    labels: found.map((tick) => `${decimal(tick.at / unit[0], step / unit[0])} ${unit[1]}`),
+    times: shiftedTicks.map((tick) => tick.at + origin),
+    labels: shiftedTicks.map((tick) => `${decimal(tick.at / unit[0], step / unit[0])} ${unit[1]}`),
   };
 }
 

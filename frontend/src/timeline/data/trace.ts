@@ -1,16 +1,6 @@
 // The trace data that the timeline draws: a `format=columns` response, validated and indexed by row.
 
-import {
-  column,
-  count,
-  decodeContainer,
-  list,
-  needColumn,
-  number,
-  PayloadError,
-  record,
-  text,
-} from "./payload";
+import { column, count, decodeContainer, list, needColumn, number, PayloadError, record, text } from "./payload";
 import type { Container } from "./payload";
 import type { BoxIndex, Ps, SectionIndex, Span, TrackIndex } from "./units";
 
@@ -23,7 +13,7 @@ export interface Section {
   readonly trackEnd: TrackIndex;
 }
 
-export type TrackKind = "events" | "counter" | "async";
+type TrackKind = "events" | "counter" | "async";
 
 /** One line of a process. `rows` is its nesting depth over the whole trace. */
 export interface Track {
@@ -189,11 +179,7 @@ function readTrack(value: unknown, section: SectionIndex): Track {
 }
 
 /** First box of each row; also validates row numbers and the order of boxes. */
-function indexRows(
-  tracks: readonly Track[],
-  trackStart: Uint32Array,
-  row: Uint16Array,
-): { rowBase: Uint32Array; rowStart: Uint32Array } {
+function indexRows(tracks: readonly Track[], trackStart: Uint32Array, row: Uint16Array): { rowBase: Uint32Array; rowStart: Uint32Array } {
   const rowBase = new Uint32Array(tracks.length + 1);
   tracks.forEach((track, t) => (rowBase[t + 1] = rowBase[t]! + track.rows));
   const rowStart = new Uint32Array(rowBase[tracks.length]! + 1);
@@ -309,12 +295,7 @@ export function firstEndingAt(trace: Trace, begin: BoxIndex, end: BoxIndex, time
 }
 
 /** First box of begin:end that begins after `time` (boxes of one row). */
-export function firstBeginningAfter(
-  trace: Trace,
-  begin: BoxIndex,
-  end: BoxIndex,
-  time: Ps,
-): BoxIndex {
+export function firstBeginningAfter(trace: Trace, begin: BoxIndex, end: BoxIndex, time: Ps): BoxIndex {
   let low = begin;
   let high = end;
   while (low < high) {

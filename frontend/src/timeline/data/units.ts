@@ -12,8 +12,6 @@ export type TrackIndex = number;
 export type SectionIndex = number;
 /** Row of the box columns of a `Trace`. */
 export type BoxIndex = number;
-/** Row of `Trace.strings`. */
-export type StringIndex = number;
 
 /** A closed interval of time, begin <= end. */
 export interface Span {

@@ -59,14 +59,14 @@ export function firstView(trace: Trace): Span | null {
 /** Index of the span behind a pause that is longer than PAUSE of the whole; 0 without one. */
 function longestPause(work: readonly Span[]): number {
   let longest = PAUSE * ((work[work.length - 1]?.end ?? 0) - (work[0]?.begin ?? 0));
-  let found = 0;
+  let pauseIndex = 0;
   for (let i = 1; i < work.length; i++) {
     const pause = work[i]!.begin - work[i - 1]!.end;
     if (pause <= longest) continue;
     longest = pause;
-    found = i;
+    pauseIndex = i;
   }
-  return found;
+  return pauseIndex;
 }
 
 function busy(work: readonly Span[]): Ps {

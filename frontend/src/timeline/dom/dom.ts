@@ -24,11 +24,7 @@ export interface Elements {
   readonly status: HTMLElement;
 }
 
-function make<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  className: string,
-  parent: HTMLElement,
-): HTMLElementTagNameMap[K] {
+function make<K extends keyof HTMLElementTagNameMap>(tag: K, className: string, parent: HTMLElement): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   element.className = className;
   parent.append(element);

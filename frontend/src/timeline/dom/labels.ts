@@ -90,23 +90,14 @@ export class Labels {
     inner.addEventListener("dblclick", () => this.events.toggleSection(section.pid));
   }
 
-  private fillTrack(
-    trace: Trace,
-    layout: Layout,
-    lane: number,
-    element: HTMLElement,
-    inner: HTMLElement,
-    pinned: boolean,
-  ): void {
+  private fillTrack(trace: Trace, layout: Layout, lane: number, element: HTMLElement, inner: HTMLElement, pinned: boolean): void {
     const track = trace.tracks[layout.index[lane]!]!;
     const key = trackKey(track);
     const name = track.name || `thread ${track.tid}`;
     element.className = pinned ? "tl-label tl-track tl-pinned" : "tl-label tl-track";
     const tall = track.rows > 1 || track.kind === "counter";
     inner.append(
-      tall
-        ? this.triangle(layout.collapsed[lane] === 1, name, () => this.events.toggleTrack(key))
-        : span("tl-triangle", ""),
+      tall ? this.triangle(layout.collapsed[lane] === 1, name, () => this.events.toggleTrack(key)) : span("tl-triangle", ""),
       span("tl-name", name),
       this.more({ track: key }, `Actions for track ${name}`),
     );
@@ -153,9 +144,7 @@ function setPlace(label: Label, y: CssPx, height: CssPx, top: CssPx): void {
 
 function laneKey(trace: Trace, layout: Layout, lane: number): string {
   const index = layout.index[lane]!;
-  return layout.kind[lane] === LaneKind.Section
-    ? `s${trace.sections[index]!.pid}`
-    : `t${trackKey(trace.tracks[index]!)}`;
+  return layout.kind[lane] === LaneKind.Section ? `s${trace.sections[index]!.pid}` : `t${trackKey(trace.tracks[index]!)}`;
 }
 
 function span(className: string, text: string): HTMLElement {

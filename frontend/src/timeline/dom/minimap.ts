@@ -8,7 +8,7 @@ import type { CssPx, Ps, Span } from "../data/units";
 import { busyBins, workBins } from "../data/work";
 import { wholeWindow } from "../layout/window";
 
-export const MINIMAP_HEIGHT: CssPx = 36;
+const MINIMAP_HEIGHT: CssPx = 36;
 const BINS = 512;
 /** As many sections have a band of their own. */
 const MAX_BANDS = 8;
@@ -17,7 +17,7 @@ const LEAST_SHADE = 0.12;
 const SHADE = 0.2;
 
 /** A section in the minimap. */
-export interface Band {
+interface Band {
   readonly device: boolean;
   readonly shares: Float32Array;
 }
@@ -31,7 +31,9 @@ export interface Overview {
 /** The bands of as many sections as fit; the last place goes to the last section, the host. */
 export function overviewOf(trace: Trace, bins: number = BINS): Overview {
   const shares = busyBins(trace, bins);
-  const all = trace.sections.flatMap((section, i): Band[] => (sectionEvents(trace, section) > 0 ? [{ device: isDevice(section), shares: shares[i]! }] : []));
+  const all = trace.sections.flatMap((section, i): Band[] =>
+    sectionEvents(trace, section) > 0 ? [{ device: isDevice(section), shares: shares[i]! }] : [],
+  );
   const bands = all.length > MAX_BANDS ? [...all.slice(0, MAX_BANDS - 1), all[all.length - 1]!] : all;
   return { bands, work: workBins(trace, bins) };
 }
@@ -113,9 +115,9 @@ export class Minimap {
     const jump = (event: PointerEvent): void => {
       if (!this.full || !last) return;
       const box = this.canvas.getBoundingClientRect();
-      const at: Ps = new TimeScale(this.full.begin, this.full.end, box.width).toTime(event.clientX - box.left);
+      const clickedPs: Ps = new TimeScale(this.full.begin, this.full.end, box.width).toTime(event.clientX - box.left);
       const half = (last.end - last.begin) / 2;
-      this.move({ begin: at - half, end: at + half });
+      this.move({ begin: clickedPs - half, end: clickedPs + half });
     };
     this.canvas.addEventListener("pointerdown", (event) => {
       last = this.visible();
@@ -129,7 +131,13 @@ export class Minimap {
 }
 
 /** Draws the shade over the whole height, and on it one band per section: devices in colour, the host in grey. */
-export function drawOverview(context: Pick<CanvasRenderingContext2D, "fillStyle" | "globalAlpha" | "fillRect">, { bands, work }: Overview, palette: Palette, width: number, height: number): void {
+export function drawOverview(
+  context: Pick<CanvasRenderingContext2D, "fillStyle" | "globalAlpha" | "fillRect">,
+  { bands, work }: Overview,
+  palette: Palette,
+  width: number,
+  height: number,
+): void {
   context.fillStyle = palette.sunken;
   context.fillRect(0, 0, width, height);
   const step = width / work.length;

@@ -23,13 +23,7 @@ export class Tooltip {
   }
 
   /** Shows the tooltip at `at` (pixels of the rows' area), or hides it if there is nothing to describe. */
-  show(
-    trace: Trace,
-    view: View | null,
-    at: { readonly x: CssPx; readonly y: CssPx } | null,
-    box: BoxIndex,
-    rulerHeight: CssPx,
-  ): void {
+  show(trace: Trace, view: View | null, at: { readonly x: CssPx; readonly y: CssPx } | null, box: BoxIndex, rulerHeight: CssPx): void {
     const { tooltip } = this.elements;
     const point = view && at && box < 0 && at.y >= 0 ? trackPointAt(view, at.x, at.y) : null;
     const counter = point && trace.tracks[point.track]!.kind === "counter" ? point : null;
@@ -75,7 +69,12 @@ export function describe(trace: Trace, box: BoxIndex): string[] {
   ];
   if (name !== null) return [name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH)}\u2026` : name, ...lines];
   const most = trace.strings[trace.name[box]!] ?? "";
-  return [`${formatCount(trace.count[box])} events, too short to draw separately`, `mostly ${most.slice(0, NAME_LENGTH)}`, ...lines, "double click to zoom in"];
+  return [
+    `${formatCount(trace.count[box])} events, too short to draw separately`,
+    `mostly ${most.slice(0, NAME_LENGTH)}`,
+    ...lines,
+    "double click to zoom in",
+  ];
 }
 
 /** Name, value and time of the sample in force; null before the first one. */

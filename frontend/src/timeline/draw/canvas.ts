@@ -21,11 +21,7 @@ export function sizeCanvas(canvas: HTMLCanvasElement, width: CssPx, height: CssP
 }
 
 /** A pattern of diagonal stripes; the plain colour where patterns are not supported. */
-export function hatchPattern(
-  target: CanvasRenderingContext2D,
-  colour: string,
-  ratio: number,
-): CanvasPattern | string {
+export function hatchPattern(target: CanvasRenderingContext2D, colour: string, ratio: number): CanvasPattern | string {
   const size = Math.round(6 * ratio);
   const tile = document.createElement("canvas");
   tile.width = tile.height = size;

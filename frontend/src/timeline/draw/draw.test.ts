@@ -35,21 +35,38 @@ describe("row of boxes", () => {
   const [a, b] = [FIRST_NAME, FIRST_NAME + 1];
 
   it("leaves a gap after boxes of three pixels and more", () => {
-    const trace = oneTrack([{ begin: 10, duration: 10, name: "a" }, { begin: 20, duration: 5, name: "b" }]);
-    expect(rowOf(trace).rects).toEqual([[a, 10, 9], [b, 20, 4]]);
+    const trace = oneTrack([
+      { begin: 10, duration: 10, name: "a" },
+      { begin: 20, duration: 5, name: "b" },
+    ]);
+    expect(rowOf(trace).rects).toEqual([
+      [a, 10, 9],
+      [b, 20, 4],
+    ]);
   });
 
   it("joins narrow neighbours of one colour and skips boxes within an occupied pixel", () => {
     const small = [0, 0.25, 0.5, 1, 2].map((begin) => ({ begin: 50 + begin, duration: 0.2, name: "a" }));
     const { rects, frame } = rowOf(oneTrack([...small, { begin: 53, duration: 1, name: "b" }]));
-    expect(rects).toEqual([[a, 50, 3], [b, 53, 1]]);
+    expect(rects).toEqual([
+      [a, 50, 3],
+      [b, 53, 1],
+    ]);
     expect(frame.boxes).toBe(2);
   });
 
   it("gives an instant one pixel and a merged block the colour of the name that fills most of it, with stripes if wide", () => {
-    const trace = oneTrack([{ begin: 3, duration: 0, name: "a" }, { begin: 20, duration: 3, name: "a", count: 2 }, { begin: 40, duration: 20, name: "b", count: 12 }]);
+    const trace = oneTrack([
+      { begin: 3, duration: 0, name: "a" },
+      { begin: 20, duration: 3, name: "a", count: 2 },
+      { begin: 40, duration: 20, name: "b", count: 12 },
+    ]);
     const { rects, frame } = rowOf(trace);
-    expect(rects).toEqual([[a, 3, 1], [a, 20, 2], [b, 40, 19]]);
+    expect(rects).toEqual([
+      [a, 3, 1],
+      [a, 20, 2],
+      [b, 40, 19],
+    ]);
     expect([...frame.blocks.data.slice(0, frame.blocks.length)]).toEqual([40, 0, 19, 17]);
   });
 
@@ -68,9 +85,15 @@ describe("row of boxes", () => {
   });
 
   it("visits visible boxes only and clips them at the edges", () => {
-    const trace = oneTrack(Array.from({ length: 100 }, (_, i) => ({ begin: i * 100, duration: 99, name: "a" })), [0, 10_000]);
+    const trace = oneTrack(
+      Array.from({ length: 100 }, (_, i) => ({ begin: i * 100, duration: 99, name: "a" })),
+      [0, 10_000],
+    );
     const { rects, frame } = rowOf(trace, new TimeScale(5050, 5150, 100));
-    expect(rects).toEqual([[a, -1, 49], [a, 50, 50]]);
+    expect(rects).toEqual([
+      [a, -1, 49],
+      [a, 50, 50],
+    ]);
     expect(frame.labels.box).toEqual([50, 51]);
   });
 
@@ -87,7 +110,19 @@ describe("row of boxes", () => {
 function sceneOf(trace: ReturnType<typeof made>, patch: Partial<ReturnType<typeof initialArrangement>> = {}) {
   const layout = layOut(trace, { ...initialArrangement(trace), ...patch });
   const placed = placeLanes(layout, 0, 200);
-  return { trace, layout, placed, scale: new TimeScale(0, 100, 300), height: 200, ratio: 1, palette, hatch: "pattern", colours: Uint8Array.from(trace.strings, () => SAME_NAME), grid: [50], hits: [] };
+  return {
+    trace,
+    layout,
+    placed,
+    scale: new TimeScale(0, 100, 300),
+    height: 200,
+    ratio: 1,
+    palette,
+    hatch: "pattern",
+    colours: Uint8Array.from(trace.strings, () => SAME_NAME),
+    grid: [50],
+    hits: [],
+  };
 }
 
 describe("data canvas", () => {
@@ -101,7 +136,11 @@ describe("data canvas", () => {
     const { context, log } = recordingContext();
     drawData(context, sceneOf(trace), new Frame(COLOURS), text);
     const sameName = calls(log, "fillRect").filter((c) => c[1] === palette.fills[SAME_NAME]);
-    expect(sameName).toEqual([["fillRect", palette.accent, 0, 22, 119, 17], ["fillRect", palette.accent, 150, 22, 89, 17], ["fillRect", palette.accent, 270, 22, 2, 17]]);
+    expect(sameName).toEqual([
+      ["fillRect", palette.accent, 0, 22, 119, 17],
+      ["fillRect", palette.accent, 150, 22, 89, 17],
+      ["fillRect", palette.accent, 270, 22, 2, 17],
+    ]);
     expect(calls(log, "fillRect").filter((c) => c[1] === "pattern")).toEqual([["fillRect", "pattern", 150, 22, 89, 17]]);
     expect(calls(log, "fillText").map((c) => c[2])).toEqual(["convolution_of_so\u2026", "7 events"]);
     expect(calls(log, "save")).toEqual([]);
@@ -114,39 +153,118 @@ describe("data canvas", () => {
   });
 
   it("draws a collapsed track compressed and without labels", () => {
-    const nested = made({ sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "t", boxes: [{ begin: 0, duration: 90, name: "a" }, { begin: 0, duration: 80, name: "b", row: 1 }] }] }], full: [0, 100] });
+    const nested = made({
+      sections: [
+        {
+          pid: 1,
+          name: "x",
+          tracks: [
+            {
+              tid: 1,
+              name: "t",
+              boxes: [
+                { begin: 0, duration: 90, name: "a" },
+                { begin: 0, duration: 80, name: "b", row: 1 },
+              ],
+            },
+          ],
+        },
+      ],
+      full: [0, 100],
+    });
     const { context, log } = recordingContext();
     drawData(context, sceneOf(nested, { collapsedTracks: new Set(["1.1"]) }), new Frame(COLOURS), text);
-    expect(calls(log, "fillRect").filter((c) => c[1] === palette.accent).map((c) => c.slice(3))).toEqual([[22, 269, 8], [31, 239, 8]]);
+    expect(
+      calls(log, "fillRect")
+        .filter((c) => c[1] === palette.accent)
+        .map((c) => c.slice(3)),
+    ).toEqual([
+      [22, 269, 8],
+      [31, 239, 8],
+    ]);
     expect(calls(log, "fillText")).toEqual([]);
   });
 
   it("draws a collapsed section as one line, a stripe per track", () => {
     const box = [{ begin: 10, duration: 20, name: "a" }];
-    const two = made({ sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "t", boxes: box }, { tid: 2, name: "u", boxes: box }] }], full: [0, 100] });
+    const two = made({
+      sections: [
+        {
+          pid: 1,
+          name: "x",
+          tracks: [
+            { tid: 1, name: "t", boxes: box },
+            { tid: 2, name: "u", boxes: box },
+          ],
+        },
+      ],
+      full: [0, 100],
+    });
     const { context, log } = recordingContext();
     drawData(context, sceneOf(two, { collapsedSections: new Set([1]) }), new Frame(COLOURS), text);
-    expect(calls(log, "fillRect").filter((c) => c[1] === palette.accent).map((c) => c.slice(2))).toEqual([[30, 3, 59, 7], [30, 11, 59, 7]]);
+    expect(
+      calls(log, "fillRect")
+        .filter((c) => c[1] === palette.accent)
+        .map((c) => c.slice(2)),
+    ).toEqual([
+      [30, 3, 59, 7],
+      [30, 11, 59, 7],
+    ]);
   });
 
   it("fills counters as one area each", () => {
-    const counter = made({ sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "HBM", kind: "counter", samples: [[0, 1], [50, 2]] }] }], full: [0, 100] });
+    const counter = made({
+      sections: [
+        {
+          pid: 1,
+          name: "x",
+          tracks: [
+            {
+              tid: 1,
+              name: "HBM",
+              kind: "counter",
+              samples: [
+                [0, 1],
+                [50, 2],
+              ],
+            },
+          ],
+        },
+      ],
+      full: [0, 100],
+    });
     const { context, log } = recordingContext();
     drawData(context, sceneOf(counter), new Frame(COLOURS), text);
     expect(calls(log, "fill")).toHaveLength(1);
-    expect(calls(log, "lineTo").slice(0, 4)).toEqual([["lineTo", 0, 43], ["lineTo", 150, 43], ["lineTo", 150, 25], ["lineTo", 300, 25]]);
+    expect(calls(log, "lineTo").slice(0, 4)).toEqual([
+      ["lineTo", 0, 43],
+      ["lineTo", 150, 43],
+      ["lineTo", 150, 25],
+      ["lineTo", 300, 25],
+    ]);
   });
 
   it("draws percentages against 100 % and nothing where nothing was measured", () => {
-    const samples: [number, number][] = [[0, 50], [50, NaN], [75, 25]];
-    const counter = made({ sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "MXU", kind: "counter", unit: "percent", samples }] }], full: [0, 100] });
+    const samples: [number, number][] = [
+      [0, 50],
+      [50, NaN],
+      [75, 25],
+    ];
+    const counter = made({
+      sections: [{ pid: 1, name: "x", tracks: [{ tid: 1, name: "MXU", kind: "counter", unit: "percent", samples }] }],
+      full: [0, 100],
+    });
     const { context, log } = recordingContext();
     drawData(context, sceneOf(counter), new Frame(COLOURS), text);
     const [base, half, quarter] = [62, 43, 53];
     expect(calls(log, "moveTo")[0]).toEqual(["moveTo", 0, base]);
     expect(calls(log, "lineTo").slice(0, 6)).toEqual([
-      ["lineTo", 0, half], ["lineTo", 150, half], ["lineTo", 150, base],
-      ["lineTo", 225, base], ["lineTo", 225, quarter], ["lineTo", 300, quarter],
+      ["lineTo", 0, half],
+      ["lineTo", 150, half],
+      ["lineTo", 150, base],
+      ["lineTo", 225, base],
+      ["lineTo", 225, quarter],
+      ["lineTo", 300, quarter],
     ]);
   });
 
@@ -159,7 +277,14 @@ describe("data canvas", () => {
 
 describe("ruler", () => {
   it("labels ticks with the time since the recording began, and names steps", () => {
-    const trace = made({ sections: [], full: [1e12, 2e12], steps: [[1e12, 5e11, "step 7"], [1.5e12, 5e11, "step 8"]] });
+    const trace = made({
+      sections: [],
+      full: [1e12, 2e12],
+      steps: [
+        [1e12, 5e11, "step 7"],
+        [1.5e12, 5e11, "step 8"],
+      ],
+    });
     const scale = new TimeScale(1e12, 2e12, 500);
     const { context, log } = recordingContext();
     drawRuler(context, trace, scale, ticks(scale, 0, 100), 1, palette, text);
@@ -168,7 +293,22 @@ describe("ruler", () => {
 });
 
 describe("overlay", () => {
-  const base = { scale: new TimeScale(0, 1e6, 100), height: 50, rulerHeight: 24, ratio: 1, palette, selected: [], hovered: null, currentHit: null, flows: [], interval: null, marker: null, rubberBand: null, cursor: null, measure: (t: string) => t.length * 6 };
+  const base = {
+    scale: new TimeScale(0, 1e6, 100),
+    height: 50,
+    rulerHeight: 24,
+    ratio: 1,
+    palette,
+    selected: [],
+    hovered: null,
+    currentHit: null,
+    flows: [],
+    interval: null,
+    marker: null,
+    rubberBand: null,
+    cursor: null,
+    measure: (t: string) => t.length * 6,
+  };
 
   it("outlines the selection and writes the length of the marked interval on the axis", () => {
     const { context, log } = recordingContext();
@@ -196,8 +336,17 @@ describe("overlay", () => {
 });
 
 describe("flows", () => {
-  const trace = made({ sections: [{ pid: 1, name: "a", tracks: [{ tid: 1, name: "t", boxes: [{ begin: 0, duration: 10, name: "x" }] }] }, { pid: 2, name: "b", tracks: [{ tid: 1, name: "t", boxes: [{ begin: 50, duration: 10, name: "y" }] }] }], full: [0, 100] });
-  const ends = [{ pid: 1, tid: 1, event: 0, row: 0, begin: 0, duration: 10, name: "x" }, { pid: 2, tid: 1, event: 0, row: 0, begin: 50, duration: 10, name: "y" }];
+  const trace = made({
+    sections: [
+      { pid: 1, name: "a", tracks: [{ tid: 1, name: "t", boxes: [{ begin: 0, duration: 10, name: "x" }] }] },
+      { pid: 2, name: "b", tracks: [{ tid: 1, name: "t", boxes: [{ begin: 50, duration: 10, name: "y" }] }] },
+    ],
+    full: [0, 100],
+  });
+  const ends = [
+    { pid: 1, tid: 1, event: 0, row: 0, begin: 0, duration: 10, name: "x" },
+    { pid: 2, tid: 1, event: 0, row: 0, begin: 50, duration: 10, name: "y" },
+  ];
 
   it("lead from the end of one event to the begin of the next, to the header of a collapsed section", () => {
     const scale = new TimeScale(0, 100, 100);

@@ -7,7 +7,7 @@ import type { Trace } from "../data/trace";
 import type { CssPx, DevicePx, TrackIndex } from "../data/units";
 
 /** Outline of one counter: x, y pairs of the step line in device pixels, on a base line. */
-export interface CounterArea {
+interface CounterArea {
   readonly points: readonly number[];
   readonly base: DevicePx;
   readonly clipTop: DevicePx;

@@ -15,7 +15,7 @@ import type { Trace } from "../data/trace";
 import type { CssPx } from "../data/units";
 
 /** The input of a data frame. */
-export interface Scene {
+interface Scene {
   readonly trace: Trace;
   readonly layout: Layout;
   readonly placed: readonly PlacedLane[];
@@ -89,11 +89,7 @@ function collectTrack(scene: Scene, frame: Frame, lane: number, y: CssPx, clipTo
   for (let row = first; row < last; row++) {
     const begin = Math.max(y + row * rowHeight, clipTop);
     const end = y + (row + 1) * rowHeight - (rowHeight > 3 ? ROW_LINE : 0);
-    const place = {
-      y: Math.round(begin * ratio),
-      height: Math.max(1, Math.round(end * ratio) - Math.round(begin * ratio)),
-      labelWidth,
-    };
+    const place = { y: Math.round(begin * ratio), height: Math.max(1, Math.round(end * ratio) - Math.round(begin * ratio)), labelWidth };
     addRow(frame, trace, trace.rowBase[track]! + row, scene.scale, ratio, place, scene.colours);
   }
 }
@@ -196,7 +192,7 @@ function drawHits(context: DrawContext, scene: Scene): void {
 }
 
 /** The label of a box. */
-export function labelOf(trace: Trace, box: number): string {
+function labelOf(trace: Trace, box: number): string {
   const count = trace.count[box]!;
   return count > 1 ? `${count} events` : (trace.strings[trace.name[box]!] ?? "");
 }

@@ -70,12 +70,7 @@ function outline(context: DrawContext, rect: ScreenRect, colour: string, halo: s
   context.strokeStyle = colour;
   context.lineWidth = halo === null ? 1 : 2;
   const inset = context.lineWidth / 2;
-  context.strokeRect(
-    rect.x + inset,
-    rect.y + inset,
-    Math.max(rect.width - 1 - 2 * inset, 1),
-    Math.max(rect.height - 2 * inset, 1),
-  );
+  context.strokeRect(rect.x + inset, rect.y + inset, Math.max(rect.width - 1 - 2 * inset, 1), Math.max(rect.height - 2 * inset, 1));
 }
 
 function drawBand(context: DrawContext, scene: OverlayScene, interval: Span): void {

@@ -48,14 +48,7 @@ export function drawRuler(
   context.fillRect(0, height - line, width, line);
 }
 
-function drawSteps(
-  context: DrawContext,
-  trace: Trace,
-  scale: TimeScale,
-  ratio: number,
-  palette: Palette,
-  text: TextFit,
-): void {
+function drawSteps(context: DrawContext, trace: Trace, scale: TimeScale, ratio: number, palette: Palette, text: TextFit): void {
   const steps = trace.steps;
   if (steps === null) return;
   const top = Math.round(AXIS_HEIGHT * ratio);

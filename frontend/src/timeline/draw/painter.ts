@@ -17,7 +17,7 @@ import type { Trace } from "../data/trace";
 import type { CssPx } from "../data/units";
 
 /** The canvases to draw on; CSS tokens are read from `root`. */
-export interface Canvases {
+interface Canvases {
   readonly root: HTMLElement;
   readonly ruler: HTMLCanvasElement;
   readonly data: HTMLCanvasElement;
@@ -83,7 +83,14 @@ export class Painter {
   }
 
   /** Draws boxes and ruler. */
-  drawData(trace: Trace, layout: Layout, placed: readonly PlacedLane[], scale: TimeScale, height: CssPx, hits: readonly ScreenRect[]): void {
+  drawData(
+    trace: Trace,
+    layout: Layout,
+    placed: readonly PlacedLane[],
+    scale: TimeScale,
+    height: CssPx,
+    hits: readonly ScreenRect[],
+  ): void {
     const marks = ticks(scale, 0, TICK_GAP);
     const { ratio, palette, hatch, colours } = this;
     drawData(

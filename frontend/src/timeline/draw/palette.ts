@@ -31,7 +31,7 @@ export const FIRST_NAME = 1;
 export const COLOURS = FIRST_NAME + 24;
 
 /** Returns the value of a CSS token such as "--bg"; "" if it is not defined. */
-export type TokenReader = (token: string) => string;
+type TokenReader = (token: string) => string;
 
 /** The current tokens of an element, theme applied. */
 export function tokensOf(element: Element): TokenReader {

@@ -6,7 +6,7 @@ import type { BoxIndex, DevicePx } from "../data/units";
 import { perPs } from "../layout/window";
 
 /** Rectangles of one colour as x, y, width, height quadruples, reused across frames. */
-export class RectList {
+class RectList {
   data = new Int32Array(1024);
   /** Used length of `data`, 4 numbers per rectangle. */
   length = 0;
@@ -32,7 +32,7 @@ export class RectList {
 }
 
 /** Boxes wide enough for a label, as parallel lists, reused across frames. */
-export class LabelList {
+class LabelList {
   readonly box: BoxIndex[] = [];
   readonly x: DevicePx[] = [];
   readonly y: DevicePx[] = [];
@@ -53,7 +53,7 @@ export class Frame {
   boxes = 0;
   /** Events that the boxes on the screen stand for. */
   events = 0;
-  /** Those of them that share a box, or a pixel column, with others. */
+  /** Events that share a box, or a pixel column, with others. */
   merged = 0;
 
   /** `colours`: the number of colour indexes. */
@@ -73,7 +73,7 @@ export class Frame {
 const HATCH_WIDTH: DevicePx = 4;
 
 /** Position of one row in device pixels. */
-export interface RowPlace {
+interface RowPlace {
   readonly y: DevicePx;
   readonly height: DevicePx;
   /** Boxes at least this wide get a label; Infinity for none. */

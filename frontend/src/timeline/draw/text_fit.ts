@@ -1,7 +1,7 @@
 // Truncates labels to the available width. Measuring is slow, so widths are cached per text.
 
 /** Returns the width of a text. */
-export type Measure = (text: string) => number;
+type Measure = (text: string) => number;
 
 const ELLIPSIS = "\u2026";
 /** The cache is cleared when it contains this many texts. */

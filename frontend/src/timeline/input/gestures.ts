@@ -21,7 +21,7 @@ const WHEEL_LINE: CssPx = 16;
 const PAGE = 0.9;
 
 /** The objects that gestures act on. */
-export interface GestureTargets {
+interface GestureTargets {
   readonly store: Store<TimelineState>;
   readonly machine: InputMachine;
   readonly elements: { readonly stage: HTMLElement; readonly scroller: HTMLElement; readonly root: HTMLElement };
@@ -43,43 +43,70 @@ export function bindGestures(targets: GestureTargets): () => void {
     return actions.length > 0;
   };
   const point = (event: MouseEvent): Point => pointOf(stage, store.state, event);
-  stage.addEventListener("pointerdown", (event) => {
-    stage.setPointerCapture(event.pointerId);
-    const { x, y } = point(event);
-    const grip = gripAt(store.state, x);
-    feed({ type: "down", x, y, button: event.button, onRuler: y < 0, grip, shift: event.shiftKey, ctrl: event.ctrlKey || event.metaKey });
-    if (event.button === 1) event.preventDefault();
-  }, options);
-  stage.addEventListener("pointermove", (event) => {
-    const at = point(event);
-    store.apply(setPointer(at));
-    feed({ type: "move", ...at });
-    stage.classList.toggle("tl-grip", machine.tool === "timing" && gripAt(store.state, at.x) !== null);
-  }, options);
+  stage.addEventListener(
+    "pointerdown",
+    (event) => {
+      stage.setPointerCapture(event.pointerId);
+      const { x, y } = point(event);
+      const grip = gripAt(store.state, x);
+      feed({ type: "down", x, y, button: event.button, onRuler: y < 0, grip, shift: event.shiftKey, ctrl: event.ctrlKey || event.metaKey });
+      if (event.button === 1) event.preventDefault();
+    },
+    options,
+  );
+  stage.addEventListener(
+    "pointermove",
+    (event) => {
+      const pressedPoint = point(event);
+      store.apply(setPointer(pressedPoint));
+      feed({ type: "move", ...pressedPoint });
+      stage.classList.toggle("tl-grip", machine.tool === "timing" && gripAt(store.state, pressedPoint.x) !== null);
+    },
+    options,
+  );
   stage.addEventListener("pointerup", (event) => feed({ type: "up", ...point(event) }), options);
   stage.addEventListener("dblclick", (event) => feed({ type: "double", ...point(event) }), options);
   stage.addEventListener("pointerleave", () => store.apply(setPointer(null)), options);
   stage.addEventListener("pointercancel", () => feed({ type: "cancel" }), options);
-  root.addEventListener("wheel", (event) => {
-    if (event.target === scroller) return;
-    const unit = event.deltaMode === 1 ? WHEEL_LINE : event.deltaMode === 2 ? rowsHeight(store.state) : 1;
-    const { x } = point(event);
-    feed({ type: "wheel", x: Math.max(x, 0), dx: event.deltaX * unit, dy: event.deltaY * unit, shift: event.shiftKey, ctrl: event.ctrlKey || event.metaKey });
-    event.preventDefault();
-  }, { ...options, passive: false });
-  scroller.addEventListener("scroll", () => {
-    if (Math.abs(scroller.scrollTop - store.state.scroll) >= 1) store.apply(scrollTo(scroller.scrollTop));
-  }, options);
+  root.addEventListener(
+    "wheel",
+    (event) => {
+      if (event.target === scroller) return;
+      const unit = event.deltaMode === 1 ? WHEEL_LINE : event.deltaMode === 2 ? rowsHeight(store.state) : 1;
+      const { x } = point(event);
+      feed({
+        type: "wheel",
+        x: Math.max(x, 0),
+        dx: event.deltaX * unit,
+        dy: event.deltaY * unit,
+        shift: event.shiftKey,
+        ctrl: event.ctrlKey || event.metaKey,
+      });
+      event.preventDefault();
+    },
+    { ...options, passive: false },
+  );
+  scroller.addEventListener(
+    "scroll",
+    () => {
+      if (Math.abs(scroller.scrollTop - store.state.scroll) >= 1) store.apply(scrollTo(scroller.scrollTop));
+    },
+    options,
+  );
   bindKeys(stage, feed, options);
   return () => stop.abort();
 }
 
 function bindKeys(stage: HTMLElement, feed: (input: Input) => boolean, options: AddEventListenerOptions): void {
-  window.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.altKey || isTyping(event.target) || belongsElsewhere(stage, event)) return;
-    const input: Input = { type: "key", key: event.key, shift: event.shiftKey, ctrl: event.ctrlKey || event.metaKey };
-    if (feed(input)) event.preventDefault();
-  }, options);
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.defaultPrevented || event.altKey || isTyping(event.target) || belongsElsewhere(stage, event)) return;
+      const input: Input = { type: "key", key: event.key, shift: event.shiftKey, ctrl: event.ctrlKey || event.metaKey };
+      if (feed(input)) event.preventDefault();
+    },
+    options,
+  );
   window.addEventListener("keyup", (event) => feed({ type: "keyup", key: event.key }), options);
   window.addEventListener("blur", () => feed({ type: "cancel" }), options);
 }
@@ -185,7 +212,7 @@ function moveGrip(store: Store<TimelineState>, machine: InputMachine, end: Inter
   const time = snap(store.state, x);
   const fixed = end === "begin" ? interval.end : interval.begin;
   store.apply(markInterval(ordered(time, fixed)));
-  if ((time < fixed) !== (end === "begin")) machine.swapGrip();
+  if (time < fixed !== (end === "begin")) machine.swapGrip();
 }
 
 /** The time at a pixel, snapped to a nearby edge of the box under the pointer. */

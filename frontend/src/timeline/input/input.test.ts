@@ -3,7 +3,16 @@ import { InputMachine } from "./input";
 import type { Action, Input } from "./input";
 
 const none = { shift: false, ctrl: false };
-const down = (x: number, y: number, patch: Partial<Extract<Input, { type: "down" }>> = {}): Input => ({ type: "down", x, y, button: 0, onRuler: false, grip: null, ...none, ...patch });
+const down = (x: number, y: number, patch: Partial<Extract<Input, { type: "down" }>> = {}): Input => ({
+  type: "down",
+  x,
+  y,
+  button: 0,
+  onRuler: false,
+  grip: null,
+  ...none,
+  ...patch,
+});
 const move = (x: number, y: number): Input => ({ type: "move", x, y });
 const up = (x: number, y: number): Input => ({ type: "up", x, y });
 const key = (k: string, patch = {}): Input => ({ type: "key", key: k, ...none, ...patch });
@@ -13,7 +22,12 @@ const commands = (actions: Action[]) => actions.map((a) => (a.do === "command" ?
 
 describe("tools", () => {
   it("are chosen by digits and by the characters that Shift makes of them", () => {
-    for (const [keys, tool] of [["1!", "select"], ["2@", "pan"], ["3#", "zoom"], ["4$", "timing"]] as const) {
+    for (const [keys, tool] of [
+      ["1!", "select"],
+      ["2@", "pan"],
+      ["3#", "zoom"],
+      ["4$", "timing"],
+    ] as const) {
       for (const k of keys) {
         const machine = new InputMachine();
         expect(play(machine, key(k))).toEqual([{ do: "tool" }]);
@@ -61,7 +75,11 @@ describe("select", () => {
 describe("pan, zoom, timing", () => {
   it("pans by the distance since the last move; the middle button always pans", () => {
     const machine = new InputMachine();
-    expect(play(machine, key("2"), down(100, 100), move(90, 105), move(80, 110), up(80, 110))).toEqual([{ do: "tool" }, { do: "pan", dx: 10, dy: -5 }, { do: "pan", dx: 10, dy: -5 }]);
+    expect(play(machine, key("2"), down(100, 100), move(90, 105), move(80, 110), up(80, 110))).toEqual([
+      { do: "tool" },
+      { do: "pan", dx: 10, dy: -5 },
+      { do: "pan", dx: 10, dy: -5 },
+    ]);
     expect(play(new InputMachine(), down(0, 0, { button: 1 }), move(10, 0))).toEqual([{ do: "pan", dx: -10, dy: 0 }]);
   });
 
@@ -103,9 +121,24 @@ describe("wheel and keys", () => {
     expect(play(new InputMachine(), wheel(0, -300, { ctrl: true }))).toEqual([{ do: "zoom", x: 40, factor: 0.5 }]);
   });
 
-  it("maps the letters of the original", () => {
+  it("maps XProf's letters", () => {
     const keys = ["w", "S", "a", "d", "f", "m", "0", "z", "/", "?", "Escape", "ArrowLeft", "ArrowDown", "Enter"];
-    expect(commands(play(new InputMachine(), ...keys.map((k) => key(k))))).toEqual(["zoom-in", "zoom-out", "pan-left", "pan-right", "frame", "mark", "whole", "whole", "search", "help", "clear", "left", "down", "next-hit"]);
+    expect(commands(play(new InputMachine(), ...keys.map((k) => key(k))))).toEqual([
+      "zoom-in",
+      "zoom-out",
+      "pan-left",
+      "pan-right",
+      "frame",
+      "mark",
+      "whole",
+      "whole",
+      "search",
+      "help",
+      "clear",
+      "left",
+      "down",
+      "next-hit",
+    ]);
     expect(commands(play(new InputMachine(), key("Enter", { shift: true })))).toEqual(["previous-hit"]);
   });
 

@@ -7,7 +7,7 @@ export type Tool = (typeof TOOLS)[number];
 /** An end of the marked interval. */
 export type IntervalEnd = "begin" | "end";
 
-export interface Modifiers {
+interface Modifiers {
   readonly shift: boolean;
   /** Control or, on a Mac, command. */
   readonly ctrl: boolean;
@@ -76,7 +76,15 @@ export type Action =
 type Gesture =
   | { readonly kind: "none" }
   | { readonly kind: "press"; readonly tool: Tool; readonly x: CssPx; readonly y: CssPx; readonly add: boolean; readonly ruler: boolean }
-  | { readonly kind: "drag"; readonly tool: Tool; readonly x: CssPx; readonly y: CssPx; readonly add: boolean; readonly lastX: CssPx; readonly lastY: CssPx }
+  | {
+      readonly kind: "drag";
+      readonly tool: Tool;
+      readonly x: CssPx;
+      readonly y: CssPx;
+      readonly add: boolean;
+      readonly lastX: CssPx;
+      readonly lastY: CssPx;
+    }
   | { readonly kind: "grip"; readonly end: IntervalEnd };
 
 /** Pointer movement below this counts as a click. */

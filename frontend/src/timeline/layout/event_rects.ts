@@ -45,7 +45,7 @@ export class EventLocator {
 }
 
 /** Events as parallel columns, sorted by begin. */
-export interface EventColumns {
+interface EventColumns {
   readonly length: number;
   readonly track: Uint32Array;
   readonly row: Uint16Array;
@@ -61,13 +61,13 @@ export function rectOfRow(locator: EventLocator, events: EventColumns | null, i:
 
 /** The rectangles of all visible events of the columns. */
 export function rectsOfColumns(locator: EventLocator, events: EventColumns | null, end: Ps): ScreenRect[] {
-  const found: ScreenRect[] = [];
-  if (events === null) return found;
+  const screenRects: ScreenRect[] = [];
+  if (events === null) return screenRects;
   for (let i = 0; i < events.length && events.begin[i]! <= end; i++) {
     const rect = rectOfRow(locator, events, i);
-    if (rect) found.push(rect);
+    if (rect) screenRects.push(rect);
   }
-  return found;
+  return screenRects;
 }
 
 /** Track, row and time of an event. */
@@ -86,12 +86,12 @@ export function rectsOf(
   events: readonly EventPosition[],
   limit: number,
 ): ScreenRect[] {
-  const found: ScreenRect[] = [];
+  const screenRects: ScreenRect[] = [];
   for (let i = 0; i < Math.min(events.length, limit); i++) {
     const event = events[i]!;
     const track = index.get(trackKey(event));
     const rect = track === undefined ? null : locator.of(track, event.row, event.begin, event.duration);
-    if (rect) found.push(rect);
+    if (rect) screenRects.push(rect);
   }
-  return found;
+  return screenRects;
 }

@@ -7,7 +7,7 @@ import type { EventRef, Trace } from "../data/trace";
 import type { CssPx, Ps, TrackIndex } from "../data/units";
 
 /** One event on a flow. */
-export interface FlowEnd extends EventRef {
+interface FlowEnd extends EventRef {
   readonly row: number;
   readonly begin: Ps;
   readonly duration: Ps;

@@ -10,7 +10,7 @@ import { perPs } from "./window";
 /** Hit tolerance on both sides of a box. */
 const SLOP: CssPx = 3;
 /** Largest number of boxes that a rectangle selects. */
-export const MAX_SELECTED = 100_000;
+const MAX_SELECTED = 100_000;
 
 export interface View {
   readonly trace: Trace;
@@ -20,14 +20,14 @@ export interface View {
 }
 
 /** A point on a track. */
-export interface TrackPoint {
+interface TrackPoint {
   readonly track: TrackIndex;
   readonly row: number;
   readonly time: Ps;
 }
 
 /** The lane at a y position; pinned lanes cover the others. */
-export function laneAt(view: View, y: CssPx): PlacedLane | null {
+function laneAt(view: View, y: CssPx): PlacedLane | null {
   for (const placed of view.placed) {
     if (!placed.pinned && y < view.layout.pinnedHeight) continue;
     if (y >= placed.y && y < placed.y + view.layout.height[placed.lane]!) return placed;
@@ -89,18 +89,18 @@ export function boxesIn(view: View, x0: CssPx, y0: CssPx, x1: CssPx, y1: CssPx):
   const { trace, scale } = view;
   const from = scale.toTime(Math.min(x0, x1));
   const to = scale.toTime(Math.max(x0, x1));
-  const found: BoxIndex[] = [];
+  const hitBoxes: BoxIndex[] = [];
   for (const { track, first, last } of rowsIn(view, y0, y1)) {
     for (let row = first; row <= last; row++) {
       const global = trace.rowBase[track]! + row;
       const end = trace.rowStart[global + 1]!;
       for (let box = firstEndingAt(trace, trace.rowStart[global]!, end, from); box < end; box++) {
-        if (trace.begin[box]! > to || found.length >= MAX_SELECTED) break;
-        found.push(box);
+        if (trace.begin[box]! > to || hitBoxes.length >= MAX_SELECTED) break;
+        hitBoxes.push(box);
       }
     }
   }
-  return found.sort((a, b) => a - b);
+  return hitBoxes.sort((a, b) => a - b);
 }
 
 export type Direction = "left" | "right" | "up" | "down";
@@ -134,8 +134,8 @@ function verticalNeighbour(view: View, box: BoxIndex, track: TrackIndex, step: 1
       const rows = trace.tracks[t]!.rows;
       if (Number.isNaN(row)) row = step > 0 ? 0 : rows - 1;
       for (; row >= 0 && row < rows; row += step) {
-        const found = nearestInRow(trace, trace.rowBase[t]! + row, anchor);
-        if (found >= 0) return found;
+        const nearest = nearestInRow(trace, trace.rowBase[t]! + row, anchor);
+        if (nearest >= 0) return nearest;
       }
     }
     lane += step;

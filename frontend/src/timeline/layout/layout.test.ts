@@ -12,11 +12,22 @@ const trace = decodeTrace(
         name: "TPU",
         tracks: [
           { tid: 1, name: "Steps", boxes: [{ begin: 0, duration: 9, name: "s" }] },
-          { tid: 2, name: "Ops", boxes: [{ begin: 0, duration: 9, name: "a" }, { begin: 1, duration: 2, name: "b", row: 1 }] },
+          {
+            tid: 2,
+            name: "Ops",
+            boxes: [
+              { begin: 0, duration: 9, name: "a" },
+              { begin: 1, duration: 2, name: "b", row: 1 },
+            ],
+          },
           { tid: 3, name: "HBM", kind: "counter", samples: [[0, 1]] },
         ],
       },
-      { pid: 701, name: "CPU", tracks: Array.from({ length: 21 }, (_, i) => ({ tid: i, name: `t${i}`, boxes: [{ begin: 0, duration: 1, name: "x" }] })) },
+      {
+        pid: 701,
+        name: "CPU",
+        tracks: Array.from({ length: 21 }, (_, i) => ({ tid: i, name: `t${i}`, boxes: [{ begin: 0, duration: 1, name: "x" }] })),
+      },
     ],
     full: [0, 10],
   }),
@@ -42,14 +53,29 @@ describe("lay out", () => {
 
   it("folds away sections and tracks without events until they are asked for, and puts the main thread first", () => {
     const box = [{ begin: 0, duration: 1, name: "x" }];
-    const made = decodeTrace(encodeTrace({ sections: [
-      { pid: 1, name: "/device:GPU:0", tracks: [] },
-      { pid: 2, name: "/device:GPU:1", tracks: [{ tid: 1, name: "idle" }] },
-      { pid: 701, name: "/host:CPU", tracks: [{ tid: 1, name: "worker", boxes: box }, { tid: 2, name: "none" }, { tid: 3, name: "python", main: true, boxes: box }] },
-    ], full: [0, 10] }));
+    const made = decodeTrace(
+      encodeTrace({
+        sections: [
+          { pid: 1, name: "/device:GPU:0", tracks: [] },
+          { pid: 2, name: "/device:GPU:1", tracks: [{ tid: 1, name: "idle" }] },
+          {
+            pid: 701,
+            name: "/host:CPU",
+            tracks: [
+              { tid: 1, name: "worker", boxes: box },
+              { tid: 2, name: "none" },
+              { tid: 3, name: "python", main: true, boxes: box },
+            ],
+          },
+        ],
+        full: [0, 10],
+      }),
+    );
     const lanes = (patch: Partial<Arrangement>) => {
       const l = layOut(made, { ...initialArrangement(made), ...patch });
-      return Array.from({ length: l.length }, (_, i) => (l.kind[i] === 0 ? made.sections[l.index[i]!]!.name : made.tracks[l.index[i]!]!.name));
+      return Array.from({ length: l.length }, (_, i) =>
+        l.kind[i] === 0 ? made.sections[l.index[i]!]!.name : made.tracks[l.index[i]!]!.name,
+      );
     };
     expect(lanes({})).toEqual(["/host:CPU", "python", "worker"]);
     expect(lanes({ showEmpty: true })).toEqual(["/device:GPU:0", "/device:GPU:1", "idle", "/host:CPU", "python", "worker", "none"]);
@@ -88,7 +114,11 @@ describe("scrolling", () => {
   it("places scrolled lanes below pinned ones", () => {
     const pinned = layOut(trace, { ...start, pinnedTracks: ["3.1"] });
     const placed = placeLanes(pinned, 10, 60);
-    expect(placed.map((p) => [p.lane, p.y, p.pinned])).toEqual([[0, 0, true], [1, 11, false], [2, 33, false]]);
+    expect(placed.map((p) => [p.lane, p.y, p.pinned])).toEqual([
+      [0, 0, true],
+      [1, 11, false],
+      [2, 33, false],
+    ]);
   });
 
   it("keeps the scroll position within the content", () => {

@@ -4,15 +4,15 @@ import { sectionEvents, trackKey, tracksByKey } from "../data/trace";
 import type { CssPx, SectionIndex, TrackIndex } from "../data/units";
 
 export const ROW_HEIGHT: CssPx = 18;
-export const SECTION_HEIGHT: CssPx = 22;
-export const COUNTER_HEIGHT: CssPx = 40;
+const SECTION_HEIGHT: CssPx = 22;
+const COUNTER_HEIGHT: CssPx = 40;
 /** Space below each track. */
-export const TRACK_GAP: CssPx = 3;
+const TRACK_GAP: CssPx = 3;
 /** Heights of the time axis and of the row of steps below it, which only traces with steps have. */
 export const AXIS_HEIGHT: CssPx = 24;
 export const STEPS_HEIGHT: CssPx = 18;
 /** Sections with more tracks than this are collapsed initially. */
-export const MANY_TRACKS = 20;
+const MANY_TRACKS = 20;
 
 /** The user's arrangement of sections and tracks; keys are pids and "pid.tid". */
 export interface Arrangement {
@@ -208,13 +208,7 @@ export function laneOfTrack(layout: Layout, track: TrackIndex): number {
 }
 
 /** The scroll position nearest to the current one at which a row of a lane is visible. */
-export function scrollToRow(
-  layout: Layout,
-  lane: number,
-  row: number,
-  scroll: CssPx,
-  height: CssPx,
-): CssPx {
+export function scrollToRow(layout: Layout, lane: number, row: number, scroll: CssPx, height: CssPx): CssPx {
   if (lane < layout.pinned) return scroll;
   const room = Math.max(0, height - layout.pinnedHeight);
   const top = layout.top[lane]! + row * layout.rowHeight[lane]!;

@@ -3,7 +3,7 @@ import { TimeScale } from "../../base/time_scale";
 import type { Ps, Span } from "../data/units";
 
 /** Narrowest window; below it, rounding of doubles near 2^53 ps becomes visible. */
-export const MIN_SPAN: Ps = 100;
+const MIN_SPAN: Ps = 100;
 /** How far the window may extend past the trace, as a share of the trace's length. */
 const MARGIN = 0.02;
 

@@ -75,7 +75,10 @@ export function select(selection: readonly SelectedEvent[], area: SelectedArea |
 export function selectName(name: string): TimelineCommand {
   return (state) => {
     const { selection, area } = state;
-    return select(selection.filter((p) => p.name === name || (area !== null && p.name === null)), area && { ...area, name })(state);
+    return select(
+      selection.filter((p) => p.name === name || (area !== null && p.name === null)),
+      area && { ...area, name },
+    )(state);
   };
 }
 

@@ -110,9 +110,8 @@ export function reveal(event: EventPosition, zoomIn: boolean): TimelineCommand {
     if (track === undefined) return state;
     const shown = expandTo(state, track);
     const lane = shown.layout ? laneOfTrack(shown.layout, track) : -1;
-    const scrolled = shown.layout && lane >= 0
-      ? scrollTo(scrollToRow(shown.layout, lane, event.row, shown.scroll, rowsHeight(shown)))(shown)
-      : shown;
+    const scrolled =
+      shown.layout && lane >= 0 ? scrollTo(scrollToRow(shown.layout, lane, event.row, shown.scroll, rowsHeight(shown)))(shown) : shown;
     return bringIntoWindow(scrolled, event, zoomIn);
   };
 }

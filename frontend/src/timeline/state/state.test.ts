@@ -1,20 +1,43 @@
 import { describe, expect, it, vi } from "vitest";
 import { decodeTrace } from "../data/trace";
 import { encodeTrace } from "../testing/synthetic";
-import { arrange, clearOne, markInterval, markSelection, resize, select, selectAt, selectIn, setPointer, setRubberBand, showTrace, toggleSection } from "./commands";
+import {
+  arrange,
+  clearOne,
+  markInterval,
+  markSelection,
+  resize,
+  select,
+  selectAt,
+  selectIn,
+  setPointer,
+  setRubberBand,
+  showTrace,
+  toggleSection,
+} from "./commands";
 import { setAnimatedScale, frameSelection, animateTo, jumpTo, pan, reveal, scrollTo, showAll, step, zoom } from "./navigation";
 import { INITIAL, rowsHeight, viewOf } from "./state";
 import type { TimelineCommand, TimelineState } from "./state";
 import { Store } from "./store";
 
 const boxes = Array.from({ length: 10 }, (_, i) => ({ begin: i * 100_000, duration: 80_000, name: i % 2 ? "copy" : "fusion", event: i }));
-const answer = decodeTrace(encodeTrace({
-  sections: [
-    { pid: 3, name: "TPU", tracks: [{ tid: 1, name: "Ops", boxes }] },
-    { pid: 7, name: "CPU", tracks: Array.from({ length: 30 }, (_, i) => ({ tid: i, name: `thread ${i}`, boxes: [{ begin: 500_000, duration: 10, name: "x", event: 0 }] })) },
-  ],
-  full: [0, 1_000_000],
-}));
+const answer = decodeTrace(
+  encodeTrace({
+    sections: [
+      { pid: 3, name: "TPU", tracks: [{ tid: 1, name: "Ops", boxes }] },
+      {
+        pid: 7,
+        name: "CPU",
+        tracks: Array.from({ length: 30 }, (_, i) => ({
+          tid: i,
+          name: `thread ${i}`,
+          boxes: [{ begin: 500_000, duration: 10, name: "x", event: 0 }],
+        })),
+      },
+    ],
+    full: [0, 1_000_000],
+  }),
+);
 const run = (state: TimelineState, ...commands: TimelineCommand[]): TimelineState => commands.reduce((s, command) => command(s), state);
 const opened = run(INITIAL, resize(1000, 224), showTrace(answer));
 
@@ -91,7 +114,12 @@ describe("commands", () => {
       expect(run(INITIAL, command)).toMatchObject({ trace: null, selection: [], scroll: 0 });
     }
     expect(viewOf(INITIAL)).toBeNull();
-    const arranged = run(INITIAL, arrange({ ...(opened.arrangement ?? ({} as never)), hiddenTracks: new Set(["3.1"]) }), resize(500, 200), showTrace(answer));
+    const arranged = run(
+      INITIAL,
+      arrange({ ...(opened.arrangement ?? ({} as never)), hiddenTracks: new Set(["3.1"]) }),
+      resize(500, 200),
+      showTrace(answer),
+    );
     expect(arranged.arrangement?.hiddenTracks.has("3.1")).toBe(true);
     expect(run(arranged, select([])).selection).toEqual([]);
   });

@@ -3,7 +3,7 @@
 /** A pure function from one state to the next; returns its argument when nothing changes. */
 export type Command<S> = (state: S) => S;
 
-export type Listener<S> = (state: S, before: S) => void;
+type Listener<S> = (state: S, before: S) => void;
 
 export class Store<S> {
   private readonly listeners = new Set<Listener<S>>();

@@ -78,9 +78,7 @@ export function encodeTrace(spec: TraceSpec): ArrayBuffer {
     if (!strings.has(name)) strings.set(name, strings.size);
     return strings.get(name)!;
   };
-  const sorted = tracks.map((track) =>
-    [...(track.boxes ?? [])].sort((a, b) => (a.row ?? 0) - (b.row ?? 0) || a.begin - b.begin),
-  );
+  const sorted = tracks.map((track) => [...(track.boxes ?? [])].sort((a, b) => (a.row ?? 0) - (b.row ?? 0) || a.begin - b.begin));
   const boxes = sorted.flat();
   const names = boxes.map((b) => intern(b.name ?? ""));
   const ends = boxes.map((b) => b.begin + b.duration);

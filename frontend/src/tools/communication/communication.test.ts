@@ -7,7 +7,9 @@ describe("the summary of communication", () => {
   it("names the collective with most exposed time", () => {
     const { tone, title, sentences } = headline(readCommunication(answer()));
     expect([tone, title]).toEqual(["bad", "60.0% of the communication is exposed; most of it in all-reduce.1"]);
-    expect(sentences).toEqual(["2 collectives, 1 ns over all devices; computation hides 40.0% of it, and 10.0% is waiting for the last device."]);
+    expect(sentences).toEqual([
+      "2 collectives, 1 ns over all devices; computation hides 40.0% of it, and 10.0% is waiting for the last device.",
+    ]);
   });
 
   it("is good if computation hides most of it", () => {
@@ -17,11 +19,20 @@ describe("the summary of communication", () => {
 
   it("names a late device rather than a collective", () => {
     const late = { stragglers: [{ device: "GPU 1", host: "h", work_ratio: 3.6667, modified_z: null, waits_ratio: 5 }] };
-    expect(headline(readCommunication(answer(late))).title).toBe("GPU 1 is late: it computes 3.7 times as long as the median device, and the others wait for it");
-    const alone = { stragglers: [{ device: "GPU 1", host: "h", work_ratio: null, modified_z: null, waits_ratio: null }], late_hosts: [{ host: "a", modified_z: 9 }], early_ends: 2 };
+    expect(headline(readCommunication(answer(late))).title).toBe(
+      "GPU 1 is late: it computes 3.7 times as long as the median device, and the others wait for it",
+    );
+    const alone = {
+      stragglers: [{ device: "GPU 1", host: "h", work_ratio: null, modified_z: null, waits_ratio: null }],
+      late_hosts: [{ host: "a", modified_z: 9 }],
+      early_ends: 2,
+    };
     const { title, sentences } = headline(readCommunication(answer(alone)));
     expect(title).toContain("computes much longer than the median device");
-    expect(sentences.slice(1)).toEqual(["Far more work than the other hosts: a.", "2 runs of collectives ended before the last device began: the clocks disagree."]);
+    expect(sentences.slice(1)).toEqual([
+      "Far more work than the other hosts: a.",
+      "2 runs of collectives ended before the last device began: the clocks disagree.",
+    ]);
   });
 
   it("says that nothing was recorded", () => {
@@ -31,7 +42,10 @@ describe("the summary of communication", () => {
 
 it("draws hidden and exposed time, and the hidden share, by step", () => {
   const { steps } = readCommunication(answer());
-  expect(stepsChart(steps).series.map(({ name, values }) => [name, values])).toEqual([["Hidden by computation", [200, 0]], ["Exposed", [300, 0]]]);
+  expect(stepsChart(steps).series.map(({ name, values }) => [name, values])).toEqual([
+    ["Hidden by computation", [200, 0]],
+    ["Exposed", [300, 0]],
+  ]);
   expect([hiddenChart(steps).line.values, hiddenChart(steps).y.max]).toEqual([[40, null], 100]);
 });
 
@@ -62,6 +76,10 @@ it("shows collectives and devices of a base, collectives also under another numb
   const run = readCommunication(answer());
   const values = (table: ReturnType<typeof withBaseOps>, id: string) => table.columns.find((column) => column.id === id)?.values;
   const ops = withBaseOps(run.ops, base.ops);
-  expect([values(ops, "op"), values(ops, "base_total_ps"), values(ops, "difference_total_ps")]).toEqual([["all-reduce.1", "all-gather.2"], [500, 300], [300, -100]]);
+  expect([values(ops, "op"), values(ops, "base_total_ps"), values(ops, "difference_total_ps")]).toEqual([
+    ["all-reduce.1", "all-gather.2"],
+    [500, 300],
+    [300, -100],
+  ]);
   expect(values(withBaseRanks(run.ranks, base.ranks), "difference_work_ps")).toEqual([0, 0]);
 });

@@ -13,7 +13,7 @@ export interface StepTime {
   hiddenPercent: number | null;
 }
 
-export interface Straggler {
+interface Straggler {
   device: string;
   /** Own work over the median; null: the median is 0. */
   ratio: number | null;
@@ -64,7 +64,9 @@ export function readCommunication(value: unknown): Communication {
         waits: optional(straggler["waits_ratio"], "the waits for a straggler"),
       };
     }),
-    lateHosts: asList(answer["late_hosts"] ?? [], "the late hosts").map((one) => asText(asDict(one, "a late host")["host"], "the name of a late host")),
+    lateHosts: asList(answer["late_hosts"] ?? [], "the late hosts").map((one) =>
+      asText(asDict(one, "a late host")["host"], "the name of a late host"),
+    ),
     clocks: asTable(answer["clocks"], "the table of clocks"),
     hostOffsets: readHostOffsets(answer),
     earlyEnds: asNumber(answer["early_ends"] ?? 0, "the number of early ends"),

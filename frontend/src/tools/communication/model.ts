@@ -31,19 +31,33 @@ export function headline(found: Communication): Headline {
   const names = textsOf(found.ops, "op", WHAT);
   const share = (part: number, of: number): string => formatPercent(of > 0 ? (100 * part) / of : 0);
   const sentences: string[] = [];
-  if (all > 0) sentences.push(`${plural(names.length, "collective")}, ${formatTime(all)} over all devices; computation hides ${share(all - sum(exposed), all)} of it, and ${share(sum(waits), all)} is waiting for the last device.`);
+  if (all > 0)
+    sentences.push(
+      `${plural(names.length, "collective")}, ${formatTime(all)} over all devices; computation hides ` +
+        `${share(all - sum(exposed), all)} of it, and ${share(sum(waits), all)} is waiting for the last device.`,
+    );
   if (found.lateHosts.length) sentences.push(`Far more work than the other hosts: ${found.lateHosts.join(", ")}.`);
-  if (found.earlyEnds > 0) sentences.push(`${plural(found.earlyEnds, "run")} of collectives ended before the last device began: the clocks disagree.`);
+  if (found.earlyEnds > 0)
+    sentences.push(`${plural(found.earlyEnds, "run")} of collectives ended before the last device began: the clocks disagree.`);
   const [late] = found.stragglers;
   if (late) {
     const ratio = late.ratio === null ? "much longer than" : `${late.ratio.toFixed(1)} times as long as`;
     return { tone: "bad", title: `${late.device} is late: it computes ${ratio} the median device, and the others wait for it`, sentences };
   }
-  if (all === 0) return { tone: "none", title: "No collectives were recorded", sentences: ["The devices do not communicate, or the profile does not tell which ops do."] };
+  if (all === 0)
+    return {
+      tone: "none",
+      title: "No collectives were recorded",
+      sentences: ["The devices do not communicate, or the profile does not tell which ops do."],
+    };
   const first = exposed.reduce((best, value, i) => (value > (exposed[best] ?? 0) ? i : best), 0);
   const open = (100 * sum(exposed)) / all;
   if (open < FAIR) return { tone: "good", title: `Computation hides ${formatPercent(100 - open)} of the communication`, sentences };
-  return { tone: open >= BAD ? "bad" : "fair", title: `${formatPercent(open)} of the communication is exposed; most of it in ${names[first]}`, sentences };
+  return {
+    tone: open >= BAD ? "bad" : "fair",
+    title: `${formatPercent(open)} of the communication is exposed; most of it in ${names[first]}`,
+    sentences,
+  };
 }
 
 /** Time of collectives by step: hidden by computation, and exposed. */
@@ -53,7 +67,11 @@ export function stepsChart(steps: readonly StepTime[]): StackChart {
     x: { name: "Step", unit: null, labels: steps.map(({ name }) => name) },
     y: { name: "Time over all devices", unit: "ps" },
     series: filledSeries([
-      { name: "Hidden by computation", colour: CATEGORIES.device_compute.colour, values: steps.map(({ communicationPs, exposedPs }) => communicationPs - exposedPs) },
+      {
+        name: "Hidden by computation",
+        colour: CATEGORIES.device_compute.colour,
+        values: steps.map(({ communicationPs, exposedPs }) => communicationPs - exposedPs),
+      },
       { name: "Exposed", colour: CATEGORIES.collectives.colour, values: steps.map(({ exposedPs }) => exposedPs), striped: true },
     ]),
     total: "Communication",
@@ -78,7 +96,10 @@ export function windowOf(found: Communication, row: number): { window: string; h
   const [begin, end] = [columnOf(found.ops, "begin_ps")?.[row], columnOf(found.ops, "end_ps")?.[row]];
   if (typeof begin !== "number" || typeof end !== "number") return null;
   const room = Math.max(end - begin, 1000);
-  return { window: `${Math.max(0, Math.round(begin - room))},${Math.round(end + room)}`, host: textsOf(found.ops, "host", WHAT)[row] ?? "" };
+  return {
+    window: `${Math.max(0, Math.round(begin - room))},${Math.round(end + room)}`,
+    host: textsOf(found.ops, "host", WHAT)[row] ?? "",
+  };
 }
 
 /** Columns that say nothing in this profile, and times of the longest run, which the link to the trace viewer uses. */
@@ -105,7 +126,10 @@ export function withBaseOps(ops: TableData, base: TableData): TableData {
     return keysOf(table, ["op"]).map((name, row) => `${withoutNumber(name)}\0${rest[row] ?? ""}`);
   };
   const names = ["op", "kind"];
-  const pairs = pairRows([{ run: keysOf(ops, names), base: keysOf(base, names) }, { run: kindless(ops), base: kindless(base), unique: true }]);
+  const pairs = pairRows([
+    { run: keysOf(ops, names), base: keysOf(base, names) },
+    { run: kindless(ops), base: kindless(base), unique: true },
+  ]);
   return joinTables(ops, base, pairs, { sums: SUMS, rates: RATES });
 }
 

@@ -21,7 +21,12 @@ describe("communication", () => {
     await show(answer({ notes: ["A note."] }));
     expect(shown.text()).toContain("most of it in all-reduce.1");
     expect(shown.text()).toContain("A note.");
-    expect([...shown.root.querySelectorAll("section.card")].map((card) => card.getAttribute("aria-label"))).toEqual(["Collectives", "Communication by step", "Hidden share", "Devices"]);
+    expect([...shown.root.querySelectorAll("section.card")].map((card) => card.getAttribute("aria-label"))).toEqual([
+      "Collectives",
+      "Communication by step",
+      "Hidden share",
+      "Devices",
+    ]);
   });
 
   it("opens the trace viewer at the longest run of a collective", async () => {

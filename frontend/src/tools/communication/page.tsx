@@ -1,8 +1,8 @@
 // Communication: collectives, their bandwidth and waits; late devices, clocks, launches.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { BaseLine, useBase, useComparison } from "../../page/base_run";
-import { Pending } from "../../page/pending";
+import { BaseLine, useBase, useComparison } from "../../page/compare/base_run";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { ALL_HOSTS } from "../../api/types";
 import { plural } from "../../base/format";
@@ -24,8 +24,13 @@ const TRACE = "trace_viewer@";
 function CommunicationPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readCommunication(await client.json<unknown>("data", params, { signal })));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Matching the collectives of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />;
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    readCommunication(await client.json<unknown>("data", params, { signal })),
+  );
+  if (answer.data === null)
+    return (
+      <Pending answer={answer} page={page} what={`Matching the collectives of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />
+    );
   if (answer.data.ranks.rowCount === 0) {
     return (
       <Panel
@@ -48,7 +53,10 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
   const comparison = useComparison(page);
   const ops = useMemo(() => (base.data === null ? found.ops : withBaseOps(found.ops, base.data.ops)), [found, base.data]);
   const ranks = useMemo(() => (base.data === null ? found.ranks : withBaseRanks(found.ranks, base.data.ranks)), [found, base.data]);
-  const opStore = useMemo(() => stores[0] && hiding(stores[0], [...hiddenColumns(found), ...addedColumns(ops, SHOWN_WITH_BASE)]), [stores, found, ops]);
+  const opStore = useMemo(
+    () => stores[0] && hiding(stores[0], [...hiddenColumns(found), ...addedColumns(ops, SHOWN_WITH_BASE)]),
+    [stores, found, ops],
+  );
   const rankStore = useMemo(() => stores[1] && hiding(stores[1], addedColumns(ranks, SHOWN_WITH_BASE)), [stores, ranks]);
   const key = base.data === null ? "" : (base.run ?? "");
   const file = fileNameOf("communication", run, host);
@@ -60,9 +68,12 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
   };
   const clocks = clocksOf(found);
   const alignedHosts = page.tool.host_names.filter((name) => name !== ALL_HOSTS).join(",");
-  const align = clocks === "" ? null : (
-    <button type="button" class="button" onClick={() => state.set(toolPatch(TRACE, null, [], { clocks, hosts: alignedHosts }), "push")}>Open the trace viewer with corrected clocks</button>
-  );
+  const align =
+    clocks === "" ? null : (
+      <button type="button" class="button" onClick={() => state.set(toolPatch(TRACE, null, [], { clocks, hosts: alignedHosts }), "push")}>
+        Open the trace viewer with corrected clocks
+      </button>
+    );
   return (
     <div class="tool-page">
       <div class="tool-page-body communication">
@@ -72,13 +83,24 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
         <BaseLine page={page} answer={base} steps={comparison?.steps} note="Times of devices are per step." />
         <Callouts messages={found.notes.map((text) => ({ severity: "info", text }))} />
         {talks ? (
-          <Card title="Collectives" help={"One row per collective op, most exposed time first.\nExposed: the device computes nothing meanwhile. Stall: the TensorCore waits in the done op.\nDouble click or Enter: open the longest run in the trace viewer.\nSource: trace, HLO."}>
+          <Card
+            title="Collectives"
+            help={
+              "One row per collective op, most exposed time first.\n" +
+              "Exposed: the device computes nothing meanwhile. Stall: the TensorCore waits in the done op.\n" +
+              "Double click or Enter: open the longest run in the trace viewer.\n" +
+              "Source: trace, HLO."
+            }
+          >
             <FitTable key={key} data={ops} most={420} title="Collectives" fileName={`${file}_ops`} store={opStore} onOpen={open} />
           </Card>
         ) : null}
         {talks ? (
           <div class="columns">
-            <Card title="Communication by step" help={"Time of collectives, summed over devices: hidden by computation on the same device, and exposed.\nSource: trace."}>
+            <Card
+              title="Communication by step"
+              help={"Time of collectives, summed over devices: hidden by computation on the same device, and exposed.\nSource: trace."}
+            >
               <Chart spec={steps} title="" fileName={`${file}_steps`} height={220} pickHint="Drag: zoom." />
             </Card>
             <Card title="Hidden share" help={"Share of the time of collectives in which the device computes.\nSource: trace."}>
@@ -86,7 +108,14 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
             </Card>
           </div>
         ) : null}
-        <Card title="Devices" help={"Own work, communication and waits per step.\nA device is late if its own work is at least 1.5 times the median and the others spend at least twice its time in collectives.\nSource: trace."}>
+        <Card
+          title="Devices"
+          help={
+            "Own work, communication and waits per step.\n" +
+            "A device is late if its own work is at least 1.5 times the median and the others spend at least twice its time in collectives.\n" +
+            "Source: trace."
+          }
+        >
           <FitTable key={key} data={ranks} most={420} title="Devices" fileName={`${file}_devices`} store={rankStore} />
         </Card>
         {found.launches.rowCount > 0 ? (
@@ -95,7 +124,16 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
           </Card>
         ) : null}
         {found.clocks.rowCount > 0 ? (
-          <Card title="Clocks" tools={align} help={"Hosts: from collectives, which end together on all of them. Devices: work cannot begin before it is launched.\nTimes on this page are corrected between hosts; those of the trace viewer are as recorded.\nSource: trace."} collapsed={found.hostOffsets.size === 0}>
+          <Card
+            title="Clocks"
+            tools={align}
+            help={
+              "Hosts: from collectives, which end together on all of them. Devices: work cannot begin before it is launched.\n" +
+              "Times on this page are corrected between hosts; those of the trace viewer are as recorded.\n" +
+              "Source: trace."
+            }
+            collapsed={found.hostOffsets.size === 0}
+          >
             <FitTable data={found.clocks} most={320} title="Clocks" fileName={`${file}_clocks`} store={stores[3]} />
           </Card>
         ) : null}

@@ -4,7 +4,14 @@ type Value = string | number | null;
 function table(columns: Record<string, Value[]>): unknown {
   const ids = Object.keys(columns);
   const rows = (columns[ids[0] ?? ""] ?? []).map((_, row) => ({ c: ids.map((id) => ({ v: columns[id]?.[row] ?? null })) }));
-  return { cols: ids.map((id) => ({ id, label: id, type: typeof columns[id]?.find((value) => value !== null) === "number" ? "number" : "string" })), rows };
+  return {
+    cols: ids.map((id) => ({
+      id,
+      label: id,
+      type: typeof columns[id]?.find((value) => value !== null) === "number" ? "number" : "string",
+    })),
+    rows,
+  };
 }
 
 export const OPS = {
@@ -37,4 +44,7 @@ export function answer(change: Record<string, unknown> = {}, ops: Record<string,
   };
 }
 
-export const NOTHING = answer({ ranks: table({ device: [] }), steps: [] }, { op: [], total_ps: [], exposed_ps: [], wait_ps: [], host: [], begin_ps: [], end_ps: [] });
+export const NOTHING = answer(
+  { ranks: table({ device: [] }), steps: [] },
+  { op: [], total_ps: [], exposed_ps: [], wait_ps: [], host: [], begin_ps: [], end_ps: [] },
+);

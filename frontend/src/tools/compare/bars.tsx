@@ -19,12 +19,28 @@ export function ChangeBars({ bars, onOpen }: BarsProps) {
         const link = linkOf(change);
         return (
           <li key={`${change.what} ${change.kind}`} class={change.certain ? "" : "uncertain"}>
-            {link
-              ? <button type="button" class="compare-name link" data-tip={`${tip}\nClick: ${link.tool === "hlo_stats" ? "its ops in HLO stats" : "the time budget"}`} onClick={() => onOpen(change)}>{change.what}</button>
-              : <span class="compare-name" tabIndex={0} data-tip={tip}>{change.what}</span>}
-            <span class="compare-kind" tabIndex={0} data-tip={kindOf(change.kind, change.where).help}>{kindOf(change.kind, change.where).name}</span>
+            {link ? (
+              <button
+                type="button"
+                class="compare-name link"
+                data-tip={`${tip}\nClick: ${link.tool === "hlo_stats" ? "its ops in HLO stats" : "the time budget"}`}
+                onClick={() => onOpen(change)}
+              >
+                {change.what}
+              </button>
+            ) : (
+              <span class="compare-name" tabIndex={0} data-tip={tip}>
+                {change.what}
+              </span>
+            )}
+            <span class="compare-kind" tabIndex={0} data-tip={kindOf(change.kind, change.where).help}>
+              {kindOf(change.kind, change.where).name}
+            </span>
             <span class="compare-axis" aria-hidden="true">
-              <i class={slower ? "slower" : "faster"} style={{ [slower ? "left" : "right"]: "50%", width: `${Math.max(0.5, Math.abs(length) * 50)}%` }} />
+              <i
+                class={slower ? "slower" : "faster"}
+                style={{ [slower ? "left" : "right"]: "50%", width: `${Math.max(0.5, Math.abs(length) * 50)}%` }}
+              />
             </span>
             <span class="number compare-time">{signedTime(change.deltaPs)}</span>
             <span class="dim compare-noise">{change.certain ? "" : "within noise"}</span>
@@ -46,9 +62,17 @@ export function StepBars({ bars }: { bars: readonly StepBar[] }) {
       {bars.map(({ name, totalPs, parts }) => (
         <div key={name} class="compare-step">
           <b>{name}</b>
-          <span class="compare-stack" role="img" aria-label={`${name}: ${parts.map((part) => `${part.name} ${formatTime(part.ps)}`).join(", ")}`}>
+          <span
+            class="compare-stack"
+            role="img"
+            aria-label={`${name}: ${parts.map((part) => `${part.name} ${formatTime(part.ps)}`).join(", ")}`}
+          >
             {parts.map((part) => (
-              <span key={part.id} style={{ width: `${part.length * 100}%`, ...swatchStyle(part.colour, theme, part.striped) }} data-tip={`${part.name}: ${formatTime(part.ps)} (${formatPercent((100 * part.ps) / totalPs)} of the step)`}>
+              <span
+                key={part.id}
+                style={{ width: `${part.length * 100}%`, ...swatchStyle(part.colour, theme, part.striped) }}
+                data-tip={`${part.name}: ${formatTime(part.ps)} (${formatPercent((100 * part.ps) / totalPs)} of the step)`}
+              >
                 {part.length >= MIN_INSIDE ? <b>{formatTime(part.ps)}</b> : null}
               </span>
             ))}
@@ -58,7 +82,10 @@ export function StepBars({ bars }: { bars: readonly StepBar[] }) {
       ))}
       <ul class="legend">
         {ids.map(({ id, name, help, colour, striped }) => (
-          <li key={id} tabIndex={0} data-tip={help}><i class="swatch" style={swatchStyle(colour, theme, striped)} /><span>{name}</span></li>
+          <li key={id} tabIndex={0} data-tip={help}>
+            <i class="swatch" style={swatchStyle(colour, theme, striped)} />
+            <span>{name}</span>
+          </li>
         ))}
       </ul>
     </figure>

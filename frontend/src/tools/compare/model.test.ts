@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readComparison } from "../../api/payload/comparison";
-import { COMPARISON, UNKNOWN } from "../../page/comparison_testing";
+import { COMPARISON, UNKNOWN } from "../../page/compare/comparison_testing";
 import { barsOf, changesOf, intervalText, linkOf, opFilter, percentOf, remainder, shownTable, stepBars } from "./model";
 import type { Change } from "./model";
 
@@ -12,7 +12,11 @@ const [compute, , part, rest] = changes as [Change, Change, Change, Change];
 describe("contributions", () => {
   it("become bars to both sides, the longest as long as half the axis", () => {
     const bars = barsOf(changes, 15);
-    expect(bars.map(({ change, length }) => [change.what, length])).toEqual([["jit_f: fusion.11 (mul)", 1], ["jit_f: gone.3", -50 / 120], ["Idle: launch", 15 / 120]]);
+    expect(bars.map(({ change, length }) => [change.what, length])).toEqual([
+      ["jit_f: fusion.11 (mul)", 1],
+      ["jit_f: gone.3", -50 / 120],
+      ["Idle: launch", 15 / 120],
+    ]);
     expect(bars[0]?.tip).toContain("200 us in the base, 320 us in the run");
     expect(bars[0]?.tip).toContain("95% interval +119 us to +121 us; beyond noise");
     expect(bars[1]?.tip).toContain("no interval");
@@ -46,8 +50,22 @@ describe("the step", () => {
   it("has one bar per run on a common scale", () => {
     const bars = stepBars(found);
     expect(bars?.map(({ name, totalPs, parts }) => [name, totalPs, parts.map(({ name: part, length }) => [part, length])])).toEqual([
-      ["Base", 900 * US, [["Compute", 350 / 990], ["Idle: unexplained", 550 / 990]]],
-      ["Run", 990 * US, [["Compute", 440 / 990], ["Idle: unexplained", 550 / 990]]],
+      [
+        "Base",
+        900 * US,
+        [
+          ["Compute", 350 / 990],
+          ["Idle: unexplained", 550 / 990],
+        ],
+      ],
+      [
+        "Run",
+        990 * US,
+        [
+          ["Compute", 440 / 990],
+          ["Idle: unexplained", 550 / 990],
+        ],
+      ],
     ]);
   });
 

@@ -5,14 +5,14 @@ import { formatPercent, formatTime } from "../../base/format";
 import { BUDGET_CATEGORIES, CATEGORIES } from "../../base/steps/step_category";
 import { relabelled } from "../../base/table/transform";
 import type { TableData } from "../../base/table/table_data";
-import { writeFilters } from "../../widgets/table/saved";
+import { writeFilters } from "../../widgets/table/model/saved";
 
 const WHAT = "the table of contributions";
 const COMPUTE = "compute";
 const REST = "rest";
 
 /** Kinds of change: what the page calls them, and what they mean. */
-export const KINDS: Readonly<Record<string, { name: string; help: string }>> = {
+const KINDS: Readonly<Record<string, { name: string; help: string }>> = {
   slower: { name: "slower", help: "The same ops take more time per step." },
   faster: { name: "faster", help: "The same ops take less time per step." },
   more: { name: "more time", help: "The step has more of this part." },
@@ -38,8 +38,22 @@ export function kindOf(kind: string, where: string): { name: string; help: strin
   return KINDS[id] ?? { name: kind, help: "" };
 }
 
-export const KINDS_HELP = ["slower", "faster", "more", "less", "added", "removed", "split", "merged", "dtype_changed", "shape_changed", "more_often", "fewer_often"]
-  .map((id) => `${KINDS[id]?.name}: ${KINDS[id]?.help}`).join("\n");
+export const KINDS_HELP = [
+  "slower",
+  "faster",
+  "more",
+  "less",
+  "added",
+  "removed",
+  "split",
+  "merged",
+  "dtype_changed",
+  "shape_changed",
+  "more_often",
+  "fewer_often",
+]
+  .map((id) => `${KINDS[id]?.name}: ${KINDS[id]?.help}`)
+  .join("\n");
 
 export interface Change {
   what: string;
@@ -65,9 +79,15 @@ export function changesOf({ contributions: table }: Comparison): Change[] {
   return what.map((name, row) => {
     const [from, to] = [low?.[row], high?.[row]];
     return {
-      what: name, kind: kind[row] ?? "", deltaPs: delta[row] ?? 0, basePs: base[row] ?? 0, runPs: run[row] ?? 0,
+      what: name,
+      kind: kind[row] ?? "",
+      deltaPs: delta[row] ?? 0,
+      basePs: base[row] ?? 0,
+      runPs: run[row] ?? 0,
       interval: typeof from === "number" && typeof to === "number" ? [from, to] : null,
-      certain: certain?.[row] === true, where: where[row] ?? "", ops: (ops[row] ?? "").split(", ").filter(Boolean),
+      certain: certain?.[row] === true,
+      where: where[row] ?? "",
+      ops: (ops[row] ?? "").split(", ").filter(Boolean),
     };
   });
 }
@@ -77,7 +97,9 @@ export const signedTime = (ps: number): string => `${ps > 0 ? "+" : ""}${formatT
 
 /** The interval of a difference in words; what is missing without one. */
 export function intervalText(interval: readonly [number, number] | null): string {
-  return interval === null ? "one side has a single step: no interval" : `95% interval ${signedTime(interval[0])} to ${signedTime(interval[1])}`;
+  return interval === null
+    ? "one side has a single step: no interval"
+    : `95% interval ${signedTime(interval[0])} to ${signedTime(interval[1])}`;
 }
 
 export interface Bar {
@@ -111,7 +133,11 @@ export function remainder(changes: readonly Change[], bars: number): { count: nu
 }
 
 /** The tool and keys that show a change in the run: its ops, or the part of the step; null for the rest. */
-export function linkOf({ kind, where, ops }: Pick<Change, "kind" | "where" | "ops">): { tool: string; keys: Record<string, string> } | null {
+export function linkOf({
+  kind,
+  where,
+  ops,
+}: Pick<Change, "kind" | "where" | "ops">): { tool: string; keys: Record<string, string> } | null {
   if (kind === REST) return null;
   if (where === COMPUTE) return ops.length === 0 ? null : { tool: "hlo_stats", keys: { filter: opFilter(ops) } };
   return { tool: "time_budget", keys: {} };
@@ -152,7 +178,19 @@ export function stepBars(found: Comparison): StepBar[] | null {
       const ps = get(one) ?? 0;
       const look = CATEGORIES[BUDGET_CATEGORIES[id] ?? "other"];
       const label = found.labels.get(id);
-      return ps > 0 ? [{ id, name: label?.name ?? id, help: label?.help ?? "", colour: look.colour, striped: look.striped ?? false, ps, length: ps / scale }] : [];
+      return ps > 0
+        ? [
+            {
+              id,
+              name: label?.name ?? id,
+              help: label?.help ?? "",
+              colour: look.colour,
+              striped: look.striped ?? false,
+              ps,
+              length: ps / scale,
+            },
+          ]
+        : [];
     }),
   });
   return [bar("Base", base, (one) => one.base), bar("Run", run, (one) => one.run)];
@@ -169,14 +207,28 @@ const UNSIGNED = new Set(["base_ps_per_step", "run_ps_per_step", "base_bytes", "
 export function shownTable(table: TableData, found: Comparison): TableData {
   const where = columnOf(table, "where");
   const columns = table.columns.map((column) => {
-    if (column.id === "kind") return { ...column, help: KINDS_HELP, values: column.values.map((value, row) => kindOf(String(value ?? ""), String(where?.[row] ?? "")).name) };
-    if (column.id === "where") return { ...column, label: "Part of the step", help: "Part of the time budget.", values: column.values.map((value) => found.labels.get(String(value))?.name ?? (value || null)) };
+    if (column.id === "kind")
+      return {
+        ...column,
+        help: KINDS_HELP,
+        values: column.values.map((value, row) => kindOf(String(value ?? ""), String(where?.[row] ?? "")).name),
+      };
+    if (column.id === "where")
+      return {
+        ...column,
+        label: "Part of the step",
+        help: "Part of the time budget.",
+        values: column.values.map((value) => found.labels.get(String(value))?.name ?? (value || null)),
+      };
     return column.unit !== null && !UNSIGNED.has(column.id) ? { ...column, signed: true } : column;
   });
-  return relabelled({ ...table, columns: columns.map((column) => ({ ...column, values: column.values.map((value) => (value === "" ? null : value)) })) }, {});
+  return relabelled(
+    { ...table, columns: columns.map((column) => ({ ...column, values: column.values.map((value) => (value === "" ? null : value)) })) },
+    {},
+  );
 }
 
-/** What of the memory table is missing, and why. */
+/** Why a table is empty. */
 export const NO_MEMORY = "No program of either run has a buffer assignment: profiles of GPUs and of captures without HLO protos have none.";
 export const NO_PROGRAMS = "No op of a compiled program ran in the steps of either run.";
 export const NO_CONTRIBUTIONS = "Contributions divide the difference of the step, which is unknown: a run has no device with steps.";

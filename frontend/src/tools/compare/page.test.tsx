@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
-import { COMPARISON, UNKNOWN } from "../../page/comparison_testing";
+import { COMPARISON, UNKNOWN } from "../../page/compare/comparison_testing";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";
@@ -28,14 +28,20 @@ describe("the page Compare", () => {
     expect(shown.text()).toContain("95% interval +80 us to +100 us");
     expect(shown.text()).toContain("All rows add up to +90 us.");
     expect(shown.text()).toContain("The number of hosts differs");
-    expect([...shown.root.querySelectorAll(".compare-bars li.uncertain .compare-name")].map((one) => one.textContent)).toEqual(["Idle: launch"]);
+    expect([...shown.root.querySelectorAll(".compare-bars li.uncertain .compare-name")].map((one) => one.textContent)).toEqual([
+      "Idle: launch",
+    ]);
     expect(shown.text()).toContain("No program of either run has a buffer assignment");
   });
 
   it("opens the ops of a contribution, and the time budget for a part of the step", async () => {
     const shown = await show(COMPARISON, { base: "before" });
     await press(shown, "jit_f: fusion.11");
-    expect([shown.keys.get("tool"), shown.keys.get("filter"), shown.keys.get("base")]).toEqual(["hlo_stats", "hlo_op_name~/^(fusion\\\\.11)$/", "before"]);
+    expect([shown.keys.get("tool"), shown.keys.get("filter"), shown.keys.get("base")]).toEqual([
+      "hlo_stats",
+      "hlo_op_name~/^(fusion\\\\.11)$/",
+      "before",
+    ]);
     await press(shown, "Idle: launch");
     expect(shown.keys.get("tool")).toBe("time_budget");
   });

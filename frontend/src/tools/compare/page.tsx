@@ -4,9 +4,9 @@ import { readComparison } from "../../api/payload/comparison";
 import type { Comparison } from "../../api/payload/comparison";
 import { ApiError } from "../../api/error";
 import { textsOf } from "../../api/payload/fields";
-import { explain } from "../../page/explain";
+import { explain } from "../../page/failure/explain";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
 import { formatTime, plural } from "../../base/format";
 import { hiding } from "../../base/table/transform";
@@ -19,7 +19,21 @@ import { Picker } from "../../widgets/overlay/picker";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
 import { ChangeBars, StepBars } from "./bars";
-import { KINDS_HELP, NO_CONTRIBUTIONS, NO_MEMORY, NO_PROGRAMS, barsOf, changesOf, intervalText, linkOf, percentOf, remainder, shownTable, signedTime, stepBars } from "./model";
+import {
+  KINDS_HELP,
+  NO_CONTRIBUTIONS,
+  NO_MEMORY,
+  NO_PROGRAMS,
+  barsOf,
+  changesOf,
+  intervalText,
+  linkOf,
+  percentOf,
+  remainder,
+  shownTable,
+  signedTime,
+  stepBars,
+} from "./model";
 import type { Change } from "./model";
 import "./page.css";
 
@@ -32,14 +46,18 @@ const PS_PER_NS = 1000;
 function ComparePage(page: PageProps) {
   const { run, tool, base, client } = page;
   const params = { run, tag: tool.id, base: base.run };
-  const answer = useLoad(base.run === null ? null : JSON.stringify(params), async (signal) => readComparison(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(base.run === null ? null : JSON.stringify(params), async (signal) =>
+    readComparison(await client.json<unknown>("data", params, { signal })),
+  );
   if (base.run === null) return <NoBase page={page} />;
   if (answer.error instanceof ApiError && answer.error.code === "run_not_found") return <Lost page={page} />;
   if (answer.error !== null) {
     return (
       <Panel {...explain(answer.error, { run, tool: tool.id })}>
         <BasePicker page={page} />
-        <button type="button" class="button" onClick={answer.reload}>Try again</button>
+        <button type="button" class="button" onClick={answer.reload}>
+          Try again
+        </button>
       </Panel>
     );
   }
@@ -48,7 +66,10 @@ function ComparePage(page: PageProps) {
 }
 
 function BasePicker({ page: { run, base } }: { page: PageProps }) {
-  const choices = base.choices.map(({ id, note }) => ({ id, note: id === base.proposed ? `${note} · the run before` : id === run ? `${note} · this run` : note }));
+  const choices = base.choices.map(({ id, note }) => ({
+    id,
+    note: id === base.proposed ? `${note} · the run before` : id === run ? `${note} · this run` : note,
+  }));
   return <Picker label="Base" noun="run" choices={choices} value={base.run} onChoose={base.choose} />;
 }
 
@@ -57,12 +78,24 @@ function NoBase({ page }: { page: PageProps }) {
   const others = base.choices.filter(({ id }) => id !== run);
   if (others.length === 0) {
     return (
-      <Panel tone="empty" title="There is no other run to compare with" why="The log directory has one run. A comparison needs two: the base, and the run that is shown." todo={["Capture again, or put another run into the log directory, then reload.", "Runs of two directories: tpu-profile compare DIRECTORY DIRECTORY."]} />
+      <Panel
+        tone="empty"
+        title="There is no other run to compare with"
+        why="The log directory has one run. A comparison needs two: the base, and the run that is shown."
+        todo={[
+          "Capture again, or put another run into the log directory, then reload.",
+          "Runs of two directories: tpu-profile compare DIRECTORY DIRECTORY.",
+        ]}
+      />
     );
   }
   return (
     <Panel tone="empty" title="Choose a base" why={`The base is the run that ${run} is compared with, such as the one before a change.`}>
-      {base.proposed === null ? null : <button type="button" class="button primary" onClick={() => base.choose(base.proposed)}>Compare with {base.proposed}, the run before</button>}
+      {base.proposed === null ? null : (
+        <button type="button" class="button primary" onClick={() => base.choose(base.proposed)}>
+          Compare with {base.proposed}, the run before
+        </button>
+      )}
       <BasePicker page={page} />
     </Panel>
   );
@@ -70,9 +103,16 @@ function NoBase({ page }: { page: PageProps }) {
 
 function Lost({ page }: { page: PageProps }) {
   return (
-    <Panel tone="error" title={`There is no run named ${page.base.run ?? ""}`} why="The address names a base that is not, or no longer, in the log directory." todo={["Choose another base."]}>
+    <Panel
+      tone="error"
+      title={`There is no run named ${page.base.run ?? ""}`}
+      why="The address names a base that is not, or no longer, in the log directory."
+      todo={["Choose another base."]}
+    >
       <BasePicker page={page} />
-      <button type="button" class="button" onClick={() => page.base.choose(null)}>Remove the base</button>
+      <button type="button" class="button" onClick={() => page.base.choose(null)}>
+        Remove the base
+      </button>
     </Panel>
   );
 }
@@ -93,32 +133,97 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
   return (
     <div class="tool-page">
       <div class="tool-page-body compare">
-        <div class="compare-choice"><BasePicker page={page} /><span class="dim">compared with the run <b>{run}</b></span></div>
+        <div class="compare-choice">
+          <BasePicker page={page} />
+          <span class="dim">
+            compared with the run <b>{run}</b>
+          </span>
+        </div>
         <SummaryBox tone={TONES[found.headline.tone]} title={found.headline.text}>
           <StepLine found={found} />
           {steps === null ? null : <StepBars bars={steps} />}
         </SummaryBox>
-        <Callouts messages={[...(base.run === run ? ["The base is this run: nothing can differ."] : []), ...found.notes].map((text) => ({ severity: "info", text }))} />
-        <Card title="What changed" help={`What each change adds to the average step; the rows add up to its difference.\nOps count with the time in which they were the first to compute, parts of the step as in the time budget.\n${KINDS_HELP}\nSource: trace, HLO.`}>
-          {changes.length === 0 ? <p class="dim">{NO_CONTRIBUTIONS}</p> : (
+        <Callouts
+          messages={[...(base.run === run ? ["The base is this run: nothing can differ."] : []), ...found.notes].map((text) => ({
+            severity: "info",
+            text,
+          }))}
+        />
+        <Card
+          title="What changed"
+          help={
+            "What each change adds to the average step; the rows add up to its difference.\n" +
+            "Ops count with the time in which they were the first to compute, parts of the step as in the time budget.\n" +
+            `${KINDS_HELP}\n` +
+            "Source: trace, HLO."
+          }
+        >
+          {changes.length === 0 ? (
+            <p class="dim">{NO_CONTRIBUTIONS}</p>
+          ) : (
             <>
               {bars.length === 0 ? <p class="dim">No op and no part of the step differs.</p> : <ChangeBars bars={bars} onOpen={open} />}
               <p class="dim">
-                {left.count > 0 ? `${plural(left.count, "smaller change")} and the rest: ${signedTime(left.deltaPs)}. ` : Math.abs(left.deltaPs) >= PS_PER_NS ? `Rest: ${signedTime(left.deltaPs)}. ` : ""}All rows add up to {signedTime(found.step.delta ?? 0)}.
+                {left.count > 0
+                  ? `${plural(left.count, "smaller change")} and the rest: ${signedTime(left.deltaPs)}. `
+                  : Math.abs(left.deltaPs) >= PS_PER_NS
+                    ? `Rest: ${signedTime(left.deltaPs)}. `
+                    : ""}
+                All rows add up to {signedTime(found.step.delta ?? 0)}.
               </p>
-              <FitTable data={tables.contributions} most={360} title="" fileName={`${file}_contributions`} store={tables.stores[0]} onOpen={(row) => open(changes[row])} />
+              <FitTable
+                data={tables.contributions}
+                most={360}
+                title=""
+                fileName={`${file}_contributions`}
+                store={tables.stores[0]}
+                onOpen={(row) => open(changes[row])}
+              />
             </>
           )}
         </Card>
-        <Card title="Programs" help={"Compiled programs of both runs, by name, else by their ops.\nTimes per step and device.\nSource: trace, HLO."}>
-          {found.programs.rowCount === 0 ? <p class="dim">{NO_PROGRAMS}</p> : <FitTable data={tables.programs} most={280} title="" fileName={`${file}_programs`} store={tables.stores[1]} />}
+        <Card
+          title="Programs"
+          help={"Compiled programs of both runs, by name, else by their ops.\nTimes per step and device.\nSource: trace, HLO."}
+        >
+          {found.programs.rowCount === 0 ? (
+            <p class="dim">{NO_PROGRAMS}</p>
+          ) : (
+            <FitTable data={tables.programs} most={280} title="" fileName={`${file}_programs`} store={tables.stores[1]} />
+          )}
         </Card>
-        <Card title="Ops" help={"Ops of the run and those of the base that they correspond to: the same opcode, shapes, framework op and source line, else the same place or the same content.\nDouble click or Enter: the op in HLO stats.\nSource: trace, HLO."}>
-          {found.ops.rowCount === 0 ? <p class="dim">{NO_PROGRAMS}</p> : <FitTable data={tables.ops} most={420} title="" fileName={`${file}_ops`} store={tables.stores[2]} onOpen={(row) => open({ kind: "", where: "compute", ops: (opNames[row] ?? "").split(", ") })} />}
+        <Card
+          title="Ops"
+          help={
+            "Ops of the run with their counterparts in the base: the same opcode, shapes, framework op and source line, " +
+            "else the same place or the same content.\n" +
+            "Double click or Enter: the op in HLO stats.\n" +
+            "Source: trace, HLO."
+          }
+        >
+          {found.ops.rowCount === 0 ? (
+            <p class="dim">{NO_PROGRAMS}</p>
+          ) : (
+            <FitTable
+              data={tables.ops}
+              most={420}
+              title=""
+              fileName={`${file}_ops`}
+              store={tables.stores[2]}
+              onOpen={(row) => open({ kind: "", where: "compute", ops: (opNames[row] ?? "").split(", ") })}
+            />
+          )}
         </Card>
         <div class="columns even">
-          <Card title="Memory of programs" help={"Most memory that each program needs at once, with its arguments.\nSource: HLO, buffer assignment."}>
-            {found.memory.rowCount === 0 ? <p class="dim">{NO_MEMORY}</p> : <FitTable data={tables.memory} most={280} title="" fileName={`${file}_memory`} store={tables.stores[3]} />}
+          <Card
+            title="Memory of programs"
+            help={"Most memory that each program needs at once, with its arguments.\nSource: HLO, buffer assignment."}
+          >
+            {found.memory.rowCount === 0 ? (
+              <p class="dim">{NO_MEMORY}</p>
+            ) : (
+              <FitTable data={tables.memory} most={280} title="" fileName={`${file}_memory`} store={tables.stores[3]} />
+            )}
           </Card>
           <Card title="Environment" help="Properties of both runs.">
             <FitTable data={tables.environment} most={280} title="" fileName={`${file}_environment`} store={tables.stores[4]} />
@@ -130,10 +235,20 @@ function Content({ page, found }: { page: PageProps; found: Comparison }) {
 }
 
 function useTables(found: Comparison, { state }: PageProps) {
-  const stores = useMemo(() => ["t1", "t2", "t3", "t4", "t5"].map((name, i) => (i === 0 ? hiding(storeAt(state, name), ["ops"]) : storeAt(state, name))), [state]);
+  const stores = useMemo(
+    () => ["t1", "t2", "t3", "t4", "t5"].map((name, i) => (i === 0 ? hiding(storeAt(state, name), ["ops"]) : storeAt(state, name))),
+    [state],
+  );
   return useMemo(() => {
     const shown = (name: "contributions" | "programs" | "ops" | "memory" | "environment") => shownTable(found[name], found);
-    return { stores, contributions: shown("contributions"), programs: shown("programs"), ops: shown("ops"), memory: shown("memory"), environment: shown("environment") };
+    return {
+      stores,
+      contributions: shown("contributions"),
+      programs: shown("programs"),
+      ops: shown("ops"),
+      memory: shown("memory"),
+      environment: shown("environment"),
+    };
   }, [found, stores]);
 }
 
@@ -146,13 +261,30 @@ function StepLine({ found }: { found: Comparison }) {
   const items = [
     { name: "Base", value: formatTime(step.base), note: whole ? "whole recording" : plural(steps.base, "step") },
     { name: "Run", value: formatTime(step.run), note: whole ? "whole recording" : plural(steps.run, "step") },
-    { name: "Difference", value: step.delta === null ? "-" : `${signedTime(step.delta)}${percent === null ? "" : ` (${percent})`}`, note: step.delta === null ? "unknown without steps on both sides" : whole ? "no interval without steps" : intervalText(step.interval) },
+    {
+      name: "Difference",
+      value: step.delta === null ? "-" : `${signedTime(step.delta)}${percent === null ? "" : ` (${percent})`}`,
+      note: step.delta === null ? "unknown without steps on both sides" : whole ? "no interval without steps" : intervalText(step.interval),
+    },
   ];
   return (
     <dl class="compare-figures">
       {items.map(({ name, value, note }) => (
         <div key={name}>
-          <dt>{name}{name === "Difference" ? <Info label="Difference" text={`Run minus base, of the average step over devices.\nThe interval is Welch's, from the times of single steps.\nDifferences below ${formatTime(floorPs)} count as noise whatever the steps say: two captures of one program differ by that.\nSource: trace.`} /> : null}</dt>
+          <dt>
+            {name}
+            {name === "Difference" ? (
+              <Info
+                label="Difference"
+                text={
+                  "Run minus base, of the average step over devices.\n" +
+                  "The interval is Welch's, from the times of single steps.\n" +
+                  `Differences below ${formatTime(floorPs)} count as noise whatever the steps say: two captures of one program differ by that.\n` +
+                  "Source: trace."
+                }
+              />
+            ) : null}
+          </dt>
           <dd class="number">{value}</dd>
           <dd class="dim">{note}</dd>
         </div>

@@ -17,7 +17,7 @@ export interface Op {
   flopRate: number;
 }
 
-export interface OpStats {
+interface OpStats {
   /** The table to display: fractions as percentages, null where a number has no meaning. */
   table: TableData;
   ops: Op[];
@@ -34,8 +34,12 @@ export interface FrameworkOps {
 export const IDLE = "IDLE";
 
 const UNITS: Readonly<Record<string, string>> = {
-  device_total_self_time_percent: "fraction", device_cumulative_total_self_time_percent: "fraction", host_total_self_time_percent: "fraction",
-  Host_cumulative_total_self_time_percent: "fraction", gpu_tensorcore_utilization: "fraction", operational_intensity: "FLOP/B",
+  device_total_self_time_percent: "fraction",
+  device_cumulative_total_self_time_percent: "fraction",
+  host_total_self_time_percent: "fraction",
+  Host_cumulative_total_self_time_percent: "fraction",
+  gpu_tensorcore_utilization: "fraction",
+  operational_intensity: "FLOP/B",
 };
 /** Zero means that the costs of the op are unknown. */
 const COSTS = new Set(["measured_flop_rate", "model_flop_rate", "measured_memory_bw", "operational_intensity"]);
@@ -49,20 +53,37 @@ function honest(table: TableData, places: readonly string[]): TableData {
     if (id === "gpu_tensorcore_utilization" && place !== "Device") return null;
     return COSTS.has(id) && value === 0 ? null : value;
   };
-  return { ...table, columns: table.columns.map((column) => ({ ...column, values: column.values.map((value, row) => blank(column.id, value, row)) })) };
+  return {
+    ...table,
+    columns: table.columns.map((column) => ({ ...column, values: column.values.map((value, row) => blank(column.id, value, row)) })),
+  };
 }
 
 /** Columns that come first, in this order. */
-const FIRST = ["operation", "host_or_device", "type", "device_total_self_time_percent", "host_total_self_time_percent", "total_self_time", "occurrences"];
+const FIRST = [
+  "operation",
+  "host_or_device",
+  "type",
+  "device_total_self_time_percent",
+  "host_total_self_time_percent",
+  "total_self_time",
+  "occurrences",
+];
 
 /** Labels and help that name what the shares are parts of. */
 function based(table: TableData, idle: boolean, over: string): TableData {
   const columns = table.columns.map((column) => {
-    const found = /^(device|host)_(cumulative_)?total_self_time_percent$/i.exec(column.id);
-    if (!found) return column;
-    const side = (found[1] ?? "").toLowerCase();
-    const base = idle ? `all recorded time of the ${side}${side === "device" ? over : ""}, idle time included` : `the time in which ops ran on the ${side}${side === "device" ? over : ""}`;
-    return { ...column, label: `${found[2] ? "Cumulative share" : "Share"} of ${idle ? "all" : "busy"} ${side} time`, help: `${found[2] ? "Self time of this row and those above it" : "Total self time"} divided by ${base}.` };
+    const matched = /^(device|host)_(cumulative_)?total_self_time_percent$/i.exec(column.id);
+    if (!matched) return column;
+    const side = (matched[1] ?? "").toLowerCase();
+    const base = idle
+      ? `all recorded time of the ${side}${side === "device" ? over : ""}, idle time included`
+      : `the time in which ops ran on the ${side}${side === "device" ? over : ""}`;
+    return {
+      ...column,
+      label: `${matched[2] ? "Cumulative share" : "Share"} of ${idle ? "all" : "busy"} ${side} time`,
+      help: `${matched[2] ? "Self time of this row and those above it" : "Total self time"} divided by ${base}.`,
+    };
   });
   return relabelled({ ...table, columns }, { total_self_time: "Total self time" });
 }
@@ -70,8 +91,13 @@ function based(table: TableData, idle: boolean, over: string): TableData {
 /** Marks rates of device ops that exceed what the device can do. */
 function marked(table: TableData, places: readonly string[], { limits }: OpNotes): TableData {
   const [flops, memory] = [rateDoubt(limits.flops, "GFLOP/s", limits.what), rateDoubt(limits.memory, "GiB/s", limits.what)];
-  const found = withDoubts(table, { measured_flop_rate: flops, model_flop_rate: flops, measured_memory_bw: memory });
-  return { ...found, columns: found.columns.map((column) => (column.doubts ? { ...column, doubts: column.doubts.map((doubt, row) => (places[row] === "Device" ? doubt : null)) } : column)) };
+  const doubtful = withDoubts(table, { measured_flop_rate: flops, model_flop_rate: flops, measured_memory_bw: memory });
+  return {
+    ...doubtful,
+    columns: doubtful.columns.map((column) =>
+      column.doubts ? { ...column, doubts: column.doubts.map((doubt, row) => (places[row] === "Device" ? doubt : null)) } : column,
+    ),
+  };
 }
 
 function readStats(value: unknown, idle: boolean): OpStats {
@@ -80,13 +106,23 @@ function readStats(value: unknown, idle: boolean): OpStats {
   if (table.columns.length === 0) return { table, ops: [] };
   const places = textsOf(table, "host_or_device", what);
   const [types, names] = [textsOf(table, "type", what), textsOf(table, "operation", what)];
-  const [occurrences, selfUs, flopRate] = ["occurrences", "total_self_time", "measured_flop_rate"].map((id) => numbersOf(table, id, what)) as [number[], number[], number[]];
+  const [occurrences, selfUs, flopRate] = ["occurrences", "total_self_time", "measured_flop_rate"].map((id) =>
+    numbersOf(table, id, what),
+  ) as [number[], number[], number[]];
   const notes = readNotes(table.properties);
-  const shown = marked(honest(firstColumns(based(withoutUnitLabels(withUnits(table, UNITS)), idle, overCores(notes.cores)), FIRST), places), places, notes);
+  const shown = marked(
+    honest(firstColumns(based(withoutUnitLabels(withUnits(table, UNITS)), idle, overCores(notes.cores)), FIRST), places),
+    places,
+    notes,
+  );
   const doubts = shown.columns.find(({ id }) => id === "measured_flop_rate")?.doubts;
   const ops = places.map((place, row): Op => ({
-    place: place === "Device" ? "Device" : "Host", type: types[row] ?? "", name: names[row] ?? "",
-    occurrences: occurrences[row] ?? 0, selfUs: selfUs[row] ?? 0, flopRate: doubts?.[row] ? 0 : (flopRate[row] ?? 0),
+    place: place === "Device" ? "Device" : "Host",
+    type: types[row] ?? "",
+    name: names[row] ?? "",
+    occurrences: occurrences[row] ?? 0,
+    selfUs: selfUs[row] ?? 0,
+    flopRate: doubts?.[row] ? 0 : (flopRate[row] ?? 0),
   }));
   return { table: shown, ops };
 }
@@ -97,5 +133,11 @@ export function readFrameworkOps(value: unknown): FrameworkOps {
   if (parts.length < 2) throw badAnswer("the op statistics have no table without idle time");
   const [withIdle, withoutIdle] = [readStats(parts[0], true), readStats(parts[1], false)];
   const { properties } = withIdle.table;
-  return { withIdle, withoutIdle, task: properties["task_type"] ?? "", architecture: properties["architecture_type"] ?? "", notes: readNotes(properties) };
+  return {
+    withIdle,
+    withoutIdle,
+    task: properties["task_type"] ?? "",
+    architecture: properties["architecture_type"] ?? "",
+    notes: readNotes(properties),
+  };
 }

@@ -2,7 +2,7 @@
 import { SIDE, baseOf, differenceOf, joinBy, joinTables, keysOf, pairRows } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
 import { firstColumns } from "../../base/table/transform";
-import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
+import { columnsOf, makeTable } from "../../base/table/columns";
 import type { BarsChart, PieChart, Slice } from "../../base/chart/chart_spec";
 import { cutMiddle, formatPercent, formatQuantity } from "../../base/format";
 import { overCores } from "../../page/op_request";
@@ -23,7 +23,7 @@ const MAX_CHARS = 60;
 /** Ops below this share of the time have no meaningful rate: the work of their costs runs elsewhere or later. */
 const MIN_TIME = 0.001;
 
-export type Key = "type" | "name";
+type Key = "type" | "name";
 
 /** Self time by type or by name, largest first. */
 export function sumsBy(ops: readonly Op[], key: Key): { name: string; occurrences: number; selfUs: number }[] {
@@ -60,8 +60,17 @@ export function piesOf(ops: readonly Op[], idle = false): Pie[] {
   const pies: Pie[] = [];
   for (const place of ["Device", "Host"] as const) {
     for (const key of ["type", "name"] as const) {
-      const slices = slicesOf(ops.filter((op) => op.place === place), key);
-      if (slices.length) pies.push({ title: `${idle ? "All" : "Busy"} ${place.toLowerCase()} time, by ${key === "type" ? "op type" : "op"}`, place, key, spec: { kind: "pie", name: "Self time", unit: "us", slices } });
+      const slices = slicesOf(
+        ops.filter((op) => op.place === place),
+        key,
+      );
+      if (slices.length)
+        pies.push({
+          title: `${idle ? "All" : "Busy"} ${place.toLowerCase()} time, by ${key === "type" ? "op type" : "op"}`,
+          place,
+          key,
+          spec: { kind: "pie", name: "Self time", unit: "us", slices },
+        });
     }
   }
   return pies;
@@ -71,26 +80,35 @@ export function piesOf(ops: readonly Op[], idle = false): Pie[] {
 export function ratesOf(ops: readonly Op[]): BarsChart | null {
   const device = ops.filter((op) => op.place === "Device" && op.name !== IDLE);
   const total = device.reduce((all, { selfUs }) => all + selfUs, 0);
-  const found = device.filter((op) => op.flopRate > 0 && op.selfUs >= MIN_TIME * total).sort((a, b) => b.flopRate - a.flopRate).slice(0, MAX_BARS);
-  if (found.length === 0) return null;
+  const sideRows = device
+    .filter((op) => op.flopRate > 0 && op.selfUs >= MIN_TIME * total)
+    .sort((a, b) => b.flopRate - a.flopRate)
+    .slice(0, MAX_BARS);
+  if (sideRows.length === 0) return null;
   return {
     kind: "bars",
-    x: { name: "Device op", unit: null, labels: found.map(({ name }) => name) },
+    x: { name: "Device op", unit: null, labels: sideRows.map(({ name }) => name) },
     y: { name: "FLOP rate", unit: "GFLOP/s" },
     colour: 0,
-    values: found.map(({ flopRate }) => flopRate),
+    values: sideRows.map(({ flopRate }) => flopRate),
   };
 }
 
 /** Sums by op type for device or host, as a table. */
 export function typeTable(ops: readonly Op[], place: Place): TableData {
-  const sums = sumsBy(ops.filter((op) => op.place === place), "type");
+  const sums = sumsBy(
+    ops.filter((op) => op.place === place),
+    "type",
+  );
   const total = sums.reduce((all, { selfUs }) => all + selfUs, 0);
+  const { text, number } = columnsOf(sums);
   return makeTable([
-    textColumn("type", "Operation type", "Type of the framework op.", sums.map(({ name }) => name)),
-    numberColumn("occurrences", "Occurrences", null, "Number of runs of ops of this type.", sums.map(({ occurrences }) => occurrences)),
-    numberColumn("self", "Total self time", "us", "Total time of these ops, excluding the ops nested in them.", sums.map(({ selfUs }) => selfUs)),
-    numberColumn("share", "Share", "fraction", `Part of the self time of all ops on the ${place.toLowerCase()}.`, sums.map(({ selfUs }) => (total > 0 ? selfUs / total : null))),
+    text("type", "Operation type", "Type of the framework op.", ({ name }) => name),
+    number("occurrences", "Occurrences", null, "Number of runs of ops of this type.", ({ occurrences }) => occurrences),
+    number("self", "Total self time", "us", "Total time of these ops, excluding the ops nested in them.", ({ selfUs }) => selfUs),
+    number("share", "Share", "fraction", `Part of the self time of all ops on the ${place.toLowerCase()}.`, ({ selfUs }) =>
+      total > 0 ? selfUs / total : null,
+    ),
   ]);
 }
 
@@ -115,7 +133,11 @@ export function summary({ withIdle, withoutIdle, notes }: FrameworkOps, idle = f
     const first = sumsBy(ops, "name").find(({ name }) => name !== IDLE);
     if (!first || first.selfUs <= 0) return null;
     const over = place === "Device" ? overCores(notes.cores) : "";
-    return `On the ${place.toLowerCase()}, ${cutMiddle(first.name, MAX_CHARS)} has the most self time: ${formatPercent(100 * share(ops, (op) => op.name === first.name))} of ${idle ? "all" : "the busy"} time (${formatQuantity(first.selfUs, "us")}${over})`;
+    return (
+      `On the ${place.toLowerCase()}, ${cutMiddle(first.name, MAX_CHARS)} has the most self time: ` +
+      `${formatPercent(100 * share(ops, (op) => op.name === first.name))} of ${idle ? "all" : "the busy"} time (` +
+      `${formatQuantity(first.selfUs, "us")}${over})`
+    );
   };
   const [device, host] = [describe("Device"), describe("Host")];
   const onDevice = side("Device", withIdle.ops);
@@ -123,12 +145,19 @@ export function summary({ withIdle, withoutIdle, notes }: FrameworkOps, idle = f
   const shown: Place = device ? "Device" : "Host";
   const slices = slicesOf(side(shown, chosen.ops), "name").slice(0, 6);
   const total = side(shown, chosen.ops).reduce((all, { selfUs }) => all + selfUs, 0);
-  const parts = slices.filter(({ name }) => name !== OTHER).map(({ name, value, colour }): SharePart => ({ name, share: value / total, text: formatQuantity(value, "us"), colour }));
+  const parts = slices
+    .filter(({ name }) => name !== OTHER)
+    .map(({ name, value, colour }): SharePart => ({ name, share: value / total, text: formatQuantity(value, "us"), colour }));
   const rest = total - parts.reduce((all, part) => all + part.share * total, 0);
   if (rest > total * 1e-4) parts.push({ name: "Other ops", share: rest / total, text: formatQuantity(rest, "us"), colour: 7 });
   return {
     title: device ?? host ?? "No op has measurable self time",
-    sentences: [device && host ? `${host}.` : "", onDevice.length ? `The devices are idle for ${formatPercent(100 * idleShare)} of the recorded time.` : "No op of a device was recorded."].filter(Boolean),
+    sentences: [
+      device && host ? `${host}.` : "",
+      onDevice.length
+        ? `The devices are idle for ${formatPercent(100 * idleShare)} of the recorded time.`
+        : "No op of a device was recorded.",
+    ].filter(Boolean),
     barLabel: `${idle ? "All" : "Busy"} time of the ${shown.toLowerCase()}: ${formatQuantity(total, "us")}${shown === "Device" ? overCores(notes.cores) : ""}`,
     parts,
   };
@@ -136,7 +165,18 @@ export function summary({ withIdle, withoutIdle, notes }: FrameworkOps, idle = f
 
 /** Compared numbers of the table of ops that are shown at first. */
 export const SHOWN_WITH_BASE = ["total_self_time", "occurrences"];
-const FIRST_WITH_BASE = ["operation", "host_or_device", "type", "total_self_time", baseOf("total_self_time"), differenceOf("total_self_time"), "occurrences", baseOf("occurrences"), differenceOf("occurrences"), SIDE];
+const FIRST_WITH_BASE = [
+  "operation",
+  "host_or_device",
+  "type",
+  "total_self_time",
+  baseOf("total_self_time"),
+  differenceOf("total_self_time"),
+  "occurrences",
+  baseOf("occurrences"),
+  differenceOf("occurrences"),
+  SIDE,
+];
 
 /** The table of ops with those of a base: by place, type and name, else by name without the compiled functions around it. */
 export function withBaseOps(table: TableData, base: TableData, perStep: Steps | null = null): TableData {
@@ -145,8 +185,18 @@ export function withBaseOps(table: TableData, base: TableData, perStep: Steps | 
     return keysOf(one, ["operation"]).map((name, row) => `${rest[row] ?? ""}\0${name.replace(SCOPES, "")}`);
   };
   const keys = ["host_or_device", "type", "operation"];
-  const pairs = pairRows([{ run: keysOf(table, keys), base: keysOf(base, keys) }, { run: names(table), base: names(base), unique: true }]);
-  return firstColumns(joinTables(table, base, pairs, { sums: ["total_self_time", "total_time", "occurrences"], rates: ["avg_time", "avg_self_time", "measured_flop_rate"], perStep }), FIRST_WITH_BASE);
+  const pairs = pairRows([
+    { run: keysOf(table, keys), base: keysOf(base, keys) },
+    { run: names(table), base: names(base), unique: true },
+  ]);
+  return firstColumns(
+    joinTables(table, base, pairs, {
+      sums: ["total_self_time", "total_time", "occurrences"],
+      rates: ["avg_time", "avg_self_time", "measured_flop_rate"],
+      perStep,
+    }),
+    FIRST_WITH_BASE,
+  );
 }
 
 const SCOPES = /^(?:(?:jit|pjit|pmap|xmap)\([^()]*\)\/)+/;

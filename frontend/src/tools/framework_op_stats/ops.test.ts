@@ -3,11 +3,23 @@ import { readFrameworkOps } from "./decode";
 import { OTHER, piesOf, ratesOf, slicesOf, summary, sumsBy, typeTable, withBaseOps, withBaseTypes } from "./model";
 
 const COLS = [
-  ["rank", "number"], ["host_or_device", "string"], ["type", "string"], ["operation", "string"], ["occurrences", "number"], ["total_time", "number"], ["total_self_time", "number"],
-  ["device_total_self_time_percent", "number"], ["host_total_self_time_percent", "number"], ["measured_flop_rate", "number"],
+  ["rank", "number"],
+  ["host_or_device", "string"],
+  ["type", "string"],
+  ["operation", "string"],
+  ["occurrences", "number"],
+  ["total_time", "number"],
+  ["total_self_time", "number"],
+  ["device_total_self_time_percent", "number"],
+  ["host_total_self_time_percent", "number"],
+  ["measured_flop_rate", "number"],
 ] as const;
 type Row = [number, string, string, string, number, number, number, number, number, number];
-const table = (rows: Row[]) => ({ cols: COLS.map(([id, type]) => ({ id, type, label: id === "total_time" ? "Total time (us)" : id })), rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })), p: { task_type: "Training", architecture_type: "Unknown", cores: "4", compute_peak: "1000" } });
+const table = (rows: Row[]) => ({
+  cols: COLS.map(([id, type]) => ({ id, type, label: id === "total_time" ? "Total time (us)" : id })),
+  rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })),
+  p: { task_type: "Training", architecture_type: "Unknown", cores: "4", compute_peak: "1000" },
+});
 const DOT: Row = [1, "Device", "MatMul", "dot", 4, 600, 600, 0.6, 0, 50];
 const ADD: Row = [2, "Device", "Add", "add", 4, 395, 395, 0.395, 0, 0];
 const TINY: Row = [3, "Device", "Copy", "copy", 1, 0.5, 0.5, 0.005, 0, 1e3];
@@ -18,20 +30,44 @@ const data = readFrameworkOps([table([IDLE, DOT, ADD, TINY, HOST]), table([DOT, 
 describe("framework op stats", () => {
   it("sets meaningless numbers to null: shares of the other side, unknown costs", () => {
     const { columns } = data.withoutIdle.table;
-    expect(columns.find(({ id }) => id === "device_total_self_time_percent")).toMatchObject({ unit: "fraction", values: [0.6, 0.395, 0.005, null] });
+    expect(columns.find(({ id }) => id === "device_total_self_time_percent")).toMatchObject({
+      unit: "fraction",
+      values: [0.6, 0.395, 0.005, null],
+    });
     expect(columns.find(({ id }) => id === "host_total_self_time_percent")?.values).toEqual([null, null, null, 1]);
     expect(columns.find(({ id }) => id === "measured_flop_rate")?.values).toEqual([50, null, 1e3, null]);
     expect(columns.find(({ id }) => id === "total_time")?.label).toBe("Total time");
   });
 
   it("merges slices under one percent", () => {
-    expect(slicesOf(data.withoutIdle.ops.filter(({ place }) => place === "Device"), "name").map(({ name, value }) => [name, value])).toEqual([["dot", 600], ["add", 395], [OTHER, 0.5]]);
-    const many = Array.from({ length: 30 }, (_, i) => ({ place: "Host" as const, type: "t", name: `op${i}`, occurrences: 1, selfUs: 10, flopRate: 0 }));
+    expect(
+      slicesOf(
+        data.withoutIdle.ops.filter(({ place }) => place === "Device"),
+        "name",
+      ).map(({ name, value }) => [name, value]),
+    ).toEqual([
+      ["dot", 600],
+      ["add", 395],
+      [OTHER, 0.5],
+    ]);
+    const many = Array.from({ length: 30 }, (_, i) => ({
+      place: "Host" as const,
+      type: "t",
+      name: `op${i}`,
+      occurrences: 1,
+      selfUs: 10,
+      flopRate: 0,
+    }));
     expect(slicesOf(many, "name")).toHaveLength(11);
   });
 
   it("has up to four pies, those of the device only with device rows", () => {
-    expect(piesOf(data.withIdle.ops).map(({ title }) => title)).toEqual(["Busy device time, by op type", "Busy device time, by op", "Busy host time, by op type", "Busy host time, by op"]);
+    expect(piesOf(data.withIdle.ops).map(({ title }) => title)).toEqual([
+      "Busy device time, by op type",
+      "Busy device time, by op",
+      "Busy host time, by op type",
+      "Busy host time, by op",
+    ]);
     expect(piesOf(data.withIdle.ops.filter(({ place }) => place === "Host"))).toHaveLength(2);
   });
 
@@ -48,7 +84,10 @@ describe("framework op stats", () => {
   it("summarises the op with the most self time and the idle time", () => {
     const { title, sentences } = summary(data);
     expect(title).toBe("On the device, dot has the most self time: 60.3% of the busy time (600 us over 4 cores)");
-    expect(sentences).toEqual(["On the host, mul has the most self time: 100.0% of the busy time (10 us).", "The devices are idle for 50.1% of the recorded time."]);
+    expect(sentences).toEqual([
+      "On the host, mul has the most self time: 100.0% of the busy time (10 us).",
+      "The devices are idle for 50.1% of the recorded time.",
+    ]);
     expect(summary(data, true).title).toBe("On the device, dot has the most self time: 30.1% of all time (600 us over 4 cores)");
     // The bar of the summary has the base of its headline.
     for (const idle of [false, true]) {
@@ -59,17 +98,24 @@ describe("framework op stats", () => {
   });
 
   it("name the base of every share", () => {
-    const labels = (stats: typeof data.withIdle) => stats.table.columns.filter(({ id }) => id.endsWith("percent")).map(({ label }) => label);
+    const labels = (stats: typeof data.withIdle) =>
+      stats.table.columns.filter(({ id }) => id.endsWith("percent")).map(({ label }) => label);
     expect(labels(data.withoutIdle)).toEqual(["Share of busy device time", "Share of busy host time"]);
     expect(labels(data.withIdle)).toEqual(["Share of all device time", "Share of all host time"]);
-    expect(data.withIdle.table.columns.find(({ id }) => id === "device_total_self_time_percent")?.help).toBe("Total self time divided by all recorded time of the device over 4 cores, idle time included.");
+    expect(data.withIdle.table.columns.find(({ id }) => id === "device_total_self_time_percent")?.help).toBe(
+      "Total self time divided by all recorded time of the device over 4 cores, idle time included.",
+    );
   });
 
   it("mark rates that no device reaches, and leave them out of the chart", () => {
     const wild: Row = [1, "Device", "copy-start", "wild", 1, 600, 600, 0.6, 0, 5e6];
     const host: Row = [2, "Host", "Mul", "mul", 12, 10, 10, 0, 1, 5e6];
     const { withoutIdle } = readFrameworkOps([table([wild, DOT, host]), table([wild, DOT, host])]);
-    expect(withoutIdle.table.columns.find(({ id }) => id === "measured_flop_rate")?.doubts?.map((doubt) => doubt !== null)).toEqual([true, false, false]);
+    expect(withoutIdle.table.columns.find(({ id }) => id === "measured_flop_rate")?.doubts?.map((doubt) => doubt !== null)).toEqual([
+      true,
+      false,
+      false,
+    ]);
     expect(ratesOf(withoutIdle.ops)?.x.labels).toEqual(["dot"]);
   });
 
@@ -82,12 +128,18 @@ describe("framework op stats", () => {
 describe("framework ops of a base", () => {
   const row = (name: string, self: number, place = "Device"): Row => [1, place, "Add", name, 1, self, self, 0, 0, 0];
   const read = (rows: Row[]) => readFrameworkOps([table(rows), table(rows)]).withoutIdle;
-  const [run, base] = [read([row("jit(step)/add", 5), row("x", 3), row("x", 2, "Host")]), read([row("jit(train)/add", 4), row("x", 1, "Host"), row("gone", 9)])];
+  const [run, base] = [
+    read([row("jit(step)/add", 5), row("x", 3), row("x", 2, "Host")]),
+    read([row("jit(train)/add", 4), row("x", 1, "Host"), row("gone", 9)]),
+  ];
 
   it("are those of the same place and name, also within another compiled function", () => {
     const joined = withBaseOps(run.table, base.table);
     const values = (id: string) => joined.columns.find((column) => column.id === id)?.values;
-    expect([values("operation"), values("difference_total_self_time")]).toEqual([["jit(step)/add", "x", "x", "gone"], [1, 3, 1, -9]]);
+    expect([values("operation"), values("difference_total_self_time")]).toEqual([
+      ["jit(step)/add", "x", "x", "gone"],
+      [1, 3, 1, -9],
+    ]);
     expect(joined.columns[0]?.id).toBe("operation");
   });
 

@@ -1,9 +1,9 @@
 // Framework op stats: self time of TensorFlow and JAX ops on devices and hosts as pies, rates and tables.
 import { useMemo, useState } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { BaseLine, useComparedBase } from "../../page/base_run";
-import { Pending } from "../../page/pending";
-import { usePerStep } from "../../page/per_step";
+import { BaseLine, useComparedBase } from "../../page/compare/base_run";
+import { Pending } from "../../page/failure/pending";
+import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";
@@ -30,10 +30,20 @@ const MAX_ROWS = 500;
 function OpsPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readFrameworkOps(await client.json<unknown>("data", params, { signal })));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Adding up the ops of ${plural(hostCount(tool, host, hosts), "host")}`} />;
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    readFrameworkOps(await client.json<unknown>("data", params, { signal })),
+  );
+  if (answer.data === null)
+    return <Pending answer={answer} page={page} what={`Adding up the ops of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.withoutIdle.ops.length === 0) {
-    return <Panel tone="empty" title="No framework op was recorded" why="The profile contains no TensorFlow or JAX ops, neither on devices nor on hosts." todo={["Choose another host or session on the left.", "Profile while the program is running, for longer."]} />;
+    return (
+      <Panel
+        tone="empty"
+        title="No framework op was recorded"
+        why="The profile contains no TensorFlow or JAX ops, neither on devices nor on hosts."
+        todo={["Choose another host or session on the left.", "Profile while the program is running, for longer."]}
+      />
+    );
   }
   return <Content page={page} data={answer.data} state={state} file={fileNameOf("framework_ops", run, host)} />;
 }
@@ -41,7 +51,10 @@ function OpsPage(page: PageProps) {
 function Content({ page, data, state, file }: { page: PageProps; data: FrameworkOps; state: PageProps["state"]; file: string }) {
   const idle = useKey(state, "idle") === "yes";
   const shown = idle ? data.withIdle : data.withoutIdle;
-  const { base, found } = useComparedBase(page, { read: readFrameworkOps, params: { run: page.run, tag: page.tool.id, host: page.host ?? undefined } });
+  const { base, found } = useComparedBase(page, {
+    read: readFrameworkOps,
+    params: { run: page.run, tag: page.tool.id, host: page.host ?? undefined },
+  });
   const per = usePerStep(page, found);
   const other = base.data === null ? null : idle ? base.data.withIdle : base.data.withoutIdle;
   const table = useMemo(() => (other === null ? shown.table : withBaseOps(shown.table, other.table, per.steps)), [shown, other, per.steps]);
@@ -63,31 +76,78 @@ function Content({ page, data, state, file }: { page: PageProps; data: Framework
       <div class="tool-page-body ops-page">
         <SummaryBox title={title}>
           {sentences.length ? <p>{sentences.join(" ")}</p> : null}
-          {parts.length ? <div><span class="dim">{barLabel}</span><ShareBar parts={parts} label={barLabel} /></div> : null}
+          {parts.length ? (
+            <div>
+              <span class="dim">{barLabel}</span>
+              <ShareBar parts={parts} label={barLabel} />
+            </div>
+          ) : null}
           <p class="dim">
-            Task: {data.task || "unknown"}. Architecture: {data.architecture && data.architecture !== "Unknown" ? data.architecture : "unknown"}.
+            Task: {data.task || "unknown"}. Architecture:{" "}
+            {data.architecture && data.architecture !== "Unknown" ? data.architecture : "unknown"}.
           </p>
         </SummaryBox>
         <BaseLine page={page} answer={base} per={per} />
         <IdleSwitch idle={idle} onChange={(on) => state.set({ idle: on ? "yes" : null }, "replace")} />
-        <div class="pies">{pies.map((pie) => <PieCard key={pie.title} pie={pie} file={file} onPick={(name) => filter(pie.place, pie.key === "type" ? "type" : "operation", name)} />)}</div>
+        <div class="pies">
+          {pies.map((pie) => (
+            <PieCard
+              key={pie.title}
+              pie={pie}
+              file={file}
+              onPick={(name) => filter(pie.place, pie.key === "type" ? "type" : "operation", name)}
+            />
+          ))}
+        </div>
         {rates ? (
-          <Card title="FLOP rate of device ops" help={"FLOPs per second of each op with at least 0.1% of the time, highest first.\nFLOPs of the HLO divided by total time.\nSource: HLO cost estimate, trace."}>
-            <Chart spec={rates} title="" fileName={`${file}_rates`} height={54 + 22 * rates.values.length} onPick={(place) => filter("Device", "operation", rates.x.labels[place] ?? "")} pickHint="Click: show in the table." />
+          <Card
+            title="FLOP rate of device ops"
+            help={
+              "FLOPs per second of each op with at least 0.1% of the time, highest first.\n" +
+              "FLOPs of the HLO divided by total time.\n" +
+              "Source: HLO cost estimate, trace."
+            }
+          >
+            <Chart
+              spec={rates}
+              title=""
+              fileName={`${file}_rates`}
+              height={54 + 22 * rates.values.length}
+              onPick={(place) => filter("Device", "operation", rates.x.labels[place] ?? "")}
+              pickHint="Click: show in the table."
+            />
           </Card>
         ) : null}
         <div id="op-table">
           <Card title="Ops" class="op-table" help={idle ? "Idle time is listed as an op." : "Idle time is excluded."}>
             {full ? <p class="dim">At most {MAX_ROWS} ops per side are listed, those with the longest self time.</p> : null}
-            <FitTable most={460} key={`${round}${idle ? "i" : ""}${other === null ? "" : `${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`} data={table} title="" fileName={file} store={store} />
+            <FitTable
+              most={460}
+              key={`${round}${idle ? "i" : ""}${other === null ? "" : `${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`}
+              data={table}
+              title=""
+              fileName={file}
+              store={store}
+            />
           </Card>
         </div>
         <div class="columns even">
-          {(["Device", "Host"] as const).filter((place) => shown.ops.some((op) => op.place === place)).map((place) => (
-            <Card key={place} title={`Op types on the ${place.toLowerCase()}`} class="type-table">
-              <FitTable most={300} data={other === null ? typeTable(shown.ops, place) : withBaseTypes(typeTable(shown.ops, place), typeTable(other.ops, place), per.steps)} title="" fileName={`${file}_types_${place.toLowerCase()}`} />
-            </Card>
-          ))}
+          {(["Device", "Host"] as const)
+            .filter((place) => shown.ops.some((op) => op.place === place))
+            .map((place) => (
+              <Card key={place} title={`Op types on the ${place.toLowerCase()}`} class="type-table">
+                <FitTable
+                  most={300}
+                  data={
+                    other === null
+                      ? typeTable(shown.ops, place)
+                      : withBaseTypes(typeTable(shown.ops, place), typeTable(other.ops, place), per.steps)
+                  }
+                  title=""
+                  fileName={`${file}_types_${place.toLowerCase()}`}
+                />
+              </Card>
+            ))}
         </div>
       </div>
     </div>
@@ -100,7 +160,9 @@ function IdleSwitch({ idle, onChange }: { idle: boolean; onChange: (on: boolean)
       <span id="idle-label">Include IDLE time in statistics</span>
       <span class="segmented" role="radiogroup" aria-labelledby="idle-label">
         {[false, true].map((on) => (
-          <button key={String(on)} type="button" role="radio" aria-checked={idle === on} onClick={() => onChange(on)}>{on ? "Yes" : "No"}</button>
+          <button key={String(on)} type="button" role="radio" aria-checked={idle === on} onClick={() => onChange(on)}>
+            {on ? "Yes" : "No"}
+          </button>
         ))}
       </span>
     </div>
@@ -117,7 +179,15 @@ function PieCard({ pie, file, onPick }: { pie: Pie; file: string; onPick: (name:
   return (
     <Card title={pie.title} class="pie-card">
       <div class="pie">
-        <Chart spec={pie.spec} title={pie.title} fileName={`${file}_pie`} height={132} bare onPick={(place) => pick(slices[place]?.name ?? OTHER)} pickHint="Click: show in the table." />
+        <Chart
+          spec={pie.spec}
+          title={pie.title}
+          fileName={`${file}_pie`}
+          height={132}
+          bare
+          onPick={(place) => pick(slices[place]?.name ?? OTHER)}
+          pickHint="Click: show in the table."
+        />
         <ol class="pie-list">
           {slices.map(({ name, value, colour }) => (
             <li key={name}>

@@ -7,7 +7,17 @@ import type { ToolInfo } from "../../api/types";
 import { unmount } from "../../base/testing";
 import page, { tableStore } from "./page";
 
-const tool: ToolInfo = { id: "x", title: "X tool", group: "Data", summary: "", hosts: "one", host_names: ["h"], available: true, reason: null, params: [{ name: "group_by", type: "string", default: "program" }] };
+const tool: ToolInfo = {
+  id: "x",
+  title: "X tool",
+  group: "Data",
+  summary: "",
+  hosts: "one",
+  host_names: ["h"],
+  available: true,
+  reason: null,
+  params: [{ name: "group_by", type: "string", default: "program" }],
+};
 const root = document.createElement("div");
 
 function memoryState(start: Record<string, string> = {}): UrlState & { kept: Map<string, string> } {
@@ -15,7 +25,11 @@ function memoryState(start: Record<string, string> = {}): UrlState & { kept: Map
   return {
     kept,
     get: (key) => kept.get(key) ?? null,
-    set: (patch) => { for (const [k, v] of Object.entries(patch)) if (v === null) kept.delete(k); else kept.set(k, v); },
+    set: (patch) => {
+      for (const [k, v] of Object.entries(patch))
+        if (v === null) kept.delete(k);
+        else kept.set(k, v);
+    },
     subscribe: () => () => undefined,
   };
 }

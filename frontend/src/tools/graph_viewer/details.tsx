@@ -2,8 +2,8 @@
 import { plural } from "../../base/format";
 import type { Client, Params } from "../../api/client";
 import { Kernel } from "./kernel";
-import type { Facts } from "./drawing";
-import type { HloText } from "./hlo_text";
+import type { Facts } from "./graph/drawing";
+import type { HloText } from "./text/hlo_text";
 import { timeLines } from "./times";
 import type { ModuleTimes } from "./times";
 
@@ -22,7 +22,14 @@ function Links({ name, none, targets, onGo }: LinksProps) {
     <>
       <dt>{name}</dt>
       <dd>
-        {shown.map((target, i) => <span key={i}>{i ? ", " : ""}<button type="button" class="link mono" onClick={() => onGo(target)}>{target}</button></span>)}
+        {shown.map((target, i) => (
+          <span key={i}>
+            {i ? ", " : ""}
+            <button type="button" class="link mono" onClick={() => onGo(target)}>
+              {target}
+            </button>
+          </span>
+        ))}
         {targets.length > MOST ? ` and ${targets.length - MOST} more` : ""}
         {targets.length === 0 ? <span class="dim">{none}</span> : null}
       </dd>
@@ -47,12 +54,26 @@ interface Props {
 function Origin({ facts }: { facts: Facts }) {
   return (
     <>
-      {facts.opName ? <><dt>Framework op</dt><dd class="mono">{facts.opName}</dd></> : null}
+      {facts.opName ? (
+        <>
+          <dt>Framework op</dt>
+          <dd class="mono">{facts.opName}</dd>
+        </>
+      ) : null}
       {facts.source ? (
         <>
           <dt>Source</dt>
           <dd class="mono">
-            {facts.stack.length > 1 ? <details><summary>{facts.source}</summary>{facts.stack.map((frame, i) => <div key={i}>{frame}</div>)}</details> : facts.source}
+            {facts.stack.length > 1 ? (
+              <details>
+                <summary>{facts.source}</summary>
+                {facts.stack.map((frame, i) => (
+                  <div key={i}>{frame}</div>
+                ))}
+              </details>
+            ) : (
+              facts.source
+            )}
           </dd>
         </>
       ) : null}
@@ -62,22 +83,45 @@ function Origin({ facts }: { facts: Facts }) {
 
 export function Details({ hlo, instruction, computation, facts, times, client, params, onGo }: Props) {
   const names = (list: readonly number[]): string[] => list.map((i) => hlo.instructions[i]?.name ?? "");
-  const one = hlo.instructions[instruction];
-  if (one) {
-    const home = hlo.computations[one.computation];
-    const measured = times?.byName.get(one.name);
+  const selectedInstruction = hlo.instructions[instruction];
+  if (selectedInstruction) {
+    const home = hlo.computations[selectedInstruction.computation];
+    const measured = times?.byName.get(selectedInstruction.name);
     return (
       <dl class="property-list">
-        <dt>Opcode</dt><dd class="mono">{one.opcode}</dd>
-        <dt>Shape</dt><dd class="mono">{one.shape}</dd>
-        {times && measured ? timeLines(times, measured).map(([label, value]) => <><dt key={label}>{label}</dt><dd>{value}</dd></>) : null}
+        <dt>Opcode</dt>
+        <dd class="mono">{selectedInstruction.opcode}</dd>
+        <dt>Shape</dt>
+        <dd class="mono">{selectedInstruction.shape}</dd>
+        {times && measured
+          ? timeLines(times, measured).map(([label, value]) => (
+              <>
+                <dt key={label}>{label}</dt>
+                <dd>{value}</dd>
+              </>
+            ))
+          : null}
         {facts ? <Origin facts={facts} /> : null}
-        {one.opcode === "custom-call" ? <Kernel key={one.name} client={client} params={params} name={one.name} /> : null}
-        <Links name="Operands" none="none" targets={names(one.operands)} onGo={onGo} />
-        <Links name="Used by" none={one.root ? "none: it is the result of its computation" : "none"} targets={names(one.users)} onGo={onGo} />
-        {one.calls.length ? <Links name="Calls" none="" targets={one.calls.map((i) => hlo.computations[i]?.name ?? "")} onGo={onGo} /> : null}
+        {selectedInstruction.opcode === "custom-call" ? (
+          <Kernel key={selectedInstruction.name} client={client} params={params} name={selectedInstruction.name} />
+        ) : null}
+        <Links name="Operands" none="none" targets={names(selectedInstruction.operands)} onGo={onGo} />
+        <Links
+          name="Used by"
+          none={selectedInstruction.root ? "none: it is the result of its computation" : "none"}
+          targets={names(selectedInstruction.users)}
+          onGo={onGo}
+        />
+        {selectedInstruction.calls.length ? (
+          <Links name="Calls" none="" targets={selectedInstruction.calls.map((i) => hlo.computations[i]?.name ?? "")} onGo={onGo} />
+        ) : null}
         <Links name="Computation" none="none" targets={home ? [home.name] : []} onGo={onGo} />
-        {facts ? <><dt>Text</dt><dd class="mono">{facts.text}</dd></> : null}
+        {facts ? (
+          <>
+            <dt>Text</dt>
+            <dd class="mono">{facts.text}</dd>
+          </>
+        ) : null}
       </dl>
     );
   }
@@ -86,9 +130,17 @@ export function Details({ hlo, instruction, computation, facts, times, client, p
   const root = home.instructions.filter((i) => hlo.instructions[i]?.root);
   return (
     <dl class="property-list">
-      <dt>Kind</dt><dd>{home.entry ? "entry computation of the module" : "computation"}, {plural(home.instructions.length, "instruction")}</dd>
+      <dt>Kind</dt>
+      <dd>
+        {home.entry ? "entry computation of the module" : "computation"}, {plural(home.instructions.length, "instruction")}
+      </dd>
       <Links name="Result" none="not marked" targets={names(root)} onGo={onGo} />
-      <Links name="Called by" none={home.entry ? "none: it is the entry of the program" : "none"} targets={names(home.callers)} onGo={onGo} />
+      <Links
+        name="Called by"
+        none={home.entry ? "none: it is the entry of the program" : "none"}
+        targets={names(home.callers)}
+        onGo={onGo}
+      />
     </dl>
   );
 }

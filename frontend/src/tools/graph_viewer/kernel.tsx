@@ -21,7 +21,9 @@ export function Kernel({ client, params, name }: Props) {
           <summary>Program or configuration</summary>
           {open ? <Text client={client} asked={asked} /> : null}
         </details>
-        <a class="link" href={client.url("data", asked)} target="_blank" rel="noreferrer">Open in a tab</a>
+        <a class="link" href={client.url("data", asked)} target="_blank" rel="noreferrer">
+          Open in a tab
+        </a>
       </dd>
     </>
   );
@@ -30,5 +32,11 @@ export function Kernel({ client, params, name }: Props) {
 function Text({ client, asked }: { client: Client; asked: Params }) {
   const answer = useLoad(JSON.stringify(asked), (signal) => client.text("data", asked, { signal }));
   if (answer.error) return <p class="dim">The compiler left no configuration on this call.</p>;
-  return answer.data === null ? <p class="dim">Reading the kernel…</p> : <pre class="kernel-text mono" ref={(one) => one?.scrollIntoView?.({ block: "nearest" })}>{answer.data}</pre>;
+  return answer.data === null ? (
+    <p class="dim">Reading the kernel…</p>
+  ) : (
+    <pre class="kernel-text mono" ref={(one) => one?.scrollIntoView?.({ block: "nearest" })}>
+      {answer.data}
+    </pre>
+  );
 }

@@ -15,15 +15,23 @@ afterEach(() => {
 });
 
 /** Shows the page of a module; answers of the server by what is asked. */
-async function open(start: Record<string, string> = {}, answers: { times?: unknown; more?: object; text?: string } = {}): Promise<{ kept: Map<string, string>; asked: URL[] }> {
+async function open(
+  start: Record<string, string> = {},
+  answers: { times?: unknown; more?: object; text?: string } = {},
+): Promise<{ kept: Map<string, string>; asked: URL[] }> {
   const [kept, listeners, asked] = [new Map(Object.entries(start)), new Set<() => void>(), [] as URL[]];
   const state: PageProps["state"] = {
     get: (key) => kept.get(key) ?? null,
     set: (patch) => {
-      for (const [key, value] of Object.entries(patch)) if (value === null) kept.delete(key); else kept.set(key, value);
+      for (const [key, value] of Object.entries(patch))
+        if (value === null) kept.delete(key);
+        else kept.set(key, value);
       listeners.forEach((listener) => listener());
     },
-    subscribe: (listener) => { listeners.add(listener); return () => listeners.delete(listener); },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
   };
   const answer = (url: URL): string => {
     if (url.pathname.endsWith("module_list")) return "jit_step(7)";
@@ -36,18 +44,35 @@ async function open(start: Record<string, string> = {}, answers: { times?: unkno
     asked.push(new URL(address));
     return Promise.resolve(new Response(answer(new URL(address))));
   });
-  const tool: PageProps["tool"] = { id: "graph_viewer", title: "Graph Viewer", group: "Ops", summary: "", hosts: "one_or_all", host_names: ["h"], available: true, reason: null, params: [] };
+  const tool: PageProps["tool"] = {
+    id: "graph_viewer",
+    title: "Graph Viewer",
+    group: "Ops",
+    summary: "",
+    hosts: "one_or_all",
+    host_names: ["h"],
+    available: true,
+    reason: null,
+    params: [],
+  };
   document.body.append(root);
   render(<page.Page run="r" tool={tool} host="h" hosts={["h"]} client={client} state={state} base={NO_BASE} />, root);
-  await vi.waitFor(() => { if (!root.querySelector(".graph-node")) throw new Error("not drawn"); });
-  await vi.waitFor(() => { if (root.textContent?.includes("Reading")) throw new Error("loading"); });
+  await vi.waitFor(() => {
+    if (!root.querySelector(".graph-node")) throw new Error("not drawn");
+  });
+  await vi.waitFor(() => {
+    if (root.textContent?.includes("Reading")) throw new Error("loading");
+  });
   await settle();
   return { kept, asked };
 }
 
-const settle = async (): Promise<void> => { for (let i = 0; i < 8; i++) await new Promise((done) => setTimeout(done, 5)); };
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 8; i++) await new Promise((done) => setTimeout(done, 5));
+};
 const names = (): (string | null | undefined)[] => [...root.querySelectorAll(".graph-node .graph-name")].map((one) => one.textContent);
-const nodeNamed = (name: string): Element | undefined => [...root.querySelectorAll(".graph-node")].find((one) => one.querySelector(".graph-name")?.textContent === name);
+const nodeNamed = (name: string): Element | undefined =>
+  [...root.querySelectorAll(".graph-node")].find((one) => one.querySelector(".graph-name")?.textContent === name);
 const press = async (element: Element | null | undefined, type = "click"): Promise<void> => {
   element?.dispatchEvent(new MouseEvent(type, { bubbles: true }));
   await settle();
@@ -60,7 +85,9 @@ it("draws the entry computation; a click selects, a double click centres", async
   expect(root.querySelector(".graph-details h2")?.textContent).toBe("main");
   await press(nodeNamed("reduce"));
   expect(kept.get("sel")).toBe("reduce");
-  expect(root.querySelector(".graph-details")?.textContent).toMatch(/Self time20 us, 20.0% of the module's.*Framework opjit\(step\)\/reduce.*Sourcetrain.py:7.*Textreduce = f32/);
+  expect(root.querySelector(".graph-details")?.textContent).toMatch(
+    /Self time20 us, 20.0% of the module's.*Framework opjit\(step\)\/reduce.*Sourcetrain.py:7.*Textreduce = f32/,
+  );
   expect(nodeNamed("reduce")?.classList.contains("chosen")).toBe(true);
   await press(nodeNamed("reduce"), "dblclick");
   expect([kept.get("node_name"), kept.get("sel")]).toEqual(["reduce", undefined]);
@@ -83,7 +110,9 @@ it("colours by measured values with a legend, and says where there are none", as
   await open({ color: "flops" });
   expect(nodeNamed("fusion")?.getAttribute("aria-label")).toContain("FLOP rate: 25.0%");
   expect(nodeNamed("reduce")?.classList.contains("unmeasured")).toBe(true);
-  expect(root.querySelector(".graph-legend")?.textContent).toContain("0%100% of the peak of the device, 1 TFLOP/s; without fill: not measured");
+  expect(root.querySelector(".graph-legend")?.textContent).toContain(
+    "0%100% of the peak of the device, 1 TFLOP/s; without fill: not measured",
+  );
   unmount(root);
   await open({ color: "flops" }, { times: { ...TIMES, rows: [] } });
   expect(root.querySelector(".graph-legend")?.textContent).toContain("No times: no op of this module ran");
@@ -100,7 +129,10 @@ it("says how many nodes are left out and gets them", async () => {
 it("moves by keys and finds nodes", async () => {
   const { kept } = await open({ sel: "fusion" });
   const box = root.querySelector<HTMLElement>(".graph-view-box");
-  const key = async (name: string): Promise<void> => { box?.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true })); await settle(); };
+  const key = async (name: string): Promise<void> => {
+    box?.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
+    await settle();
+  };
   await key("ArrowDown");
   expect(kept.get("sel")).toBe("reduce");
   await key("ArrowUp");
@@ -126,7 +158,10 @@ it("shows the graph alone, or the text alone", async () => {
 });
 
 it("shows the kernel of a custom call when it is opened", async () => {
-  const { asked } = await open({ sel: "fusion" }, { text: SHORT.replace("fusion(p0, p1), kind=kLoop, calls=fused_computation", 'custom-call(p0, p1), custom_call_target="k"') });
+  const { asked } = await open(
+    { sel: "fusion" },
+    { text: SHORT.replace("fusion(p0, p1), kind=kLoop, calls=fused_computation", 'custom-call(p0, p1), custom_call_target="k"') },
+  );
   const kernels = (): URL[] => asked.filter((url) => url.searchParams.get("type") === "custom_call");
   const details = [...root.querySelectorAll("details")].find((one) => one.textContent?.startsWith("Program"));
   expect([details?.open, kernels().length]).toEqual([false, 0]);

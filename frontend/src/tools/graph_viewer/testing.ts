@@ -41,8 +41,23 @@ ENTRY %main.22 (p: f32[5]) -> f32[5] {
 `;
 
 const node = (id: number, name: string, opcode: string, at: number[], more: object = {}): object => ({
-  id, name, opcode, group: opcode, shape: "f32[4]", opName: `jit(step)/${name}`, source: "train.py:7", stack: ["train.py:7:3", "train.py:2:1"], computation: "main", calls: [], applies: [],
-  root: false, boundary: false, inline: [], text: `${name} = f32[4] ${opcode}()`, at, ...more,
+  id,
+  name,
+  opcode,
+  group: opcode,
+  shape: "f32[4]",
+  opName: `jit(step)/${name}`,
+  source: "train.py:7",
+  stack: ["train.py:7:3", "train.py:2:1"],
+  computation: "main",
+  calls: [],
+  applies: [],
+  root: false,
+  boundary: false,
+  inline: [],
+  text: `${name} = f32[4] ${opcode}()`,
+  at,
+  ...more,
 });
 
 /** The server's drawing of that module's entry computation, with the fusion closed or open. */
@@ -50,19 +65,72 @@ export function drawingOf(open: boolean, more: object = {}): object {
   const inside = [node(0, "param_0.1", "parameter", [20, 120, 172, 54]), node(3, "multiply.4", "multiply", [20, 200, 172, 54])];
   const fusion = node(9, "fusion", "fusion", [100, 100, 172, 54], { calls: ["fused_computation"] });
   return {
-    width: 500, height: 500, computation: "main", center: null, leftOut: 0, root: [150, 460, 60, 28],
-    nodes: [node(7, "p0", "parameter", [0, 0, 172, 54]), node(8, "p1", "parameter", [200, 0, 172, 54]), ...(open ? inside : [fusion]), node(12, "reduce", "reduce", [100, 350, 172, 68], { applies: ["add"], root: true, inline: [{ operand: 1, text: "f32[] 0" }] })],
-    boxes: open ? [{ name: "fusion", opcode: "fusion", shape: "f32[4]", opName: "jit(step)/mul", source: "train.py:9", stack: [], text: "fusion = f32[4] fusion()", computation: "fused_computation", fusion: true, caller: 9, at: [10, 90, 200, 180] }] : [],
-    edges: [[7, open ? 0 : 9, "data"], [8, open ? 0 : 9, "data"], [open ? 3 : 9, 12, "data"], [12, -1, "root"]].map(([from, to, kind]) => ({ from, to, kind, points: [[1, 2], [3, 4]] })),
+    width: 500,
+    height: 500,
+    computation: "main",
+    center: null,
+    leftOut: 0,
+    root: [150, 460, 60, 28],
+    nodes: [
+      node(7, "p0", "parameter", [0, 0, 172, 54]),
+      node(8, "p1", "parameter", [200, 0, 172, 54]),
+      ...(open ? inside : [fusion]),
+      node(12, "reduce", "reduce", [100, 350, 172, 68], { applies: ["add"], root: true, inline: [{ operand: 1, text: "f32[] 0" }] }),
+    ],
+    boxes: open
+      ? [
+          {
+            name: "fusion",
+            opcode: "fusion",
+            shape: "f32[4]",
+            opName: "jit(step)/mul",
+            source: "train.py:9",
+            stack: [],
+            text: "fusion = f32[4] fusion()",
+            computation: "fused_computation",
+            fusion: true,
+            caller: 9,
+            at: [10, 90, 200, 180],
+          },
+        ]
+      : [],
+    edges: [
+      [7, open ? 0 : 9, "data"],
+      [8, open ? 0 : 9, "data"],
+      [open ? 3 : 9, 12, "data"],
+      [12, -1, "root"],
+    ].map(([from, to, kind]) => ({
+      from,
+      to,
+      kind,
+      points: [
+        [1, 2],
+        [3, 4],
+      ],
+    })),
     ...more,
   };
 }
 
-const COLUMNS = ["rank", "program_id", "hlo_op_name", "bound_by", "occurrences", "total_time", "total_self_time", "model_flop_rate", "hbm_bw"];
+const COLUMNS = [
+  "rank",
+  "program_id",
+  "hlo_op_name",
+  "bound_by",
+  "occurrences",
+  "total_time",
+  "total_self_time",
+  "model_flop_rate",
+  "hbm_bw",
+];
 
 /** The server's table of HLO ops of that module, whose program id is 7. */
 export const TIMES = {
   cols: COLUMNS.map((id) => ({ id, label: id, type: ["program_id", "hlo_op_name", "bound_by"].includes(id) ? "string" : "number" })),
-  rows: [[1, "7", "fusion", "HBM", 4, 90, 80, 250, 30], [2, "7", "reduce", "Unknown", 4, 20, 20, 0, 0], [3, "8", "fusion", "HBM", 1, 500, 500, 1, 1]].map((row) => ({ c: row.map((v) => ({ v })) })),
+  rows: [
+    [1, "7", "fusion", "HBM", 4, 90, 80, 250, 30],
+    [2, "7", "reduce", "Unknown", 4, 20, 20, 0, 0],
+    [3, "8", "fusion", "HBM", 1, 500, 500, 1, 1],
+  ].map((row) => ({ c: row.map((v) => ({ v })) })),
   p: { compute_peak: "1000", hbm_peak: "100" },
 };

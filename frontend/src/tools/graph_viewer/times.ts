@@ -7,7 +7,7 @@ import { formatPercent, formatQuantity, formatTime } from "../../base/format";
 
 const PS_PER_US = 1e6;
 
-export interface OpTimes {
+interface OpTimes {
   occurrences: number;
   selfUs: number;
   totalUs: number;
@@ -34,16 +34,34 @@ export const programOf = (module: string): string => /\((\d+)\)$/.exec(module)?.
 export function readTimes(payload: unknown, module: string): ModuleTimes {
   const table = asTable(payload, WHAT);
   const { limits } = readNotes(table.properties);
-  const [program, name, bound] = [textsOf(table, "program_id", WHAT), textsOf(table, "hlo_op_name", WHAT), textsOf(table, "bound_by", WHAT)];
-  const [count, total, self, flops, memory] = ["occurrences", "total_time", "total_self_time", "model_flop_rate", "hbm_bw"].map((id) => numbersOf(table, id, WHAT));
+  const [program, name, bound] = [
+    textsOf(table, "program_id", WHAT),
+    textsOf(table, "hlo_op_name", WHAT),
+    textsOf(table, "bound_by", WHAT),
+  ];
+  const [count, total, self, flops, memory] = ["occurrences", "total_time", "total_self_time", "model_flop_rate", "hbm_bw"].map((id) =>
+    numbersOf(table, id, WHAT),
+  );
   const byName = new Map<string, OpTimes>();
   const wanted = programOf(module);
   name.forEach((one, row) => {
     if (program[row] !== wanted || byName.has(one)) return;
-    byName.set(one, { occurrences: count?.[row] ?? 0, totalUs: total?.[row] ?? 0, selfUs: self?.[row] ?? 0, flopRate: flops?.[row] ?? 0, bandwidth: memory?.[row] ?? 0, boundBy: bound[row] ?? "" });
+    byName.set(one, {
+      occurrences: count?.[row] ?? 0,
+      totalUs: total?.[row] ?? 0,
+      selfUs: self?.[row] ?? 0,
+      flopRate: flops?.[row] ?? 0,
+      bandwidth: memory?.[row] ?? 0,
+      boundBy: bound[row] ?? "",
+    });
   });
-  const own = [...byName.values()].map(({ selfUs }) => selfUs);
-  return { byName, totalUs: own.reduce((a, b) => a + b, 0), longestUs: own.reduce((a, b) => Math.max(a, b), 0), peaks: { flops: limits.flops, memory: limits.hbm, what: limits.what } };
+  const selfTimes = [...byName.values()].map(({ selfUs }) => selfUs);
+  return {
+    byName,
+    totalUs: selfTimes.reduce((a, b) => a + b, 0),
+    longestUs: selfTimes.reduce((a, b) => Math.max(a, b), 0),
+    peaks: { flops: limits.flops, memory: limits.hbm, what: limits.what },
+  };
 }
 
 export type Colouring = "kind" | "time" | "flops" | "memory";
@@ -64,12 +82,12 @@ export interface Reading {
 
 /** What a colouring says of an instruction; null if nothing was measured. */
 export function readingOf(times: ModuleTimes | null, name: string, colouring: Colouring): Reading | null {
-  const one = times?.byName.get(name);
-  if (!times || !one) return null;
-  if (colouring === "flops") return share(one.flopRate, times.peaks.flops);
-  if (colouring === "memory") return share(one.bandwidth, times.peaks.memory);
-  if (one.selfUs <= 0) return null;
-  return { text: formatTime(one.selfUs * PS_PER_US), place: times.longestUs > 0 ? Math.sqrt(one.selfUs / times.longestUs) : 0 };
+  const opTimes = times?.byName.get(name);
+  if (!times || !opTimes) return null;
+  if (colouring === "flops") return share(opTimes.flopRate, times.peaks.flops);
+  if (colouring === "memory") return share(opTimes.bandwidth, times.peaks.memory);
+  if (opTimes.selfUs <= 0) return null;
+  return { text: formatTime(opTimes.selfUs * PS_PER_US), place: times.longestUs > 0 ? Math.sqrt(opTimes.selfUs / times.longestUs) : 0 };
 }
 
 function share(rate: number, peak: number | null): Reading | null {
@@ -90,20 +108,39 @@ export function fillOf(place: number, colouring: Colouring, theme: Theme): strin
 
 /** The ends of the scale and its base, in words. */
 export function scaleOf(times: ModuleTimes, colouring: Colouring): { low: string; high: string; base: string } {
-  if (colouring === "time") return { low: "0", high: formatTime(times.longestUs * PS_PER_US), base: `self time over all occurrences; the scale is that of square roots; the module has ${formatTime(times.totalUs * PS_PER_US)}` };
+  if (colouring === "time")
+    return {
+      low: "0",
+      high: formatTime(times.longestUs * PS_PER_US),
+      base: `self time over all occurrences; the scale is that of square roots; the module has ${formatTime(times.totalUs * PS_PER_US)}`,
+    };
   const [peak, unit] = colouring === "flops" ? [times.peaks.flops, "GFLOP/s"] : [times.peaks.memory, "GiB/s"];
-  return { low: "0%", high: "100%", base: peak === null ? "the profile has no peak to compare with" : `of ${times.peaks.what}, ${formatQuantity(peak, unit)}` };
+  return {
+    low: "0%",
+    high: "100%",
+    base: peak === null ? "the profile has no peak to compare with" : `of ${times.peaks.what}, ${formatQuantity(peak, unit)}`,
+  };
 }
 
 /** Lines about the measured times of an instruction: [label, value]. */
 export function timeLines(times: ModuleTimes, one: OpTimes): [string, string][] {
   const lines: [string, string][] = [
-    ["Self time", `${formatTime(one.selfUs * PS_PER_US)}${times.totalUs > 0 ? `, ${formatPercent((100 * one.selfUs) / times.totalUs)} of the module's` : ""}`],
-    ["Occurrences", `${one.occurrences}, on average ${formatTime(one.occurrences > 0 ? (one.totalUs / one.occurrences) * PS_PER_US : null)}`],
+    [
+      "Self time",
+      `${formatTime(one.selfUs * PS_PER_US)}${times.totalUs > 0 ? `, ${formatPercent((100 * one.selfUs) / times.totalUs)} of the module's` : ""}`,
+    ],
+    [
+      "Occurrences",
+      `${one.occurrences}, on average ${formatTime(one.occurrences > 0 ? (one.totalUs / one.occurrences) * PS_PER_US : null)}`,
+    ],
   ];
   const rate = (label: string, value: number, peak: number | null, unit: string): void => {
     if (beyond(value, peak)) lines.push([label, `⚠ more than ${times.peaks.what} (${formatQuantity(peak, unit)}). ${OUTSIDE}`]);
-    else if (value > 0) lines.push([label, `${formatQuantity(value, unit)}${peak !== null && peak > 0 ? `, ${formatPercent((100 * value) / peak)} of ${times.peaks.what}` : ""}`]);
+    else if (value > 0)
+      lines.push([
+        label,
+        `${formatQuantity(value, unit)}${peak !== null && peak > 0 ? `, ${formatPercent((100 * value) / peak)} of ${times.peaks.what}` : ""}`,
+      ]);
   };
   rate("FLOP rate", one.flopRate, times.peaks.flops, "GFLOP/s");
   rate("Bandwidth", one.bandwidth, times.peaks.memory, "GiB/s");

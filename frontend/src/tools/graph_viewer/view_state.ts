@@ -1,5 +1,5 @@
 // What the address says about the view of a module: centre, selection, opened fusions, colours.
-import type { HloText } from "./hlo_text";
+import type { HloText } from "./text/hlo_text";
 import { colouringOf } from "./times";
 import type { Colouring } from "./times";
 
@@ -8,7 +8,7 @@ const STEPS = 2;
 const MOST_NODES = 1000;
 const ALL_NODES = 20000;
 
-export type Parts = "both" | "graph" | "text";
+type Parts = "both" | "graph" | "text";
 
 export interface View {
   /** Name of the instruction or computation that is drawn; null: the entry computation. */
@@ -30,7 +30,8 @@ export interface View {
 /** Keys of the address that this reads. */
 export const VIEW_KEYS = ["node_name", "sel", "graph_width", "merge_fusion", "expand", "max_nodes", "color", "view"] as const;
 
-const whole = (text: string | null, least: number, most: number, otherwise: number): number => Math.min(most, Math.max(least, Math.round(Number(text ?? otherwise)) || otherwise));
+const whole = (text: string | null, least: number, most: number, otherwise: number): number =>
+  Math.min(most, Math.max(least, Math.round(Number(text ?? otherwise)) || otherwise));
 
 export function readView(get: (key: string) => string | null, hlo: HloText): View {
   const name = get("node_name")?.replace(/^%/, "") ?? null;
@@ -39,7 +40,9 @@ export function readView(get: (key: string) => string | null, hlo: HloText): Vie
   const instruction = name === null || computation >= 0 ? -1 : (hlo.byName.get(name) ?? -1);
   const [parts, selected] = [get("view"), get("sel")];
   return {
-    name, instruction, computation,
+    name,
+    instruction,
+    computation,
     selected: selected !== null && hlo.byName.has(selected) ? selected : instruction >= 0 ? name : null,
     steps: whole(get("graph_width"), 1, MAX_STEPS, STEPS),
     merged: get("merge_fusion") !== "false",

@@ -3,15 +3,24 @@ import { asTable, columnOf, numbersOf, textsOf } from "../../api/payload/fields"
 import type { Comparison } from "../../api/payload/comparison";
 import { joinTables } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
-import { pairOps } from "../../page/paired_ops";
-import type { OpColumns } from "../../page/paired_ops";
+import { pairOps } from "../../page/compare/paired_ops";
+import type { OpColumns } from "../../page/compare/paired_ops";
 import { overCores, rateDoubt, readNotes } from "../../page/op_request";
 import type { OpNotes } from "../../page/op_request";
 import type { BarsChart, ChartSpec } from "../../base/chart/chart_spec";
 import { formatPercent, formatQuantity, formatTime, plural } from "../../base/format";
 import { numberColumn } from "../../base/table/columns";
 import { sumBy, topSlices } from "../../base/chart/slices";
-import { pickRows, plainSources, relabelled, rowsWhere, withDoubts, withUnits, withoutUnitLabels, withoutZeros } from "../../base/table/transform";
+import {
+  pickRows,
+  plainSources,
+  relabelled,
+  rowsWhere,
+  withDoubts,
+  withUnits,
+  withoutUnitLabels,
+  withoutZeros,
+} from "../../base/table/transform";
 import type { TableData } from "../../base/table/table_data";
 
 export interface Ops {
@@ -31,7 +40,17 @@ export interface Ops {
 
 const WHAT = "the table of HLO ops";
 /** In these columns 0 means not measured. */
-const MEASURED = ["dma_stall_percent", "model_flop_rate", "normalized_flop_rate", "measured_memory_bw", "hbm_bw", "cmem_read_bw", "cmem_write_bw", "operational_intensity", "vdd_energy"];
+const MEASURED = [
+  "dma_stall_percent",
+  "model_flop_rate",
+  "normalized_flop_rate",
+  "measured_memory_bw",
+  "hbm_bw",
+  "cmem_read_bw",
+  "cmem_write_bw",
+  "operational_intensity",
+  "vdd_energy",
+];
 
 /** What shares are parts of: time in which ops ran. */
 const baseOf = ({ onCpu }: OpNotes): string => (onCpu ? "op time" : "busy time");
@@ -45,9 +64,18 @@ export function readOps(payload: unknown): Ops {
   const own = selfUs.map((time, row) => ((rank[row] ?? 0) > 0 ? time : 0));
   const busyUs = own.reduce((a, b) => a + b, 0);
   const ofAll = columnOf(raw, "total_self_time_percent") === null ? [] : numbersOf(raw, "total_self_time_percent", WHAT);
-  const plain = plainSources(withoutUnitLabels(withoutZeros(withUnits(raw, { dma_stall_percent: "fraction", operational_intensity: "FLOP/B" }), MEASURED)));
+  const plain = plainSources(
+    withoutUnitLabels(withoutZeros(withUnits(raw, { dma_stall_percent: "fraction", operational_intensity: "FLOP/B" }), MEASURED)),
+  );
   return {
-    table: marked(withShare(plain, own.map((time, row) => (busyUs > 0 && (rank[row] ?? 0) > 0 ? time / busyUs : null)), notes), notes),
+    table: marked(
+      withShare(
+        plain,
+        own.map((time, row) => (busyUs > 0 && (rank[row] ?? 0) > 0 ? time / busyUs : null)),
+        notes,
+      ),
+      notes,
+    ),
     program: text("program_id"),
     category: text("category"),
     name: text("hlo_op_name"),
@@ -64,11 +92,22 @@ export function readOps(payload: unknown): Ops {
 /** Adds the share of busy time, the base of every percentage on the page, beside XProf's share of all time. */
 function withShare(table: TableData, share: readonly (number | null)[], notes: OpNotes): TableData {
   const base = baseOf(notes);
-  const column = numberColumn("busy_share", `Share of ${base}`, "fraction", `Total self time divided by that of all ops of the profile${overCores(notes.cores)}.\nSource: trace.`, share);
+  const column = numberColumn(
+    "busy_share",
+    `Share of ${base}`,
+    "fraction",
+    `Total self time divided by that of all ops of the profile${overCores(notes.cores)}.\nSource: trace.`,
+    share,
+  );
   const all = `of all recorded time${overCores(notes.cores)}, idle time included; XProf's percentage.`;
-  const help: Record<string, string> = { total_self_time_percent: `Part ${all}`, cumulative_total_self_time_percent: `Part of this op and those above it ${all}` };
+  const help: Record<string, string> = {
+    total_self_time_percent: `Part ${all}`,
+    cumulative_total_self_time_percent: `Part of this op and those above it ${all}`,
+  };
   const labels = { total_self_time_percent: "Share of all time", cumulative_total_self_time_percent: "Cumulative share of all time" };
-  const columns = relabelled(table, labels).columns.map((one) => (help[one.id] === undefined ? one : { ...one, help: help[one.id] ?? null }));
+  const columns = relabelled(table, labels).columns.map((one) =>
+    help[one.id] === undefined ? one : { ...one, help: help[one.id] ?? null },
+  );
   return { ...table, columns: [column, ...columns] };
 }
 
@@ -77,7 +116,11 @@ function marked(table: TableData, { limits }: OpNotes): TableData {
   const flops = rateDoubt(limits.flops, "GFLOP/s", limits.what);
   const memory = rateDoubt(limits.memory, "GiB/s", limits.what);
   return withDoubts(table, {
-    model_flop_rate: flops, normalized_flop_rate: flops, measured_memory_bw: memory, cmem_read_bw: memory, cmem_write_bw: memory,
+    model_flop_rate: flops,
+    normalized_flop_rate: flops,
+    measured_memory_bw: memory,
+    cmem_read_bw: memory,
+    cmem_write_bw: memory,
     hbm_bw: rateDoubt(limits.hbm, "GiB/s", limits.what),
   });
 }
@@ -98,15 +141,18 @@ export interface Choice {
 }
 
 /** Rows of the ops that pass all filters. */
-export function rowsOf(ops: Ops, { program, category, core, bound, text }: Choice): number[] {
+function rowsOf(ops: Ops, { program, category, core, bound, text }: Choice): number[] {
   const wanted = text.trim().toLowerCase();
   const has = (value: string | undefined): boolean => (value ?? "").toLowerCase().includes(wanted);
-  return rowsWhere(ops.table, (row) =>
-    (program === "" || ops.program[row] === program) &&
-    (category === "" || ops.category[row] === category) &&
-    (core === "" || ops.core[row] === core) &&
-    (bound === "" || ops.bound[row] === bound) &&
-    (wanted === "" || has(ops.name[row]) || has(ops.expression[row]) || has(ops.framework[row])));
+  return rowsWhere(
+    ops.table,
+    (row) =>
+      (program === "" || ops.program[row] === program) &&
+      (category === "" || ops.category[row] === category) &&
+      (core === "" || ops.core[row] === core) &&
+      (bound === "" || ops.bound[row] === bound) &&
+      (wanted === "" || has(ops.name[row]) || has(ops.expression[row]) || has(ops.framework[row])),
+  );
 }
 
 /** Ops that pass all filters. */
@@ -128,7 +174,7 @@ export function chooseOps(ops: Ops, choice: Choice): Ops {
   };
 }
 
-export const CHARTS = ["category", "op", "bound", "replica", "remat", "remat_category", "outside", "rate"] as const;
+const CHARTS = ["category", "op", "bound", "replica", "remat", "remat_category", "outside", "rate"] as const;
 export type ChartId = (typeof CHARTS)[number];
 
 export const CHART_WORDS: Record<ChartId, string> = {
@@ -156,7 +202,8 @@ export function chartsOf(ops: Ops): ChartId[] {
   const yes = (id: string): boolean => columnOf(ops.table, id)?.includes("Yes") ?? false;
   return CHARTS.filter((id) => {
     if (id === "bound") return ops.bound.some((bound) => bound !== "" && bound !== "Unknown");
-    if (id === "replica") return ops.category.some((category, row) => COMMUNICATION.test(category) && replicaGroups(ops.expression[row] ?? "") !== null);
+    if (id === "replica")
+      return ops.category.some((category, row) => COMMUNICATION.test(category) && replicaGroups(ops.expression[row] ?? "") !== null);
     if (id === "remat" || id === "remat_category") return yes("hlo_rematerialization");
     if (id === "outside") return yes("outside_compilation");
     if (id === "rate") return rates(ops).some((rate) => rate > 0);
@@ -171,23 +218,52 @@ function pie(names: readonly string[], values: readonly number[]): ChartSpec {
 export function chartOf(ops: Ops, id: ChartId): ChartSpec {
   const flags = (column: string): string[] => textsOf(ops.table, column, WHAT);
   switch (id) {
-    case "category": return pie(ops.category, ops.selfUs);
-    case "op": return pie(ops.name, ops.selfUs);
-    case "bound": return pie(ops.bound.map((bound) => (bound && bound !== "Unknown" ? bound : "Not measured")), ops.selfUs);
-    case "remat": return pie(flags("hlo_rematerialization").map((yes) => (yes === "Yes" ? "Rematerialization" : "Other work")), ops.selfUs);
-    case "outside": return pie(flags("outside_compilation").map((yes) => (yes === "Yes" ? "Outside compilation" : "Inside")), ops.selfUs);
+    case "category":
+      return pie(ops.category, ops.selfUs);
+    case "op":
+      return pie(ops.name, ops.selfUs);
+    case "bound":
+      return pie(
+        ops.bound.map((bound) => (bound && bound !== "Unknown" ? bound : "Not measured")),
+        ops.selfUs,
+      );
+    case "remat":
+      return pie(
+        flags("hlo_rematerialization").map((yes) => (yes === "Yes" ? "Rematerialization" : "Other work")),
+        ops.selfUs,
+      );
+    case "outside":
+      return pie(
+        flags("outside_compilation").map((yes) => (yes === "Yes" ? "Outside compilation" : "Inside")),
+        ops.selfUs,
+      );
     case "remat_category": {
       const yes = flags("hlo_rematerialization");
-      return pie(ops.category, ops.selfUs.map((time, row) => (yes[row] === "Yes" ? time : 0)));
+      return pie(
+        ops.category,
+        ops.selfUs.map((time, row) => (yes[row] === "Yes" ? time : 0)),
+      );
     }
     case "replica": {
       const groups = ops.expression.map((text, row) => (COMMUNICATION.test(ops.category[row] ?? "") ? replicaGroups(text) : null));
-      return pie(groups.map((group, row) => `${ops.category[row] ?? ""} ${group ?? ""}`), ops.selfUs.map((time, row) => (groups[row] === null ? 0 : time)));
+      return pie(
+        groups.map((group, row) => `${ops.category[row] ?? ""} ${group ?? ""}`),
+        ops.selfUs.map((time, row) => (groups[row] === null ? 0 : time)),
+      );
     }
     case "rate": {
       const known = rates(ops);
-      const rows = known.map((_, row) => row).filter((row) => (known[row] ?? 0) > 0).slice(0, MAX_BARS);
-      const bars: BarsChart = { kind: "bars", x: { name: "Op, by self time", unit: null, labels: rows.map((row) => ops.name[row] ?? "") }, y: { name: "Model FLOP rate", unit: "GFLOP/s" }, colour: 0, values: rows.map((row) => known[row] ?? 0) };
+      const rows = known
+        .map((_, row) => row)
+        .filter((row) => (known[row] ?? 0) > 0)
+        .slice(0, MAX_BARS);
+      const bars: BarsChart = {
+        kind: "bars",
+        x: { name: "Op, by self time", unit: null, labels: rows.map((row) => ops.name[row] ?? "") },
+        y: { name: "Model FLOP rate", unit: "GFLOP/s" },
+        colour: 0,
+        values: rows.map((row) => known[row] ?? 0),
+      };
       return bars;
     }
   }
@@ -206,25 +282,46 @@ export function summaryOf(ops: Ops): Summary {
   const first = ops.selfUs.reduce((best, time, row) => (time > (ops.selfUs[best] ?? -1) ? row : best), 0);
   const percent = (part: number): string => formatPercent(all.busyUs > 0 ? (100 * part) / all.busyUs : 0);
   if (!category) return { headline: "No op matches the filters", lines: [] };
-  const bounds = sumBy(ops.bound.map((bound) => (bound && bound !== "Unknown" ? bound : "")), ops.selfUs).filter(({ name }) => name !== "");
+  const bounds = sumBy(
+    ops.bound.map((bound) => (bound && bound !== "Unknown" ? bound : "")),
+    ops.selfUs,
+  ).filter(({ name }) => name !== "");
   const flops = rates(ops)[first] ?? 0;
   const matching = ops.selfUs.reduce((a, b) => a + b, 0);
   const recorded = notes.onCpu || all.busyShare <= 0 ? "" : `, ${formatPercent(all.busyShare * 100)} of the recorded time`;
-  const what = ops.name.length < all.count
-    ? `${ops.name.length} of ${plural(all.count, "op")} match: ${percent(matching)} of the ${base}.`
-    : `${plural(all.count, "op")} with ${formatTime(all.busyUs * 1e6)} of self time${overCores(notes.cores)}${recorded}.`;
-  const lines = [`${what} Longest: ${ops.name[first] ?? ""} with ${percent(ops.selfUs[first] ?? 0)} of the ${base}${flops > 0 ? ` at ${formatQuantity(flops, "GFLOP/s")}` : ""}.`];
+  const what =
+    ops.name.length < all.count
+      ? `${ops.name.length} of ${plural(all.count, "op")} match: ${percent(matching)} of the ${base}.`
+      : `${plural(all.count, "op")} with ${formatTime(all.busyUs * 1e6)} of self time${overCores(notes.cores)}${recorded}.`;
+  const lines = [
+    `${what} Longest: ${ops.name[first] ?? ""} with ${percent(ops.selfUs[first] ?? 0)} of the ${base}` +
+      `${flops > 0 ? ` at ${formatQuantity(flops, "GFLOP/s")}` : ""}.`,
+  ];
   if (bounds.length) lines.push(`Bound by ${bounds.map(({ name, value }) => `${name} for ${percent(value)}`).join(", ")} of the ${base}.`);
   if (notes.onCpu) lines.push("The ops ran on the CPU, whose peak rates are unknown, so their bottleneck cannot be determined.");
   return { headline: `${category.name} takes ${percent(category.value)} of the ${base}`, lines };
 }
 
-const COLUMNS: OpColumns = { name: "hlo_op_name", program: "program_id", kind: ["category", "core_type"], origin: ["tf_op_name", "source_info"] };
-const COMPARED = { sums: ["total_self_time", "total_time", "occurrences"], rates: ["busy_share", "avg_time", "avg_self_time", "model_flop_rate", "hbm_bw"] };
+const COLUMNS: OpColumns = {
+  name: "hlo_op_name",
+  program: "program_id",
+  kind: ["category", "core_type"],
+  origin: ["tf_op_name", "source_info"],
+};
+const COMPARED = {
+  sums: ["total_self_time", "total_time", "occurrences"],
+  rates: ["busy_share", "avg_time", "avg_self_time", "model_flop_rate", "hbm_bw"],
+};
 
 /** The table of the ops that pass the filters with those of a base. Programs have other ids there, so that only names and kinds filter what it has alone. */
 export function withBaseOps(ops: Ops, base: Ops, choice: Choice, found: Comparison | null, perStep: Steps | null = null): TableData {
   const pairs = pairOps(ops.table, base.table, COLUMNS, found);
   const passing = new Set(rowsOf(base, { ...choice, program: "" }));
-  return joinTables(ops.table, base.table, pairs, { ...COMPARED, perStep }, { run: rowsOf(ops, choice), rest: pairs.rest.filter((row) => passing.has(row)) });
+  return joinTables(
+    ops.table,
+    base.table,
+    pairs,
+    { ...COMPARED, perStep },
+    { run: rowsOf(ops, choice), rest: pairs.rest.filter((row) => passing.has(row)) },
+  );
 }

@@ -1,10 +1,10 @@
 // HLO stats: every XLA op with its time, rates and bottleneck, as charts and a filterable table.
 import { useMemo } from "preact/hooks";
-import { BaseLine, useComparedBase } from "../../page/base_run";
+import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
-import { TOTALS_KEY, usePerStep } from "../../page/per_step";
+import { Pending } from "../../page/failure/pending";
+import { TOTALS_KEY, usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatPercent, plural } from "../../base/format";
@@ -24,17 +24,52 @@ import "./page.css";
 /** Columns shown initially, in this order; the others are hidden. */
 /** Keys of the address that belong to this page. */
 const OWN_KEYS = [TOTALS_KEY, "program", "category", "core", "bound", "op", "chart", "unattributed", "backend"];
-const SHOWN = ["hlo_op_name", "category", "busy_share", "total_self_time_percent", "total_self_time", "occurrences", "avg_time", "bound_by", "model_flop_rate", "hbm_bw", "tf_op_name", "source_info", "hlo_op_expression", "program_id"];
+const SHOWN = [
+  "hlo_op_name",
+  "category",
+  "busy_share",
+  "total_self_time_percent",
+  "total_self_time",
+  "occurrences",
+  "avg_time",
+  "bound_by",
+  "model_flop_rate",
+  "hbm_bw",
+  "tf_op_name",
+  "source_info",
+  "hlo_op_expression",
+  "program_id",
+];
 
-/** The same with a base. */
-const SHOWN_WITH_BASE = ["hlo_op_name", "category", "total_self_time", baseOf("total_self_time"), differenceOf("total_self_time"), "occurrences", differenceOf("occurrences"), "avg_time", differenceOf("avg_time"), SIDE, "busy_share", "bound_by", "model_flop_rate", "hbm_bw", "tf_op_name", "source_info", "hlo_op_expression", "program_id"];
+/** Columns shown initially with a base. */
+const SHOWN_WITH_BASE = [
+  "hlo_op_name",
+  "category",
+  "total_self_time",
+  baseOf("total_self_time"),
+  differenceOf("total_self_time"),
+  "occurrences",
+  differenceOf("occurrences"),
+  "avg_time",
+  differenceOf("avg_time"),
+  SIDE,
+  "busy_share",
+  "bound_by",
+  "model_flop_rate",
+  "hbm_bw",
+  "tf_op_name",
+  "source_info",
+  "hlo_op_expression",
+  "program_id",
+];
 
 function HloPage(page: PageProps) {
   const { tool, host, hosts, client, state } = page;
   const all = useKey(state, "unattributed");
   const params = opRequest(page);
   const answer = useLoad(JSON.stringify([params, all]), async (signal) => readOps(await client.json<unknown>("data", params, { signal })));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Computing the HLO ops of ${plural(hostCount(tool, host, hosts), "host")}`} />;
+  if (answer.data === null)
+    return <Pending answer={answer} page={page} what={`Computing the HLO ops of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.table.rowCount === 0) {
     const nameless = !answer.data.notes.onCpu && all === null && tool.params.some(({ name }) => name === "unattributed");
     return (
@@ -42,9 +77,16 @@ function HloPage(page: PageProps) {
         tone="empty"
         title="This profile contains no XLA ops"
         why="No ops of a TPU, a GPU or the CPU backend were recorded; GPU kernels may have been recorded without op names."
-        todo={["Profile while the program runs on the device: warm it up first, then capture several steps.", "Programs that XLA does not compile have no HLO ops: see the framework op stats."]}
+        todo={[
+          "Profile while the program runs on the device: warm it up first, then capture several steps.",
+          "Programs that XLA does not compile have no HLO ops: see the framework op stats.",
+        ]}
       >
-        {nameless ? <button type="button" class="button" onClick={() => state.set({ unattributed: "true" }, "push")}>Count kernels without an op</button> : null}
+        {nameless ? (
+          <button type="button" class="button" onClick={() => state.set({ unattributed: "true" }, "push")}>
+            Count kernels without an op
+          </button>
+        ) : null}
       </Panel>
     );
   }
@@ -63,19 +105,34 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
   const summary = useMemo(() => summaryOf(shown), [shown]);
   const { base, found } = useComparedBase(page, { read: readOps, params: opRequest(page) });
   const per = usePerStep(page, found);
-  const data = useMemo(() => (base.data === null ? firstColumns(shown.table, SHOWN) : firstColumns(withBaseOps(ops, base.data, choice, found, per.steps), SHOWN_WITH_BASE)), [shown, base.data, found, per.steps]);
-  const hide = useMemo(() => data.columns.map((column) => column.id).filter((one) => !(base.data === null ? SHOWN : SHOWN_WITH_BASE).includes(one)), [data]);
+  const data = useMemo(
+    () =>
+      base.data === null
+        ? firstColumns(shown.table, SHOWN)
+        : firstColumns(withBaseOps(ops, base.data, choice, found, per.steps), SHOWN_WITH_BASE),
+    [shown, base.data, found, per.steps],
+  );
+  const hide = useMemo(
+    () => data.columns.map((column) => column.id).filter((one) => !(base.data === null ? SHOWN : SHOWN_WITH_BASE).includes(one)),
+    [data],
+  );
   const { unattributed } = ops.notes;
   return (
     <div class="hlo">
       <div class="hlo-head">
         <SummaryBox title={summary.headline}>
-          {summary.lines.map((line) => <p key={line}>{line}</p>)}
+          {summary.lines.map((line) => (
+            <p key={line}>{line}</p>
+          ))}
           {unattributed !== null && unattributed > 0 ? <p>{formatPercent(unattributed * 100)} of the GPU time has no op name.</p> : null}
         </SummaryBox>
         <ChartPart ops={shown} charts={charts} id={id} page={page} filtered={shown !== ops} />
       </div>
-      {base.run === null ? null : <div class="hlo-base"><BaseLine page={page} answer={base} per={per} /></div>}
+      {base.run === null ? null : (
+        <div class="hlo-base">
+          <BaseLine page={page} answer={base} per={per} />
+        </div>
+      )}
       <Controls ops={ops} choice={choice} set={(patch) => state.set(patch, "replace")} />
       <div class="hlo-table">
         <Table
@@ -84,7 +141,20 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
           title="HLO ops"
           fileName={fileNameOf("hlo_stats", run, host)}
           store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)}
-          rowTools={(row) => <button type="button" class="button ghost" onClick={() => state.set(toolPatch("graph_viewer", host, OWN_KEYS, { program_id: shown.program[row] ?? "", node_name: shown.name[row] ?? "" }), "push")}>Graph</button>}
+          rowTools={(row) => (
+            <button
+              type="button"
+              class="button ghost"
+              onClick={() =>
+                state.set(
+                  toolPatch("graph_viewer", host, OWN_KEYS, { program_id: shown.program[row] ?? "", node_name: shown.name[row] ?? "" }),
+                  "push",
+                )
+              }
+            >
+              Graph
+            </button>
+          )}
         />
       </div>
     </div>
@@ -107,8 +177,16 @@ function ChartPart({ ops, charts, id, page: { state, run, host }, filtered }: Ch
   const tools = (
     <label class="hlo-chart">
       <span class="off-screen">Chart</span>
-      <select class="field" value={id} onChange={(e) => state.set({ chart: e.currentTarget.value === "category" ? null : e.currentTarget.value }, "replace")}>
-        {charts.map((one) => <option key={one} value={one}>{CHART_WORDS[one]}</option>)}
+      <select
+        class="field"
+        value={id}
+        onChange={(e) => state.set({ chart: e.currentTarget.value === "category" ? null : e.currentTarget.value }, "replace")}
+      >
+        {charts.map((one) => (
+          <option key={one} value={one}>
+            {CHART_WORDS[one]}
+          </option>
+        ))}
       </select>
     </label>
   );
@@ -116,7 +194,8 @@ function ChartPart({ ops, charts, id, page: { state, run, host }, filtered }: Ch
   const title = `${CHART_WORDS[id]}${filtered ? ", ops that match" : ""}`;
   if (spec.kind !== "pie") return <Chart spec={spec} title={title} fileName={file} height={160} tools={tools} />;
   const pick = PICKS[id];
-  const canPick = (place: number): boolean => pick !== undefined && typeof spec.slices[place]?.colour === "number" && spec.slices[place].name !== "Not measured";
+  const canPick = (place: number): boolean =>
+    pick !== undefined && typeof spec.slices[place]?.colour === "number" && spec.slices[place].name !== "Not measured";
   return (
     <PieList
       key={id}
@@ -141,7 +220,11 @@ function Controls({ ops, choice, set }: { ops: Ops; choice: Choice; set: (patch:
         {label}
         <select class="field" value={choice[name]} onChange={(e) => set({ [name]: e.currentTarget.value || null })}>
           <option value="">All</option>
-          {options.map((one) => <option key={one} value={one}>{one}</option>)}
+          {options.map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
         </select>
       </label>
     );
@@ -153,8 +236,25 @@ function Controls({ ops, choice, set }: { ops: Ops; choice: Choice; set: (patch:
       {select("Category", "category", ops.category)}
       {select("Bound by", "bound", ops.bound)}
       {select("Core", "core", ops.core)}
-      <label>Op <input class="field" type="search" placeholder="in name, text or framework op" value={choice.text} onInput={(e) => set({ op: e.currentTarget.value || null })} /></label>
-      {any ? <button type="button" class="button ghost" onClick={() => set({ program: null, category: null, core: null, bound: null, op: null })}>Clear</button> : null}
+      <label>
+        Op{" "}
+        <input
+          class="field"
+          type="search"
+          placeholder="in name, text or framework op"
+          value={choice.text}
+          onInput={(e) => set({ op: e.currentTarget.value || null })}
+        />
+      </label>
+      {any ? (
+        <button
+          type="button"
+          class="button ghost"
+          onClick={() => set({ program: null, category: null, core: null, bound: null, op: null })}
+        >
+          Clear
+        </button>
+      ) : null}
     </div>
   );
 }

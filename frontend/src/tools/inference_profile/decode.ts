@@ -21,18 +21,26 @@ function withoutEmptyLinks(table: TableData): TableData {
 
 /** Replaces "N/A" by null. */
 function blank(table: TableData): TableData {
-  return { ...table, columns: table.columns.map((column) => ({ ...column, values: column.values.map((value) => (value === "N/A" ? null : value)) })) };
+  return {
+    ...table,
+    columns: table.columns.map((column) => ({ ...column, values: column.values.map((value) => (value === "N/A" ? null : value)) })),
+  };
 }
 
 /** Converts a text column to numbers, so that it can be sorted; rows without a value become null. */
 function numeric(table: TableData, id: string): TableData {
   return {
     ...table,
-    columns: table.columns.map((column) => (column.id === id ? { ...column, kind: "number", values: column.values.map((value) => (value === null || value === "" ? null : Number(value))) } : column)),
+    columns: table.columns.map((column) =>
+      column.id === id
+        ? { ...column, kind: "number", values: column.values.map((value) => (value === null || value === "" ? null : Number(value))) }
+        : column,
+    ),
   };
 }
 
-const tidy = (table: TableData): TableData => numeric(blank(withoutEmptyLinks(withUnits(table, { batching_efficiency: "fraction" }))), "throughput");
+const tidy = (table: TableData): TableData =>
+  numeric(blank(withoutEmptyLinks(withUnits(table, { batching_efficiency: "fraction" }))), "throughput");
 
 /** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
 export function readInference(value: unknown): Model[] {
@@ -42,7 +50,8 @@ export function readInference(value: unknown): Model[] {
   const names = textsOf(head, "model_name", WHAT);
   const models: Model[] = [];
   for (const table of rest) {
-    if (columnOf(table, "request_id")) models.push({ name: names[models.length] ?? `Model ${models.length + 1}`, requests: tidy(table), batches: null, patterns: null });
+    if (columnOf(table, "request_id"))
+      models.push({ name: names[models.length] ?? `Model ${models.length + 1}`, requests: tidy(table), batches: null, patterns: null });
     else {
       const model = models.at(-1);
       if (!model) throw badAnswer(`${WHAT} does not begin with requests`);

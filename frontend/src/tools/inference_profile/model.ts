@@ -60,7 +60,9 @@ export function requestChart(requests: TableData): StackChart | null {
   const labels = columnOf(requests, "percentile") ?? [];
   const parts = PARTS.flatMap(([id, category]) => {
     const column = requests.columns.find((one) => one.id === id);
-    return column ? [{ name: column.label, colour: CATEGORIES[category].colour, values: rows.map((row) => partAt(requests, id, row)) }] : [];
+    return column
+      ? [{ name: column.label, colour: CATEGORIES[category].colour, values: rows.map((row) => partAt(requests, id, row)) }]
+      : [];
   });
   return {
     kind: "stack",
@@ -82,8 +84,16 @@ export function batchChart(batches: TableData): StackChart | null {
     x: { name: "Percentile", unit: null, labels: rows.map((row) => `${Number(labels[row])}%`) },
     y: { name: "Time", unit: "ms" },
     series: filledSeries([
-      { name: "Batching delay", colour: CATEGORIES.compilation.colour, values: rows.map((row) => numberAt(batches, "batching_delay_us", row)) },
-      { name: "Device compute", colour: CATEGORIES.device_compute.colour, values: rows.map((row) => numberAt(batches, "device_compute", row)) },
+      {
+        name: "Batching delay",
+        colour: CATEGORIES.compilation.colour,
+        values: rows.map((row) => numberAt(batches, "batching_delay_us", row)),
+      },
+      {
+        name: "Device compute",
+        colour: CATEGORIES.device_compute.colour,
+        values: rows.map((row) => numberAt(batches, "device_compute", row)),
+      },
       { name: "Other processing", colour: CATEGORIES.host_compute.colour, values: rest },
     ]),
     total: "Delay and processing",
@@ -100,7 +110,9 @@ export function averageParts({ requests }: Model): SharePart[] {
   const parts = PARTS.flatMap(([id, category]) => {
     const column = requests.columns.find((one) => one.id === id);
     const value = column ? partAt(requests, id, row) : null;
-    return column && value !== null && value > 0 ? [{ name: column.label, help: column.help ?? "", value, colour: CATEGORIES[category].colour }] : [];
+    return column && value !== null && value > 0
+      ? [{ name: column.label, help: column.help ?? "", value, colour: CATEGORIES[category].colour }]
+      : [];
   });
   const total = parts.reduce((all, { value }) => all + value, 0);
   return parts.map(({ name, help, value, colour }) => ({ name, help, colour, share: value / total, text: formatQuantity(value, "ms") }));
@@ -111,7 +123,9 @@ export function summary(model: Model): { title: string; sentence: string } {
   const latency = propertyNumber(model.requests.properties, "averageLatencyMs");
   const rate = propertyNumber(model.requests.properties, "throughput");
   const largest = [...averageParts(model)].sort((a, b) => b.share - a.share)[0];
-  const title = `A request takes ${formatQuantity(latency, "ms")} on average${largest ? `; ${formatPercent(100 * largest.share)} of it is ${largest.name.toLowerCase()}` : ""}`;
+  const title =
+    `A request takes ${formatQuantity(latency, "ms")} on average` +
+    `${largest ? `; ${formatPercent(100 * largest.share)} of it is ${largest.name.toLowerCase()}` : ""}`;
   return { title, sentence: `${rate === null ? "-" : formatCount(rate)} requests per second.` };
 }
 
@@ -137,8 +151,18 @@ export function rateFigures({ properties }: TableData, what: string): Figure[] {
   const rate = propertyNumber(properties, "throughput");
   const latency = propertyNumber(properties, "averageLatencyMs");
   return [
-    { name: "Throughput", value: rate === null ? null : `${formatCount(rate)} ${what}/s`, better: "higher", help: `Completed ${what} per second.\nTheir number divided by the time from the first begin to the last end.\nSource: trace.` },
-    { name: "Average latency", value: latency === null ? null : formatQuantity(latency, "ms"), better: "lower", help: `Time from begin to end.\nMean over all ${what}.\nSource: trace.` },
+    {
+      name: "Throughput",
+      value: rate === null ? null : `${formatCount(rate)} ${what}/s`,
+      better: "higher",
+      help: `Completed ${what} per second.\nTheir number divided by the time from the first begin to the last end.\nSource: trace.`,
+    },
+    {
+      name: "Average latency",
+      value: latency === null ? null : formatQuantity(latency, "ms"),
+      better: "lower",
+      help: `Time from begin to end.\nMean over all ${what}.\nSource: trace.`,
+    },
   ];
 }
 

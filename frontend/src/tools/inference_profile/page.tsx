@@ -1,7 +1,7 @@
 // Inference profile: latency of the requests and batches of a model server, by part.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import type { TableData } from "../../base/table/table_data";
@@ -33,17 +33,52 @@ function InferencePage(page: PageProps) {
   const models = answer.data.filter(hasRequests);
   const model = models.find(({ name }) => name === wanted) ?? models[0];
   if (!model) {
-    return <Panel tone="empty" title="No requests in this profile" why="Neither events of a model server (TensorFlow Serving, TFRT, Orbax) nor root events of requests were recorded on this host." todo={["Profile while requests are served.", "Choose another host or session on the left."]} />;
+    return (
+      <Panel
+        tone="empty"
+        title="No requests in this profile"
+        why="Neither events of a model server (TensorFlow Serving, TFRT, Orbax) nor root events of requests were recorded on this host."
+        todo={["Profile while requests are served.", "Choose another host or session on the left."]}
+      />
+    );
   }
   const file = fileNameOf("inference", run, host, model.name);
   return (
     <div class="tool-page">
       <div class="tool-page-body inference-page">
         <Summary model={model} models={models} state={state} several={tool.host_names.length > 1} />
-        <Section title="Request level analysis" kind="requests" table={model.requests} chart={requestChart(model.requests)} order={request} orderKey="request_column" host={host} prefix="t1" file={`${file}_requests`} state={state} />
-        {model.batches ? <Section title="Batch level analysis" kind="batches" table={model.batches} chart={batchChart(model.batches)} order={batch} orderKey="batch_column" host={host} prefix="t2" file={`${file}_batches`} state={state} /> : null}
+        <Section
+          title="Request level analysis"
+          kind="requests"
+          table={model.requests}
+          chart={requestChart(model.requests)}
+          order={request}
+          orderKey="request_column"
+          host={host}
+          prefix="t1"
+          file={`${file}_requests`}
+          state={state}
+        />
+        {model.batches ? (
+          <Section
+            title="Batch level analysis"
+            kind="batches"
+            table={model.batches}
+            chart={batchChart(model.batches)}
+            order={batch}
+            orderKey="batch_column"
+            host={host}
+            prefix="t2"
+            file={`${file}_batches`}
+            state={state}
+          />
+        ) : null}
         {model.patterns ? (
-          <Card title="Tensor transfer analysis" class="table-card" help={"Number and time of conversions of tensors to the device's layout, by shape and layout.\nSource: trace."}>
+          <Card
+            title="Tensor transfer analysis"
+            class="table-card"
+            help={"Number and time of conversions of tensors to the device's layout, by shape and layout.\nSource: trace."}
+          >
             <FitTable most={320} data={model.patterns} title="" fileName={`${file}_patterns`} store={storeAt(state, "t3")} />
           </Card>
         ) : null}
@@ -52,19 +87,47 @@ function InferencePage(page: PageProps) {
   );
 }
 
-function Summary({ model, models, state, several }: { model: Model; models: readonly Model[]; state: PageProps["state"]; several: boolean }) {
+function Summary({
+  model,
+  models,
+  state,
+  several,
+}: {
+  model: Model;
+  models: readonly Model[];
+  state: PageProps["state"];
+  several: boolean;
+}) {
   const { title, sentence } = summary(model);
   const parts = averageParts(model);
   return (
     <SummaryBox title={title}>
       <div class="model-picker">
         <label for="model">Model</label>
-        <select id="model" class="field" value={model.name} disabled={models.length < 2} onChange={(event) => state.set({ model: event.currentTarget.value }, "push")}>
-          {models.map(({ name }) => <option key={name} value={name}>{name === "ALL" ? "all requests" : name}</option>)}
+        <select
+          id="model"
+          class="field"
+          value={model.name}
+          disabled={models.length < 2}
+          onChange={(event) => state.set({ model: event.currentTarget.value }, "push")}
+        >
+          {models.map(({ name }) => (
+            <option key={name} value={name}>
+              {name === "ALL" ? "all requests" : name}
+            </option>
+          ))}
         </select>
       </div>
-      <p>{sentence}{several ? " Requests that span hosts may be incomplete, because hosts are analysed separately." : ""}</p>
-      {parts.length ? <div><span class="dim">The average request</span><ShareBar parts={parts} label="The average request" /></div> : null}
+      <p>
+        {sentence}
+        {several ? " Requests that span hosts may be incomplete, because hosts are analysed separately." : ""}
+      </p>
+      {parts.length ? (
+        <div>
+          <span class="dim">The average request</span>
+          <ShareBar parts={parts} label="The average request" />
+        </div>
+      ) : null}
     </SummaryBox>
   );
 }
@@ -97,16 +160,32 @@ function Section({ host, title, kind, table, chart, order, orderKey, prefix, fil
     <>
       <div class="columns narrow-wide">
         <div class="column">
-          <Card title={title}><Figures items={rateFigures(table, kind)} /></Card>
+          <Card title={title}>
+            <Figures items={rateFigures(table, kind)} />
+          </Card>
           {kind === "batches" ? (
             <Card title="Batching parameters">
-              {parameters.length ? <Figures items={parameters} /> : <p class="dim">The profile does not contain the server's batching parameters.</p>}
+              {parameters.length ? (
+                <Figures items={parameters} />
+              ) : (
+                <p class="dim">The profile does not contain the server's batching parameters.</p>
+              )}
             </Card>
           ) : null}
         </div>
         {spec ? (
-          <Card title={`Sampled ${kind} by percentile of ${order ?? DEFAULT_ORDER}`} help={"Each bar is one request or batch; its percentile is the share of those before it in the chosen order.\nSource: trace."}>
-            <Chart spec={spec} title="" fileName={`${file}_percentiles`} height={230} onPick={known ? open : undefined} pickHint={known ? "Click: open in the trace viewer. Drag: zoom." : "Drag: zoom."} />
+          <Card
+            title={`Sampled ${kind} by percentile of ${order ?? DEFAULT_ORDER}`}
+            help={"Each bar is one request or batch; its percentile is the share of those before it in the chosen order.\nSource: trace."}
+          >
+            <Chart
+              spec={spec}
+              title=""
+              fileName={`${file}_percentiles`}
+              height={230}
+              onPick={known ? open : undefined}
+              pickHint={known ? "Click: open in the trace viewer. Drag: zoom." : "Drag: zoom."}
+            />
           </Card>
         ) : null}
       </div>
@@ -116,8 +195,18 @@ function Section({ host, title, kind, table, chart, order, orderKey, prefix, fil
         tools={
           <label class="order">
             Percentiles of{" "}
-            <select class="field" value={order ?? DEFAULT_ORDER} onChange={(event) => state.set({ [orderKey]: event.currentTarget.value === DEFAULT_ORDER ? null : event.currentTarget.value }, "push")}>
-              {columns.map((label) => <option key={label} value={label}>{label}</option>)}
+            <select
+              class="field"
+              value={order ?? DEFAULT_ORDER}
+              onChange={(event) =>
+                state.set({ [orderKey]: event.currentTarget.value === DEFAULT_ORDER ? null : event.currentTarget.value }, "push")
+              }
+            >
+              {columns.map((label) => (
+                <option key={label} value={label}>
+                  {label}
+                </option>
+              ))}
             </select>
           </label>
         }

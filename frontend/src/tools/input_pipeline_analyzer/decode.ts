@@ -8,7 +8,7 @@ import type { Message } from "../../api/payload/step_table";
 import type { StepBreakdown } from "../../base/steps/steps";
 import type { TableData } from "../../base/table/table_data";
 
-export interface HostPart {
+interface HostPart {
   kind: "other" | "demanded" | "advanced" | "preprocessing" | "enqueue";
   name: string;
   help: string;
@@ -33,12 +33,30 @@ export interface InputPipeline {
 }
 
 const TABLES = 6;
-const LABELS = { opName: "Input op", timeInMs: "Total time", timeInPercent: "Total time (share)", selfTimeInMs: "Self time", selfTimeInPercent: "Self time (share)" };
+const LABELS = {
+  opName: "Input op",
+  timeInMs: "Total time",
+  timeInPercent: "Total time (share)",
+  selfTimeInMs: "Self time",
+  selfTimeInPercent: "Self time (share)",
+};
 
 /** Property of the table of ops -> kind, name, hue and description. */
 const HOST_PARTS = [
-  ["unclassified_nonequeue_us", "other", "Other data reading or processing", 5, "Input processing that is not attributed to an op of the table."],
-  ["demanded_file_read_us", "demanded", "Reading data from files on demand", 0, "Reads without caching, prefetching or interleaving, each of which the program waits for."],
+  [
+    "unclassified_nonequeue_us",
+    "other",
+    "Other data reading or processing",
+    5,
+    "Input processing that is not attributed to an op of the table.",
+  ],
+  [
+    "demanded_file_read_us",
+    "demanded",
+    "Reading data from files on demand",
+    0,
+    "Reads without caching, prefetching or interleaving, each of which the program waits for.",
+  ],
   ["advanced_file_read_us", "advanced", "Reading data from files in advance", 1, "Reads with caching, prefetching or interleaving."],
   ["preprocessing_us", "preprocessing", "Data preprocessing", 2, "Transformations such as decompressing and parsing."],
   ["enqueue_us", "enqueue", "Enqueuing data to be transferred to the device", 7, "Putting data into the device's infeed queue."],

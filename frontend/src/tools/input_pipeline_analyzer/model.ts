@@ -17,11 +17,16 @@ export function limitOf({ reading, ops }: InputPipeline): Limit {
   const dispatch = dispatchLimit(reading);
   if (dispatch) return { tone: "fair", title: dispatch.title };
   const { level, percent } = reading.verdict.input;
-  const found = inputLimit(level, percent);
-  if (found) return found;
+  const limit = inputLimit(level, percent);
+  if (limit) return limit;
   if (level === "NOT") return { tone: "good", title: `Not input-bound: ${formatPercent(percent)} of the step time is waiting for input` };
-  if (level === UNSEEN) return { tone: "none", title: "Whether the program waits for input is unknown: the profile has no input event" };
-  return { tone: "none", title: ops.rowCount ? "No steps in this profile: the time spent waiting for input is unknown" : "No steps and no input ops in this profile" };
+  if (level === UNSEEN) return { tone: "none", title: "No input events recorded: waiting for input is unknown" };
+  return {
+    tone: "none",
+    title: ops.rowCount
+      ? "No steps in this profile: the time spent waiting for input is unknown"
+      : "No steps and no input ops in this profile",
+  };
 }
 
 /** Waiting for input and all other step time; empty without steps or input events. */
@@ -34,7 +39,14 @@ export function waitingParts({ steps, reading: { verdict } }: InputPipeline): Sh
   const share = waiting / total;
   const perStep = (value: number): string => `${formatQuantity(value / steps.labels.length, "ms")} per step`;
   return [
-    { name: "Waiting for input", share, text: perStep(waiting), colour: CATEGORIES.input.colour, striped: true, help: CATEGORIES.input.help },
+    {
+      name: "Waiting for input",
+      share,
+      text: perStep(waiting),
+      colour: CATEGORIES.input.colour,
+      striped: true,
+      help: CATEGORIES.input.help,
+    },
     { name: "Other step time", share: 1 - share, text: perStep(total - waiting), colour: CATEGORIES.other.colour },
   ].filter((part) => part.share > 0);
 }
@@ -48,7 +60,11 @@ export function sentences({ reading, statement, steps }: InputPipeline): string[
 
 function spread({ deviation, minimum, maximum }: Statistics, unit: string): string {
   const text = (value: number): string => formatQuantity(value, unit);
-  return deviation === null ? "one step" : deviation === 0 ? "the same in every step" : `σ ${text(deviation)}, ${text(minimum)} to ${text(maximum)}`;
+  return deviation === null
+    ? "one step"
+    : deviation === 0
+      ? "the same in every step"
+      : `σ ${text(deviation)}, ${text(minimum)} to ${text(maximum)}`;
 }
 
 /** Statistics of the device side. */
@@ -58,15 +74,26 @@ export function stepFigures({ steps, reading }: InputPipeline): Figure[] {
   const several = reading.hosts.stepMs.size > 1;
   if (steps.time) {
     figures.push({
-      name: several ? "Step time, slowest host of each step" : "Step time", value: formatQuantity(steps.time.average, "ms"), exact: `${steps.time.average} ms`, better: "lower", detail: `${plural(steps.labels.length, "step")}, ${spread(steps.time, "ms")}`,
+      name: several ? "Step time, slowest host of each step" : "Step time",
+      value: formatQuantity(steps.time.average, "ms"),
+      exact: `${steps.time.average} ms`,
+      better: "lower",
+      detail: `${plural(steps.labels.length, "step")}, ${spread(steps.time, "ms")}`,
       help: "Duration of a step.\nMean over the steps, each on its slowest host; σ is the sample deviation.\nSource: trace.",
     });
   }
   const overall = steps.waiting?.overall;
   if (overall && reading.verdict.input.level !== UNSEEN) {
     figures.push({
-      name: "Step time waiting for input", value: formatPercent(overall.average), exact: `${overall.average} %`, better: "lower", detail: spread(overall, "percent"),
-      help: "Wait for input as a share of the time of all steps, each on its slowest host; on TPUs of the core of it that waits longest.\nσ and range are over the steps.\nSource: trace.",
+      name: "Step time waiting for input",
+      value: formatPercent(overall.average),
+      exact: `${overall.average} %`,
+      better: "lower",
+      detail: spread(overall, "percent"),
+      help:
+        "Wait for input as a share of the time of all steps, each on its slowest host; on TPUs of the core of it that waits longest.\n" +
+        "σ and range are over the steps.\n" +
+        "Source: trace.",
     });
   }
   return figures;
@@ -89,7 +116,12 @@ export function waitingChart({ steps }: InputPipeline): BandChart | null {
 export function waitingTable(found: NonNullable<InputPipeline["waitingCores"]>): TableData {
   return makeTable([
     textColumn("step", "Step", "Number of the step.", found.steps),
-    textColumn("core", "Core with the longest wait", "Host and ordinal of the core that waited longest for input in this step.", found.cores),
+    textColumn(
+      "core",
+      "Core with the longest wait",
+      "Host and ordinal of the core that waited longest for input in this step.",
+      found.cores,
+    ),
   ]);
 }
 
@@ -117,5 +149,11 @@ export function hostParts({ host }: InputPipeline): SharePart[] {
   if (total <= 0) return [];
   return host
     .filter(({ us }) => us > 0)
-    .map(({ name, help, us, hue }) => ({ name, help: `${help}\nFrom self times of the input ops.\nSource: trace.`, share: us / total, text: formatQuantity(us, "us"), colour: hue }));
+    .map(({ name, help, us, hue }) => ({
+      name,
+      help: `${help}\nFrom self times of the input ops.\nSource: trace.`,
+      share: us / total,
+      text: formatQuantity(us, "us"),
+      colour: hue,
+    }));
 }

@@ -1,7 +1,7 @@
 // Input pipeline analyzer: summary, device-side analysis of the waiting time, host-side analysis of the input ops.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import type { RunInfo } from "../../api/types";
 import { plural } from "../../base/format";
@@ -26,10 +26,13 @@ const TF_DATA = "tf_data_bottleneck_analysis";
 function InputPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const params = { run, tag: tool.id, host: host ?? undefined, extended: "true" };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readInputPipeline(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    readInputPipeline(await client.json<unknown>("data", params, { signal })),
+  );
   const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
   const known = info.data?.tools.some(({ id, available }) => id === TF_DATA && available) ?? false;
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Analysing the input of ${plural(hostCount(tool, host, hosts), "host")}`} />;
+  if (answer.data === null)
+    return <Pending answer={answer} page={page} what={`Analysing the input of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   const file = fileNameOf("input", run, host);
   const parts = { data: answer.data, file, state };
   const openTfData = known ? (): void => state.set(toolPatch(TF_DATA, host, []), "push") : null;
@@ -59,8 +62,15 @@ function Summary({ data }: { data: InputPipeline }) {
   return (
     <SummaryBox tone={tone} title={title}>
       {parts.length ? <ShareBar parts={parts} label="Step time waiting for input" /> : null}
-      {sentences(data).map((sentence) => <p key={sentence}>{sentence}</p>)}
-      {data.next ? <p><strong>Next: </strong>{data.next}</p> : null}
+      {sentences(data).map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+      {data.next ? (
+        <p>
+          <strong>Next: </strong>
+          {data.next}
+        </p>
+      ) : null}
       {hosts ? <p class={hosts.warn ? "" : "dim"}>{hosts.text}</p> : null}
       {note ? <p class="dim">{note}</p> : null}
     </SummaryBox>
@@ -82,7 +92,9 @@ function DeviceSide({ data, file }: PartProps) {
   return (
     <>
       <div class="columns narrow-wide">
-        <Card title="2. Device-side analysis: statistics"><Figures items={stepFigures(data)} /></Card>
+        <Card title="2. Device-side analysis: statistics">
+          <Figures items={stepFigures(data)} />
+        </Card>
         <Card title="Device step time" help={"Time of every step by category; red is waiting for input.\nSource: trace."}>
           <Chart spec={chart} title="" fileName={`${file}_steps`} height={220} pickHint="Drag: zoom." />
         </Card>
@@ -95,7 +107,12 @@ function DeviceSide({ data, file }: PartProps) {
               <FitTable most={212} data={table} title="" fileName={`${file}_waiting_cores`} />
             </Card>
           ) : null}
-          <Card title="Share of step time waiting for input" help={"Line: the slowest host of each step, its core that waits longest. Band: least to most of the cores of all hosts.\nSource: trace."}>
+          <Card
+            title="Share of step time waiting for input"
+            help={
+              "Line: the slowest host of each step, its core that waits longest. Band: least to most of the cores of all hosts.\nSource: trace."
+            }
+          >
             <Chart spec={waiting} title="" fileName={`${file}_waiting`} height={230} pickHint="Drag: zoom." />
           </Card>
         </div>
@@ -111,19 +128,34 @@ function HostSide({ data, file, state, openTfData }: PartProps & { openTfData: (
   if (data.ops.rowCount === 0 && parts.length === 0) {
     return (
       <Card title="3. Host-side analysis">
-        <p class="dim">Not available: the profile contains no op of an input pipeline. Only pipelines that record their stages appear here, such as tf.data.</p>
+        <p class="dim">
+          Not available: the profile contains no op of an input pipeline. Only pipelines that record their stages appear here, such as
+          tf.data.
+        </p>
         {openTfData ? <TfData open={openTfData} /> : null}
       </Card>
     );
   }
   return (
     <>
-      <Card title="3. Host-side analysis: breakdown of input processing time" help={"Input processing of the host by kind.\nSelf times of the input ops, scaled to the time outside enqueuing.\nSource: trace."}>
-        {parts.length ? <ShareBar parts={parts} label="Breakdown of input processing time on the host" /> : <p class="dim">The input ops took no measurable time.</p>}
+      <Card
+        title="3. Host-side analysis: breakdown of input processing time"
+        help={"Input processing of the host by kind.\nSelf times of the input ops, scaled to the time outside enqueuing.\nSource: trace."}
+      >
+        {parts.length ? (
+          <ShareBar parts={parts} label="Breakdown of input processing time on the host" />
+        ) : (
+          <p class="dim">The input ops took no measurable time.</p>
+        )}
         {openTfData ? <TfData open={openTfData} /> : null}
         <Tips tips={usefulTips(data)} />
       </Card>
-      <Card title="Input op statistics" collapsed={false} class="input-ops" help={"Ops of the host's input pipeline, except the op that only waits for them.\nSource: trace."}>
+      <Card
+        title="Input op statistics"
+        collapsed={false}
+        class="input-ops"
+        help={"Ops of the host's input pipeline, except the op that only waits for them.\nSource: trace."}
+      >
         <FitTable most={360} data={data.ops} title="" fileName={`${file}_ops`} store={store} />
       </Card>
     </>
@@ -131,7 +163,14 @@ function HostSide({ data, file, state, openTfData }: PartProps & { openTfData: (
 }
 
 function TfData({ open }: { open: () => void }) {
-  return <p>The input comes through tf.data: <button type="button" class="link" onClick={open}>see which pipeline is slow, and which of its transformations is the bottleneck</button></p>;
+  return (
+    <p>
+      The input comes through tf.data:{" "}
+      <button type="button" class="link" onClick={open}>
+        see which pipeline is slow, and which of its transformations is the bottleneck
+      </button>
+    </p>
+  );
 }
 
 function Tips({ tips }: { tips: readonly string[] }) {
@@ -139,7 +178,13 @@ function Tips({ tips }: { tips: readonly string[] }) {
   return (
     <div class="tips">
       <h3>What can be done to reduce the host's input time</h3>
-      <ul>{tips.map((tip) => <li key={tip}><RichText html={tip} /></li>)}</ul>
+      <ul>
+        {tips.map((tip) => (
+          <li key={tip}>
+            <RichText html={tip} />
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }

@@ -1,20 +1,44 @@
 import { expect, it } from "vitest";
 import { amounts, filterKernels, groupKernels, hiddenColumns, readKernels, summaryOf, withBaseKernels } from "./model";
 
-const IDS = ["rank", "kernel_name", "registers_per_thread", "occupancy_pct", "is_op_tensor_core_eligible", "is_kernel_using_tensor_core", "op_name", "occurrences", "total_duration_us", "avg_duration_us", "min_duration_us", "max_duration_us"];
-const TYPES: Record<string, string> = { kernel_name: "string", op_name: "string", is_op_tensor_core_eligible: "boolean", is_kernel_using_tensor_core: "boolean" };
+const IDS = [
+  "rank",
+  "kernel_name",
+  "registers_per_thread",
+  "occupancy_pct",
+  "is_op_tensor_core_eligible",
+  "is_kernel_using_tensor_core",
+  "op_name",
+  "occurrences",
+  "total_duration_us",
+  "avg_duration_us",
+  "min_duration_us",
+  "max_duration_us",
+];
+const TYPES: Record<string, string> = {
+  kernel_name: "string",
+  op_name: "string",
+  is_op_tensor_core_eligible: "boolean",
+  is_kernel_using_tensor_core: "boolean",
+};
 
 function payload(rows: unknown[][]): unknown {
-  return { cols: IDS.map((id) => ({ id, label: id === "total_duration_us" ? "Total Duration (μs)" : id, type: TYPES[id] ?? "number" })), rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })) };
+  return {
+    cols: IDS.map((id) => ({ id, label: id === "total_duration_us" ? "Total Duration (μs)" : id, type: TYPES[id] ?? "number" })),
+    rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })),
+  };
 }
 
-const KERNELS = readKernels(payload([
-  [1, "gemm", 32, 50, true, true, "a/MatMul", 2, 60, 30, 20, 40],
-  [2, "fusion", 0, 0, true, false, "a/MatMul", 1, 30, 30, 30, 30],
-  [3, "copy", 8, 0, false, false, "", 5, 8, 1.6, 1, 3],
-  [4, "gemm", 32, 50, true, true, "b/MatMul", 1, 2, 2, 2, 2],
-]));
-const values = (table: { columns: readonly { id: string; values: readonly unknown[] }[] }, id: string) => table.columns.find((column) => column.id === id)?.values;
+const KERNELS = readKernels(
+  payload([
+    [1, "gemm", 32, 50, true, true, "a/MatMul", 2, 60, 30, 20, 40],
+    [2, "fusion", 0, 0, true, false, "a/MatMul", 1, 30, 30, 30, 30],
+    [3, "copy", 8, 0, false, false, "", 5, 8, 1.6, 1, 3],
+    [4, "gemm", 32, 50, true, true, "b/MatMul", 1, 2, 2, 2, 2],
+  ]),
+);
+const values = (table: { columns: readonly { id: string; values: readonly unknown[] }[] }, id: string) =>
+  table.columns.find((column) => column.id === id)?.values;
 
 it("adds the share of time, and null for properties that the launch lacks", () => {
   expect(values(KERNELS.table, "share")).toEqual([0.6, 0.3, 0.08, 0.02]);
@@ -24,11 +48,27 @@ it("adds the share of time, and null for properties that the launch lacks", () =
 
 it("shows durations first, and hides columns that tell no kernel from another", () => {
   expect(KERNELS.table.columns.map(({ id }) => id)).toEqual([
-    "kernel_name", "share", "total_duration_us", "occurrences", "avg_duration_us", "min_duration_us", "max_duration_us", "op_name",
-    "rank", "registers_per_thread", "occupancy_pct", "is_op_tensor_core_eligible", "is_kernel_using_tensor_core",
+    "kernel_name",
+    "share",
+    "total_duration_us",
+    "occurrences",
+    "avg_duration_us",
+    "min_duration_us",
+    "max_duration_us",
+    "op_name",
+    "rank",
+    "registers_per_thread",
+    "occupancy_pct",
+    "is_op_tensor_core_eligible",
+    "is_kernel_using_tensor_core",
   ]);
   expect(hiddenColumns(KERNELS.table)).toEqual(["rank"]);
-  const alike = readKernels(payload([[1, "gemm", 0, 0, false, false, "", 2, 60, 30, 20, 40], [2, "fusion", 0, 0, false, true, "", 2, 60, 30, 20, 40]]));
+  const alike = readKernels(
+    payload([
+      [1, "gemm", 0, 0, false, false, "", 2, 60, 30, 20, 40],
+      [2, "fusion", 0, 0, false, true, "", 2, 60, 30, 20, 40],
+    ]),
+  );
   expect(hiddenColumns(alike.table)).toEqual(["rank", "registers_per_thread", "occupancy_pct", "is_op_tensor_core_eligible"]);
   expect(hiddenColumns(groupKernels(alike, "kernel"))).toEqual(["launches", "eligible"]);
   const one = readKernels(payload([[1, "gemm", 0, 0, false, false, "", 2, 60, 30, 20, 40]]));
@@ -75,15 +115,36 @@ it("rejects other tables", () => {
 });
 
 it("shows launches, kernels and ops of a base; ops also under another number", () => {
-  const base = readKernels(payload([[1, "gemm", 32, 50, true, true, "a/MatMul", 2, 50, 25, 20, 40], [2, "fusion", 16, 0, true, false, "a/MatMul", 1, 31, 31, 31, 31], [3, "old", 1, 0, false, false, "fusion.3", 1, 4, 4, 4, 4]]));
-  const run = readKernels(payload([[1, "gemm", 32, 50, true, true, "a/MatMul", 2, 60, 30, 20, 40], [2, "fusion", 0, 0, true, false, "a/MatMul", 1, 30, 30, 30, 30], [3, "new", 1, 0, false, false, "fusion.7", 1, 5, 5, 5, 5]]));
+  const base = readKernels(
+    payload([
+      [1, "gemm", 32, 50, true, true, "a/MatMul", 2, 50, 25, 20, 40],
+      [2, "fusion", 16, 0, true, false, "a/MatMul", 1, 31, 31, 31, 31],
+      [3, "old", 1, 0, false, false, "fusion.3", 1, 4, 4, 4, 4],
+    ]),
+  );
+  const run = readKernels(
+    payload([
+      [1, "gemm", 32, 50, true, true, "a/MatMul", 2, 60, 30, 20, 40],
+      [2, "fusion", 0, 0, true, false, "a/MatMul", 1, 30, 30, 30, 30],
+      [3, "new", 1, 0, false, false, "fusion.7", 1, 5, 5, 5, 5],
+    ]),
+  );
   const shown = (group: "launch" | "kernel" | "op") => {
     const table = withBaseKernels(groupKernels(run, group), groupKernels(base, group), group);
     return [values(table, group === "launch" ? "kernel_name" : "name"), values(table, "difference_total_duration_us")];
   };
-  expect(shown("launch")).toEqual([["gemm", "fusion", "new", "old"], [10, -1, 5, -4]]);
-  expect(shown("kernel")).toEqual([["gemm", "fusion", "new", "old"], [10, -1, 5, -4]]);
-  expect(shown("op")).toEqual([["a/MatMul", "fusion.7"], [9, 1]]);
+  expect(shown("launch")).toEqual([
+    ["gemm", "fusion", "new", "old"],
+    [10, -1, 5, -4],
+  ]);
+  expect(shown("kernel")).toEqual([
+    ["gemm", "fusion", "new", "old"],
+    [10, -1, 5, -4],
+  ]);
+  expect(shown("op")).toEqual([
+    ["a/MatMul", "fusion.7"],
+    [9, 1],
+  ]);
 });
 
 it("compares time and runs per step on request, but not the number of launch shapes", () => {

@@ -1,5 +1,5 @@
 // Kernels of a profile: filters, groups and summary. Pure.
-import { flagColumn, makeTable, numberColumn, textColumn } from "../../base/table/columns";
+import { columnsOf, flagColumn, makeTable, numberColumn } from "../../base/table/columns";
 import { asTable, badAnswer, columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import { SIDE, baseOf, differenceOf, joinTables, keysOf, pairRows, withoutNumber } from "../../base/table/difference";
 import type { Keys, Steps } from "../../base/table/difference";
@@ -25,7 +25,16 @@ export interface Kernels {
 const WHAT = "the table of kernels";
 const SHARE_HELP = "Total duration divided by that of all kernels of the profile.\nSource: trace.";
 /** Columns of launches that come first, in this order. */
-const FIRST = ["kernel_name", "share", "total_duration_us", "occurrences", "avg_duration_us", "min_duration_us", "max_duration_us", "op_name"];
+const FIRST = [
+  "kernel_name",
+  "share",
+  "total_duration_us",
+  "occurrences",
+  "avg_duration_us",
+  "min_duration_us",
+  "max_duration_us",
+  "op_name",
+];
 /** Columns that are shown even if all their values are the same. */
 const KEPT = new Set([...FIRST, "name", "others"]);
 
@@ -35,24 +44,37 @@ export function readKernels(payload: unknown): Kernels {
   for (const id of ["occurrences", "min_duration_us", "max_duration_us", "is_kernel_using_tensor_core", "is_op_tensor_core_eligible"]) {
     if (columnOf(table, id) === null) throw badAnswer(`${WHAT} has no column ${id}`);
   }
-  return { table: withShare(table, totalUs), kernel: textsOf(table, "kernel_name", WHAT), op: textsOf(table, "op_name", WHAT), totalUs, allUs: totalUs.reduce((a, b) => a + b, 0) };
+  return {
+    table: withShare(table, totalUs),
+    kernel: textsOf(table, "kernel_name", WHAT),
+    op: textsOf(table, "op_name", WHAT),
+    totalUs,
+    allUs: totalUs.reduce((a, b) => a + b, 0),
+  };
 }
 
 /** Inserts the share of all kernel time after the name. */
 function withShare(table: TableData, totalUs: readonly number[]): TableData {
   const all = totalUs.reduce((a, b) => a + b, 0);
-  const share = numberColumn("share", "Time share", "fraction", SHARE_HELP, totalUs.map((one) => (all > 0 ? one / all : null)));
-  const at = table.columns.findIndex(({ id }) => id === "kernel_name") + 1;
+  const share = columnsOf(totalUs).number("share", "Time share", "fraction", SHARE_HELP, (one) => (all > 0 ? one / all : null));
+  const shareIndex = table.columns.findIndex(({ id }) => id === "kernel_name") + 1;
   // 0 means that the launch was recorded without this property.
   const unknown = (column: TableColumn): TableColumn =>
-    column.id === "registers_per_thread" || column.id === "occupancy_pct" ? { ...column, values: column.values.map((value) => (value === 0 ? null : value)) } : column;
+    column.id === "registers_per_thread" || column.id === "occupancy_pct"
+      ? { ...column, values: column.values.map((value) => (value === 0 ? null : value)) }
+      : column;
   const columns = table.columns.map(unknown);
-  return firstColumns(withoutUnitLabels({ ...table, columns: [...columns.slice(0, at), share, ...columns.slice(at)] }), FIRST);
+  return firstColumns(
+    withoutUnitLabels({ ...table, columns: [...columns.slice(0, shareIndex), share, ...columns.slice(shareIndex)] }),
+    FIRST,
+  );
 }
 
 /** Columns that are hidden at first: those with the same value in every row, and the rank, which the order shows. */
 export function hiddenColumns(table: TableData): string[] {
-  return [...new Set(["rank", ...constantColumns(table)])].filter((id) => !KEPT.has(id) && table.columns.some((column) => column.id === id));
+  return [...new Set(["rank", ...constantColumns(table)])].filter(
+    (id) => !KEPT.has(id) && table.columns.some((column) => column.id === id),
+  );
 }
 
 /** Launches whose kernel and op contain the texts, case-insensitive; `-` as op matches kernels without one. */
@@ -64,7 +86,13 @@ export function filterKernels(kernels: Kernels, kernel: string, op: string): Ker
     return (kernels.kernel[row] ?? "").toLowerCase().includes(k) && (o === "-" || o === NO_OP ? ofOp === "" : ofOp.includes(o));
   });
   const take = <T>(values: readonly T[]): T[] => rows.map((row) => values[row] as T);
-  return { ...kernels, table: pickRows(kernels.table, rows), kernel: take(kernels.kernel), op: take(kernels.op), totalUs: take(kernels.totalUs) };
+  return {
+    ...kernels,
+    table: pickRows(kernels.table, rows),
+    kernel: take(kernels.kernel),
+    op: take(kernels.op),
+    totalUs: take(kernels.totalUs),
+  };
 }
 
 /** Durations by kernel or by op, longest first. */
@@ -83,7 +111,7 @@ export function groupKernels(kernels: Kernels, group: Group): TableData {
   const values = (id: string): readonly (number | null)[] => numbersOf(kernels.table, id, WHAT);
   const fold = (id: string, join: (a: number, b: number) => number): number[] => {
     const from = values(id);
-    return lists.map((rows) => rows.map((row) => from[row] ?? 0).reduce(join));
+    return lists.map((rows) => rows.map((row) => from[row] ?? 0).reduce((a, b) => join(a, b)));
   };
   const sum = (a: number, b: number): number => a + b;
   const runs = fold("occurrences", sum);
@@ -93,19 +121,28 @@ export function groupKernels(kernels: Kernels, group: Group): TableData {
   const any = (flags: readonly unknown[] | null): boolean[] => lists.map((rows) => rows.some((row) => flags?.[row] === true));
   const other = group === "op" ? kernels.kernel : kernels.op;
   const others = lists.map((rows) => [...new Set(rows.map((row) => other[row] ?? ""))].filter(Boolean));
+  const { text, number } = columnsOf(all);
   return makeTable(
     [
-      textColumn("name", group === "op" ? "Op Name" : "Kernel Name", "All launches together.", all.map(({ name }) => name)),
-      numberColumn("share", "Time share", "fraction", SHARE_HELP, all.map(({ value }) => (total > 0 ? value / total : null))),
-      numberColumn("total_duration_us", "Total Duration", "us", "Total time of all runs.", all.map(({ value }) => value)),
+      text("name", group === "op" ? "Op Name" : "Kernel Name", "All launches together.", ({ name }) => name),
+      number("share", "Time share", "fraction", SHARE_HELP, ({ value }) => (total > 0 ? value / total : null)),
+      number("total_duration_us", "Total Duration", "us", "Total time of all runs.", ({ value }) => value),
       numberColumn("occurrences", "Occurrences", null, "Number of runs.", runs),
-      numberColumn("avg_duration_us", "Avg Duration", "us", "Total duration divided by occurrences.", all.map(({ value }, i) => value / (runs[i] || 1))),
-      numberColumn("min_duration_us", "Min Duration", "us", "The shortest run.", fold("min_duration_us", (a, b) => Math.min(a, b))),
-      numberColumn("max_duration_us", "Max Duration", "us", "The longest run.", fold("max_duration_us", (a, b) => Math.max(a, b))),
-      numberColumn("launches", "Launch shapes", null, "Number of distinct combinations of grid, block, registers and op.", lists.map((rows) => rows.length)),
+      number("avg_duration_us", "Avg Duration", "us", "Total duration divided by occurrences.", ({ value }, i) => value / (runs[i] || 1)),
+      numberColumn("min_duration_us", "Min Duration", "us", "The shortest run.", fold("min_duration_us", Math.min)),
+      numberColumn("max_duration_us", "Max Duration", "us", "The longest run.", fold("max_duration_us", Math.max)),
+      number(
+        "launches",
+        "Launch shapes",
+        null,
+        "Number of distinct combinations of grid, block, registers and op.",
+        (_, i) => lists[i]?.length ?? 0,
+      ),
       flagColumn("eligible", "Op is TensorCore eligible", "Whether any of its ops can run on tensor cores.", any(eligible)),
       flagColumn("uses", "Kernel uses TensorCore", "Whether any of its kernels uses tensor cores, judged by the kernel name.", any(uses)),
-      textColumn("others", group === "op" ? "Kernels" : "Ops", "The ops of this kernel, or the kernels of this op.", others.map((list) => list.join(", "))),
+      text("others", group === "op" ? "Kernels" : "Ops", "The ops of this kernel, or the kernels of this op.", (_, i) =>
+        others[i]?.join(", "),
+      ),
     ],
     kernels.table.properties,
   );
@@ -129,11 +166,22 @@ export function summaryOf(kernels: Kernels): Summary {
   const nameless = sum((row) => !kernels.op[row]);
   const count = new Set(kernels.kernel).size;
   return {
-    headline: top ? `${top.name.length > 60 ? `${top.name.slice(0, 59)}…` : top.name} takes ${percent(top.value)} of the kernel time` : "No kernel matches the filters",
+    headline: top
+      ? `${top.name.length > 60 ? `${top.name.slice(0, 59)}…` : top.name} takes ${percent(top.value)} of the kernel time`
+      : "No kernel matches the filters",
     lines: [
-      `${plural(count, "kernel")}, ${formatTime(shown * 1e6)} in total${shown < total ? ` (${percent(shown)} of the kernel time)` : ""}. ${percent(sum((row) => uses[row] === true))} of the time was on tensor or matrix cores, judged by kernel names.`,
-      ...(missed > 0.01 * total ? [`${percent(missed)} of the time is in ops that can use them but ran kernels that do not: check data types, sizes (multiples of 8 or 16) and layouts.`] : []),
-      nameless > 0 ? `${percent(nameless)} of the time has no op name (memory copies, libraries, kernels inside CUDA graphs).` : "Every kernel has an op name.",
+      `${plural(count, "kernel")}, ${formatTime(shown * 1e6)} in total` +
+        `${shown < total ? ` (${percent(shown)} of the kernel time)` : ""}. ${percent(sum((row) => uses[row] === true))} ` +
+        "of the time was on tensor or matrix cores, judged by kernel names.",
+      ...(missed > 0.01 * total
+        ? [
+            `${percent(missed)} of the time is in ops that can use them but ran kernels that do not: check data types, sizes ` +
+              "(multiples of 8 or 16) and layouts.",
+          ]
+        : []),
+      nameless > 0
+        ? `${percent(nameless)} of the time has no op name (memory copies, libraries, kernels inside CUDA graphs).`
+        : "Every kernel has an op name.",
     ],
   };
 }
@@ -146,11 +194,27 @@ const RATES = ["share", "avg_duration_us", "min_duration_us", "max_duration_us"]
 /** The rows of the shown kernels with those of a base, which passed the same filters. */
 export function withBaseKernels(table: TableData, base: TableData, group: Group, perStep: Steps | null = null): TableData {
   const both = (of: (one: TableData) => string[], unique = false): Keys => ({ run: of(table), base: of(base), unique });
-  const levels = group === "launch"
-    ? [both((one) => keysOf(one, LAUNCH_KEYS)), both((one) => keysOf(one, ["kernel_name", "op_name"]), true), both((one) => keysOf(one, ["kernel_name"]), true)]
-    : [both((one) => keysOf(one, ["name"])), ...(group === "op" ? [both((one) => keysOf(one, ["name"]).map(withoutNumber), true)] : [])];
+  const levels =
+    group === "launch"
+      ? [
+          both((one) => keysOf(one, LAUNCH_KEYS)),
+          both((one) => keysOf(one, ["kernel_name", "op_name"]), true),
+          both((one) => keysOf(one, ["kernel_name"]), true),
+        ]
+      : [both((one) => keysOf(one, ["name"])), ...(group === "op" ? [both((one) => keysOf(one, ["name"]).map(withoutNumber), true)] : [])];
   return joinTables(table, base, pairRows(levels), { sums: SUMS, counts: COUNTS, rates: RATES, perStep });
 }
 
 /** Columns that come first with a base. */
-export const FIRST_WITH_BASE = ["kernel_name", "name", "total_duration_us", baseOf("total_duration_us"), differenceOf("total_duration_us"), "occurrences", differenceOf("occurrences"), "avg_duration_us", differenceOf("avg_duration_us"), SIDE];
+export const FIRST_WITH_BASE = [
+  "kernel_name",
+  "name",
+  "total_duration_us",
+  baseOf("total_duration_us"),
+  differenceOf("total_duration_us"),
+  "occurrences",
+  differenceOf("occurrences"),
+  "avg_duration_us",
+  differenceOf("avg_duration_us"),
+  SIDE,
+];

@@ -1,10 +1,10 @@
 // Kernel stats: GPU kernel time by launch, by kernel or by op.
 import { useMemo } from "preact/hooks";
-import { BaseLine, useComparedBase } from "../../page/base_run";
+import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
-import { usePerStep } from "../../page/per_step";
+import { Pending } from "../../page/failure/pending";
+import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
@@ -17,7 +17,18 @@ import { useLoad } from "../../widgets/status/use_load";
 import "../../widgets/content/card.css";
 import { addedColumns } from "../../base/table/difference";
 import { firstColumns, hiding } from "../../base/table/transform";
-import { FIRST_WITH_BASE, GROUPS, NO_OP, amounts, filterKernels, groupKernels, hiddenColumns, readKernels, summaryOf, withBaseKernels } from "./model";
+import {
+  FIRST_WITH_BASE,
+  GROUPS,
+  NO_OP,
+  amounts,
+  filterKernels,
+  groupKernels,
+  hiddenColumns,
+  readKernels,
+  summaryOf,
+  withBaseKernels,
+} from "./model";
 import type { Group, Kernels } from "./model";
 import "./page.css";
 
@@ -27,14 +38,18 @@ function KernelPage(page: PageProps) {
   const { tool, host, hosts, client } = page;
   const params = opRequest(page);
   const answer = useLoad(JSON.stringify(params), async (signal) => readKernels(await client.json<unknown>("data", params, { signal })));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Reading the kernels of ${plural(hostCount(tool, host, hosts), "host")}`} />;
+  if (answer.data === null)
+    return <Pending answer={answer} page={page} what={`Reading the kernels of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.table.rowCount === 0) {
     return (
       <Panel
         tone="empty"
         title="There is no GPU data to display"
         why="No kernel ran while the profile was captured."
-        todo={["Capture while the program runs on the GPU; the first seconds are often compilation.", "TPUs and CPUs have no kernels: see the op profile."]}
+        todo={[
+          "Capture while the program runs on the GPU; the first seconds are often compilation.",
+          "TPUs and CPUs have no kernels: see the op profile.",
+        ]}
       />
     );
   }
@@ -51,9 +66,21 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
   const { base, found } = useComparedBase(page, { read: readKernels, params: opRequest(page) });
   const per = usePerStep(page, found);
   const alone = useMemo(() => groupKernels(shown, group), [shown, group]);
-  const table = useMemo(() => (base.data === null ? alone : firstColumns(withBaseKernels(alone, groupKernels(filterKernels(base.data, kernel, op), group), group, per.steps), FIRST_WITH_BASE)), [alone, base.data, per.steps]);
+  const table = useMemo(
+    () =>
+      base.data === null
+        ? alone
+        : firstColumns(
+            withBaseKernels(alone, groupKernels(filterKernels(base.data, kernel, op), group), group, per.steps),
+            FIRST_WITH_BASE,
+          ),
+    [alone, base.data, per.steps],
+  );
   // Of all kernels, so that a filter does not change the columns.
-  const hide = useMemo(() => [...hiddenColumns(groupKernels(kernels, group)), ...addedColumns(table, []).filter((id) => !FIRST_WITH_BASE.includes(id))], [kernels, group, table]);
+  const hide = useMemo(
+    () => [...hiddenColumns(groupKernels(kernels, group)), ...addedColumns(table, []).filter((id) => !FIRST_WITH_BASE.includes(id))],
+    [kernels, group, table],
+  );
   const slices = useMemo(() => topSlices(amounts(shown, group)), [shown, group]);
   const summary = useMemo(() => summaryOf(shown), [shown]);
   const key = group === "op" ? "op" : "kernel";
@@ -66,7 +93,9 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
     <div class="kst">
       <div class="kst-head">
         <SummaryBox title={summary.headline}>
-          {summary.lines.map((line) => <p key={line}>{line}</p>)}
+          {summary.lines.map((line) => (
+            <p key={line}>{line}</p>
+          ))}
         </SummaryBox>
         <PieList
           title={`Time by ${what}`}
@@ -77,16 +106,53 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
           pickHint={`Click: show only this ${what}`}
         />
       </div>
-      {base.run === null ? null : <div class="kst-base"><BaseLine page={page} answer={base} per={per} /></div>}
+      {base.run === null ? null : (
+        <div class="kst-base">
+          <BaseLine page={page} answer={base} per={per} />
+        </div>
+      )}
       <div class="kst-controls" role="toolbar" aria-label="Filter kernels">
         <span class="segmented" role="group" aria-label="One row per">
-          {GROUPS.map((one) => <button key={one} type="button" aria-pressed={group === one} onClick={() => state.set({ by: one === "launch" ? null : one, sort: null, filter: null, hide: null }, "push")}>{GROUP_LABELS[one]}</button>)}
+          {GROUPS.map((one) => (
+            <button
+              key={one}
+              type="button"
+              aria-pressed={group === one}
+              onClick={() => state.set({ by: one === "launch" ? null : one, sort: null, filter: null, hide: null }, "push")}
+            >
+              {GROUP_LABELS[one]}
+            </button>
+          ))}
         </span>
-        <label>Kernel <input class="field" type="search" value={kernel} placeholder="contains" onInput={(e) => state.set({ kernel: e.currentTarget.value || null }, "replace")} /></label>
-        <label>Op <input class="field" type="search" value={op} placeholder="- for none" onInput={(e) => state.set({ op: e.currentTarget.value || null }, "replace")} /></label>
+        <label>
+          Kernel{" "}
+          <input
+            class="field"
+            type="search"
+            value={kernel}
+            placeholder="contains"
+            onInput={(e) => state.set({ kernel: e.currentTarget.value || null }, "replace")}
+          />
+        </label>
+        <label>
+          Op{" "}
+          <input
+            class="field"
+            type="search"
+            value={op}
+            placeholder="- for none"
+            onInput={(e) => state.set({ op: e.currentTarget.value || null }, "replace")}
+          />
+        </label>
       </div>
       <div class="kst-table">
-        <Table key={`${group} ${kernel} ${op}${base.data === null ? "" : ` ${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`} data={table} title={GROUP_LABELS[group]} fileName={fileNameOf("kernel_stats", run, host)} store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)} />
+        <Table
+          key={`${group} ${kernel} ${op}${base.data === null ? "" : ` ${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`}
+          data={table}
+          title={GROUP_LABELS[group]}
+          fileName={fileNameOf("kernel_stats", run, host)}
+          store={hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hide)}
+        />
       </div>
     </div>
   );

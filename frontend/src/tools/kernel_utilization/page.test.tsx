@@ -6,12 +6,31 @@ import { headline, hiddenColumns, readKernels, tableOf } from "./model";
 import page from "./page";
 
 function kernel(name: string, duration: number, mxu: number, others: Record<string, number>): unknown {
-  return { kernel_name: name, duration_us: duration, mxu_utilization: mxu, mxu_is_anomaly: mxu > 100, mxu_cycles_breakdown: { BF16: 75, Int8: 25 }, other_metrics: others, sample: 3 };
+  return {
+    kernel_name: name,
+    duration_us: duration,
+    mxu_utilization: mxu,
+    mxu_is_anomaly: mxu > 100,
+    mxu_cycles_breakdown: { BF16: 75, Int8: 25 },
+    other_metrics: others,
+    sample: 3,
+  };
 }
 
-const ANSWER = { status: "SUCCESS", devices: [{ device_id: 1, device_type: "TPU v7x", host: "h", kernels: [kernel("matmul", 20, 40, { "Vmem Loads": 10, "No MXU Busy": 90, XLU0: 0 }), kernel("copy", 5, 120, { "Vmem Loads": 70 })] }] };
+const ANSWER = {
+  status: "SUCCESS",
+  devices: [
+    {
+      device_id: 1,
+      device_type: "TPU v7x",
+      host: "h",
+      kernels: [kernel("matmul", 20, 40, { "Vmem Loads": 10, "No MXU Busy": 90, XLU0: 0 }), kernel("copy", 5, 120, { "Vmem Loads": 70 })],
+    },
+  ],
+};
 const EMPTY = { status: "SUCCESS", devices: [{ device_id: 1, device_type: "TPU v7x", host: "h", kernels: [] }] };
-const show = (answer: unknown) => showPage(page, { id: "kernel_utilization", title: "Kernel Utilization", group: "Ops", hosts: "one_or_all" }, answer);
+const show = (answer: unknown) =>
+  showPage(page, { id: "kernel_utilization", title: "Kernel Utilization", group: "Ops", hosts: "one_or_all" }, answer);
 
 describe("kernels", () => {
   const kernels = readKernels(ANSWER);

@@ -1,7 +1,7 @@
 // Kernel utilization: for each kernel, its units in percent of their peaks.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatQuantity, plural } from "../../base/format";
@@ -21,7 +21,10 @@ function KernelUtilizationPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) => readKernels(await client.json<unknown>("data", params, { signal })));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Reading the counters of ${plural(hostCount(tool, host, hosts), "host")}`} rows={12} />;
+  if (answer.data === null)
+    return (
+      <Pending answer={answer} page={page} what={`Reading the counters of ${plural(hostCount(tool, host, hosts), "host")}`} rows={12} />
+    );
   if (answer.data.length === 0) {
     return (
       <Panel
@@ -42,13 +45,16 @@ function Content({ page, kernels }: { page: PageProps; kernels: readonly Kernel[
   const table = useMemo(() => tableOf(kernels), [kernels]);
   const store = useMemo(() => hiding(storeAt(state, "t1"), hiddenColumns(table)), [state, table]);
   const chosen = useKey(state, "kernel");
-  const at = Math.max(0, kernels.findIndex((kernel, number) => keyOf(kernel, number) === chosen));
-  const kernel = kernels[at];
+  const chosenIndex = Math.max(
+    0,
+    kernels.findIndex((kernel, number) => keyOf(kernel, number) === chosen),
+  );
+  const kernel = kernels[chosenIndex];
   const { title, sentences } = headline(kernels);
   if (!kernel) return null;
   const choose = (number: number): void => {
-    const one = kernels[number];
-    if (one) state.set({ kernel: keyOf(one, number) }, "push");
+    const chosenKernel = kernels[number];
+    if (chosenKernel) state.set({ kernel: keyOf(chosenKernel, number) }, "push");
   };
   const choices = kernels.map((one, number) => ({ id: keyOf(one, number), note: `${one.host} device ${one.device}`.trim() }));
   return (
@@ -57,15 +63,40 @@ function Content({ page, kernels }: { page: PageProps; kernels: readonly Kernel[
         <SummaryBox title={title}>
           <p>{sentences.join(" ")}</p>
         </SummaryBox>
-        <Card title="Kernels" help={"One row per line of counters, all cores together.\nDouble click or Enter: show the units of the kernel below.\nSource: performance counters."}>
-          <FitTable data={table} most={360} title="Kernels" fileName={fileNameOf("kernel_utilization", run, host)} store={store} onOpen={choose} />
+        <Card
+          title="Kernels"
+          help={
+            "One row per line of counters, all cores together.\nDouble click or Enter: show the units of the kernel below.\nSource: performance counters."
+          }
+        >
+          <FitTable
+            data={table}
+            most={360}
+            title="Kernels"
+            fileName={fileNameOf("kernel_utilization", run, host)}
+            store={store}
+            onOpen={choose}
+          />
         </Card>
         <Card
           title="Units of the kernel"
-          help={"Percent of the peak, all cores together, 100 at most; operands in percent of the cycles of the matrix units.\nSource: performance counters."}
-          tools={<Picker label="Kernel" noun="kernel" choices={choices} value={keyOf(kernel, at)} onChoose={(id) => choose(choices.findIndex((choice) => choice.id === id))} />}
+          help={
+            "Percent of the peak, all cores together, 100 at most; operands in percent of the cycles of the matrix units.\nSource: performance counters."
+          }
+          tools={
+            <Picker
+              label="Kernel"
+              noun="kernel"
+              choices={choices}
+              value={keyOf(kernel, chosenIndex)}
+              onChoose={(id) => choose(choices.findIndex((choice) => choice.id === id))}
+            />
+          }
         >
-          <p class="dim">{kernel.deviceType}, device {kernel.device}{kernel.host ? ` of ${kernel.host}` : ""}: {formatQuantity(kernel.durationUs, "us")}</p>
+          <p class="dim">
+            {kernel.deviceType}, device {kernel.device}
+            {kernel.host ? ` of ${kernel.host}` : ""}: {formatQuantity(kernel.durationUs, "us")}
+          </p>
           <div class="kernel-units">
             <Shares title="Matrix units by operand (% of their cycles)" rows={kernel.precisions} />
             <Shares title="Units (% of peak)" rows={[{ name: "MXU busy", percent: kernel.mxu }, ...kernel.others]} />
@@ -84,7 +115,9 @@ function Shares({ title, rows }: { title: string; rows: readonly { name: string;
         {rows.map(({ name, percent }) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <td><Meter value={percent / 100} /></td>
+            <td>
+              <Meter value={percent / 100} />
+            </td>
           </tr>
         ))}
       </tbody>

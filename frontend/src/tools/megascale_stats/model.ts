@@ -29,9 +29,16 @@ export function headline(table: TableData): Headline {
   const [total, runs] = [numbersOf(table, "total_stall", WHAT), numbersOf(table, "occurrences", WHAT)];
   const [slack, needed] = [numbersOf(table, "slack_time", WHAT), numbersOf(table, "required_bandwidth", WHAT)];
   const most = longest(table);
-  const sentences = [`${plural(names.length, "collective")}, ${plural(sum(runs), "run")}; sends and receives hold the first TPU up for ${formatQuantity(sum(total), "ms")} in total.`];
+  const sentences = [
+    `${plural(names.length, "collective")}, ${plural(sum(runs), "run")}; sends and receives hold the first TPU up ` +
+      `for ${formatQuantity(sum(total), "ms")} in total.`,
+  ];
   const without = names.filter((_, row) => slack[row] === 0 || needed[row] === NO_LIMIT);
-  if (without.length) sentences.push(`No slack: ${without.slice(0, 3).join(", ")}${without.length > 3 ? ` and ${without.length - 3} more` : ""}; any time that the network takes holds the TPU up.`);
+  if (without.length)
+    sentences.push(
+      `No slack: ${without.slice(0, 3).join(", ")}${without.length > 3 ? ` and ${without.length - 3} more` : ""}; any ` +
+        "time that the network takes holds the TPU up.",
+    );
   const limited = needed.filter((value) => value < NO_LIMIT);
   if (limited.length) sentences.push(`Largest bandwidth needed to fit into the slack: ${formatQuantity(Math.max(...limited), "Gbit/s")}.`);
   if ((total[most] ?? 0) === 0) return { tone: "good", title: "Collectives between slices do not hold the TPU up", sentences };
@@ -53,10 +60,14 @@ export function stallChart(table: TableData): BarsChart {
 }
 
 /** Why bandwidth without slack has no value. */
-export const NO_SLACK = "There is no slack: no bandwidth is enough.";
+const NO_SLACK = "There is no slack: no bandwidth is enough.";
 
 /** The table with no value where there is no slack. */
 export function shownTable(table: TableData): TableData {
-  const columns = table.columns.map((column) => (column.id === "required_bandwidth" ? { ...column, help: `${column.help ?? ""} ${NO_SLACK}`, values: column.values.map((value) => (value === NO_LIMIT ? null : value)) } : column));
+  const columns = table.columns.map((column) =>
+    column.id === "required_bandwidth"
+      ? { ...column, help: `${column.help ?? ""} ${NO_SLACK}`, values: column.values.map((value) => (value === NO_LIMIT ? null : value)) }
+      : column,
+  );
   return { ...table, columns };
 }

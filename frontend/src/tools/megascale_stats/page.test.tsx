@@ -12,10 +12,19 @@ vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
 type Row = [name: string, slack: number, stall: number, total: number, runs: number, bandwidth: number];
 
 const IDS = ["rendezvous_name", "slack_time", "stall_duration", "total_stall", "occurrences", "required_bandwidth", "host_stall"];
-const answer = (rows: readonly Row[]): unknown => [{ cols: IDS.map((id) => ({ id, label: id, type: id === "rendezvous_name" || id === "host_stall" ? "string" : "number" })), rows: rows.map((row) => ({ c: [...row, "-"].map((v) => ({ v })) })) }];
-const ROWS: Row[] = [["gather", 0.5, 0.1, 0.2, 2, 80], ["reduce", 0, 0.3, 0.9, 3, 2147483647]];
+const answer = (rows: readonly Row[]): unknown => [
+  {
+    cols: IDS.map((id) => ({ id, label: id, type: id === "rendezvous_name" || id === "host_stall" ? "string" : "number" })),
+    rows: rows.map((row) => ({ c: [...row, "-"].map((v) => ({ v })) })),
+  },
+];
+const ROWS: Row[] = [
+  ["gather", 0.5, 0.1, 0.2, 2, 80],
+  ["reduce", 0, 0.3, 0.9, 3, 2147483647],
+];
 const table = (rows: readonly Row[]) => readTable((answer(rows) as DataTable[])[0] as DataTable);
-const show = (rows: readonly Row[]) => showPage(page, { id: "megascale_stats", title: "Megascale Stats", group: "Fleet", hosts: "one_or_all" }, answer(rows));
+const show = (rows: readonly Row[]) =>
+  showPage(page, { id: "megascale_stats", title: "Megascale Stats", group: "Fleet", hosts: "one_or_all" }, answer(rows));
 
 describe("collectives between slices", () => {
   it("are summed up by the longest stall and the largest bandwidth that a slack allows", () => {
@@ -35,7 +44,7 @@ describe("collectives between slices", () => {
 describe("megascale stats", () => {
   it("opens the trace viewer on the same host", async () => {
     const shown = await show(ROWS);
-    ([...shown.root.querySelectorAll("button")].find((button) => button.textContent === "Open the trace viewer"))?.click();
+    [...shown.root.querySelectorAll("button")].find((button) => button.textContent === "Open the trace viewer")?.click();
     await settle(shown.root);
     expect([shown.keys.get("tool"), shown.keys.get("host")]).toEqual(["trace_viewer@", "h"]);
   });

@@ -1,7 +1,7 @@
 // Megascale stats: collectives over the data-centre network, what they cost and how much time they had.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { ALL_HOSTS } from "../../api/types";
@@ -28,8 +28,18 @@ const HIDDEN = ["host_stall", "recv_stall"];
 function MegascalePage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => asTable(asList(await client.json<unknown>("data", params, { signal }), "the tables")[0], "the table of collectives"));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Matching the sends and receives of ${plural(hostCount(tool, host, hosts), "host")}`} rows={12} />;
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    asTable(asList(await client.json<unknown>("data", params, { signal }), "the tables")[0], "the table of collectives"),
+  );
+  if (answer.data === null)
+    return (
+      <Pending
+        answer={answer}
+        page={page}
+        what={`Matching the sends and receives of ${plural(hostCount(tool, host, hosts), "host")}`}
+        rows={12}
+      />
+    );
   if (answer.data.rowCount === 0) return <WithoutTable page={page} />;
   return <Content page={page} table={answer.data} />;
 }
@@ -45,7 +55,9 @@ function WithoutTable({ page }: { page: PageProps }) {
           why="A collective is a send and a recv-done op of one rendezvous on the first TPU, in a module whose HLO program is in the profile. There is none."
           todo={["Capture whole steps.", "Profile with HLO programs: rendezvous and transfer types are read from them."]}
         />
-        <p><PerfettoLink page={page} /></p>
+        <p>
+          <PerfettoLink page={page} />
+        </p>
         <TimelineCard page={page} worst="" />
       </div>
     </div>
@@ -66,17 +78,26 @@ function Content({ page, table }: { page: PageProps; table: TableData }) {
         <SummaryBox tone={tone} title={title}>
           <p>{sentences.join(" ")}</p>
         </SummaryBox>
-        <Card title="Total stall" help={"Time in which the first TPU sends, receives or waits for them, all runs together.\nSource: trace."}>
+        <Card
+          title="Total stall"
+          help={"Time in which the first TPU sends, receives or waits for them, all runs together.\nSource: trace."}
+        >
           <Chart spec={chart} title="" fileName={`${file}_stall`} height={220} pickHint="" />
         </Card>
         <TimelineCard page={page} worst={worst} />
         <Card
           title="Collectives"
-          help={"One row per rendezvous; times are averages over its runs, in whole µs.\nSlack: what the network may take without holding the TPU up.\nSource: trace, HLO."}
+          help={
+            "One row per rendezvous; times are averages over its runs, in whole µs.\n" +
+            "Slack: what the network may take without holding the TPU up.\n" +
+            "Source: trace, HLO."
+          }
           tools={
             <>
               <PerfettoLink page={page} />
-              <button type="button" class="button" onClick={() => state.set(toolPatch(TRACE, host, []), "push")}>Open the trace viewer</button>
+              <button type="button" class="button" onClick={() => state.set(toolPatch(TRACE, host, []), "push")}>
+                Open the trace viewer
+              </button>
             </>
           }
         >
@@ -93,8 +114,13 @@ function PerfettoLink({ page: { run, tool, host, client } }: { page: PageProps }
   const of = host !== null && names.includes(host) ? host : names[0];
   if (of === undefined) return null;
   const href = client.url("data", { run, tag: tool.id, host: of, perfetto: true, recv_done: true });
-  const hint = "Ops of the TPUs, copies, network and what hands over to what, as a compressed Perfetto trace. The timeline above shows the same flows.";
-  return <a class="button" href={href} download title={hint}>Perfetto trace{names.length > 1 ? ` of ${of}` : ""}</a>;
+  const hint =
+    "Ops of the TPUs, copies, network and what hands over to what, as a compressed Perfetto trace. The timeline above shows the same flows.";
+  return (
+    <a class="button" href={href} download title={hint}>
+      Perfetto trace{names.length > 1 ? ` of ${of}` : ""}
+    </a>
+  );
 }
 
 /** One run of a collective, of the one with the longest stall unless another is chosen. */
@@ -110,10 +136,22 @@ function TimelineCard({ page, worst }: { page: PageProps; worst: string }) {
   return (
     <Card
       title="Timeline of a run"
-      help={"From the send to the recv-done: ops of the TPU, copies from device to host and back, and curves for what hands over to what.\nGrey: the TPU waits for the network. Copies are there if the runtime recorded them.\nSource: trace."}
-      tools={shown ? <Picker label="Run" noun="run" choices={choices} value={runKey(shown)} onChoose={(id) => state.set({ collective: id }, "push")} /> : null}
+      help={
+        "From the send to the recv-done: ops of the TPU, copies from device to host and back, and curves for what hands over to what.\n" +
+        "Grey: the TPU waits for the network. Copies are there if the runtime recorded them.\n" +
+        "Source: trace."
+      }
+      tools={
+        shown ? (
+          <Picker label="Run" noun="run" choices={choices} value={runKey(shown)} onChoose={(id) => state.set({ collective: id }, "push")} />
+        ) : null
+      }
     >
-      {shown ? <RunTimeline run={shown} /> : <p class="dim">{answer.error ? "The timeline could not be read." : "Reading the timeline…"}</p>}
+      {shown ? (
+        <RunTimeline run={shown} />
+      ) : (
+        <p class="dim">{answer.error ? "The timeline could not be read." : "Reading the timeline…"}</p>
+      )}
       {shown ? <PartList run={shown} /> : null}
     </Card>
   );
@@ -125,7 +163,11 @@ function PartList({ run }: { run: Run }) {
     <details>
       <summary>{plural(run.parts.length, "part")} as a list</summary>
       <ol>
-        {run.parts.map(({ kind, beginPs, endPs }) => <li key={`${kind} ${beginPs}`}>{kind}: at {formatTime(beginPs - zero)}, {formatTime(endPs - beginPs)}</li>)}
+        {run.parts.map(({ kind, beginPs, endPs }) => (
+          <li key={`${kind} ${beginPs}`}>
+            {kind}: at {formatTime(beginPs - zero)}, {formatTime(endPs - beginPs)}
+          </li>
+        ))}
       </ol>
     </details>
   );

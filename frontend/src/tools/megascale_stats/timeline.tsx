@@ -23,18 +23,33 @@ export function RunTimeline({ run }: { run: Run }) {
   const ticks = Array.from({ length: TICKS + 1 }, (_, i) => i / TICKS);
   return (
     <div ref={box} class="run-timeline">
-      <svg width={Math.max(width, LABEL + 100)} height={HEIGHT} role="img" aria-label={`${run.parts.length} parts of ${run.rendezvous} in ${formatTime(lengthPs)}; the table below lists them`}>
+      <svg
+        width={Math.max(width, LABEL + 100)}
+        height={HEIGHT}
+        role="img"
+        aria-label={`${run.parts.length} parts of ${run.rendezvous} in ${formatTime(lengthPs)}; the table below lists them`}
+      >
         {ticks.map((share) => (
           <g key={share}>
             <line class="run-grid" x1={x(share)} x2={x(share)} y1={TOP} y2={HEIGHT - 20} />
-            <text class="run-text" x={x(share)} y={HEIGHT - 6} text-anchor={share === 1 ? "end" : share === 0 ? "start" : "middle"}>{formatTime(share * lengthPs)}</text>
+            <text class="run-text" x={x(share)} y={HEIGHT - 6} text-anchor={share === 1 ? "end" : share === 0 ? "start" : "middle"}>
+              {formatTime(share * lengthPs)}
+            </text>
           </g>
         ))}
-        {LANES.map((name, lane) => <text key={name} class="run-text" x={4} y={y(lane) + 13}>{name}</text>)}
-        {placed.map((one) => <PartBar key={`${one.part.kind} ${one.part.beginPs}`} one={one} x={x} top={y(one.lane)} />)}
+        {LANES.map((name, lane) => (
+          <text key={name} class="run-text" x={4} y={y(lane) + 13}>
+            {name}
+          </text>
+        ))}
+        {placed.map((one) => (
+          <PartBar key={`${one.part.kind} ${one.part.beginPs}`} one={one} x={x} top={y(one.lane)} />
+        ))}
         {run.flows.map(([from, to]) => {
           const [a, b] = [placed[from], placed[to]];
-          return a && b ? <path key={`${from} ${to}`} class="run-flow" d={curve(x(a.to), y(a.lane) + BAR / 2, x(b.from), y(b.lane) + BAR / 2)} /> : null;
+          return a && b ? (
+            <path key={`${from} ${to}`} class="run-flow" d={curve(x(a.to), y(a.lane) + BAR / 2, x(b.from), y(b.lane) + BAR / 2)} />
+          ) : null;
         })}
       </svg>
     </div>
@@ -47,7 +62,11 @@ function PartBar({ one, x, top }: { one: Placed; x: (share: number) => number; t
   return (
     <g data-tip={`${part.kind}\n${formatTime(part.endPs - part.beginPs)}`}>
       <rect class={part.kind.endsWith("done") ? "run-bar run-wait" : "run-bar"} x={x(from)} y={top} width={wide} height={BAR} />
-      {wide > part.kind.length * CHARACTER ? <text class="run-name" x={x(from) + 4} y={top + 13}>{part.kind}</text> : null}
+      {wide > part.kind.length * CHARACTER ? (
+        <text class="run-name" x={x(from) + 4} y={top + 13}>
+          {part.kind}
+        </text>
+      ) : null}
     </g>
   );
 }

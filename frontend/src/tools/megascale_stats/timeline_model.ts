@@ -35,7 +35,13 @@ function runsOf(found: Readonly<Record<string, unknown>>, kinds: readonly string
   const names = texts(found["names"], "the names of collectives");
   const columns = asDict(found["parts"], "the parts");
   const column = (id: string): number[] => numbers(columns[id], `the parts, ${id}`);
-  const [devices, codes, kind, begins, ends] = [column("device"), column("rendezvous"), column("kind"), column("begin_ps"), column("end_ps")];
+  const [devices, codes, kind, begins, ends] = [
+    column("device"),
+    column("rendezvous"),
+    column("kind"),
+    column("begin_ps"),
+    column("end_ps"),
+  ];
   const ids = texts(columns["run"], "the parts, run");
   const [from = [], to = []] = asList(found["flows"], "the flows").map((side) => numbers(side, "the flows"));
   const groups = new Map<string, number[]>();

@@ -24,7 +24,7 @@ export interface Activity {
   shape: string;
 }
 
-export interface PeakState {
+interface PeakState {
   timePs: number;
   stack: number;
   heap: number;
@@ -90,7 +90,12 @@ function activity(value: unknown): Activity {
 
 function stats(value: unknown): Pick<Snapshot, "stack" | "heap" | "free" | "fragmentation"> {
   const dict = asDict(value, "the state of a memory");
-  return { stack: number(dict, "stackReservedBytes"), heap: number(dict, "heapAllocatedBytes"), free: number(dict, "freeMemoryBytes"), fragmentation: number(dict, "fragmentation") };
+  return {
+    stack: number(dict, "stackReservedBytes"),
+    heap: number(dict, "heapAllocatedBytes"),
+    free: number(dict, "freeMemoryBytes"),
+    fragmentation: number(dict, "fragmentation"),
+  };
 }
 
 function snapshot(value: unknown): Snapshot {
@@ -100,11 +105,11 @@ function snapshot(value: unknown): Snapshot {
 
 function readPeak(value: unknown): PeakState {
   const summary = asDict(value, "the summary of a memory");
-  const at = stats(summary["peakStats"]);
+  const peakStats = stats(summary["peakStats"]);
   return {
-    ...at,
+    ...peakStats,
     timePs: number(summary, "peakStatsTimePs"),
-    used: at.stack + at.heap,
+    used: peakStats.stack + peakStats.heap,
     capacity: number(summary, "memoryCapacity"),
     lifetime: number(summary, "peakBytesUsageLifetime"),
   };
@@ -139,7 +144,13 @@ export function readMemoryProfile(value: unknown): MemoryProfile {
   });
   const modules = asList(answer["hloModules"] ?? [], "the HLO modules").map((one): ModuleRun => {
     const dict = asDict(one, "an HLO module");
-    return { id: idText(dict["id"]), name: text(dict, "name"), device: text(dict, "planeName"), beginPs: number(dict, "startTimePs"), endPs: number(dict, "endTimePs") };
+    return {
+      id: idText(dict["id"]),
+      name: text(dict, "name"),
+      device: text(dict, "planeName"),
+      beginPs: number(dict, "startTimePs"),
+      endPs: number(dict, "endTimePs"),
+    };
   });
   return { memories, modules };
 }

@@ -23,7 +23,12 @@ describe("the memory profile", () => {
     expect(shown.root.querySelector("select")?.value).toBe("0");
     expect(shown.text()).toContain("model/conv/Conv2D");
     expect(shown.text()).toContain("1 run. Double click");
-    expect([...shown.root.querySelectorAll(".chart-legend button")].map((button) => button.textContent)).toEqual(["Stack", "Heap", "Free", "Fragmentation (right axis)"]);
+    expect([...shown.root.querySelectorAll(".chart-legend button")].map((button) => button.textContent)).toEqual([
+      "Stack",
+      "Heap",
+      "Free",
+      "Fragmentation (right axis)",
+    ]);
   });
 
   it("shows the memory in the address, and writes a choice to it", async () => {

@@ -1,8 +1,8 @@
 // Memory profile: summary of the peak, memory timeline, and live allocations at the peak.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { BaseLine, useBase } from "../../page/base_run";
-import { Pending } from "../../page/pending";
+import { BaseLine, useBase } from "../../page/compare/base_run";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatBytes, plural } from "../../base/format";
@@ -16,7 +16,20 @@ import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
 import { readMemoryProfile } from "./decode";
 import type { Memory, MemoryProfile, ModuleRun } from "./decode";
-import { PARTS, breakdown, figures, fullest, headline, hidesFree, historyChart, moduleTable, modulesOf, peakMark, peakMarker, peaksTable } from "./model";
+import {
+  PARTS,
+  breakdown,
+  figures,
+  fullest,
+  headline,
+  hidesFree,
+  historyChart,
+  moduleTable,
+  modulesOf,
+  peakMark,
+  peakMarker,
+  peaksTable,
+} from "./model";
 import "./page.css";
 
 /** Query keys of this page. */
@@ -24,7 +37,9 @@ const OWN_KEYS = ["memory_id", "range"];
 function MemoryProfilePage(props: PageProps) {
   const { run, tool, host, client } = props;
   const params = { run, tag: tool.id, host: host ?? undefined, extended: true };
-  const answer = useLoad(JSON.stringify(params), async (signal) => readMemoryProfile(await client.json<unknown>("data", params, { signal })));
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    readMemoryProfile(await client.json<unknown>("data", params, { signal })),
+  );
   if (answer.data === null) return <Pending answer={answer} page={props} what={`Reading the allocations of ${host ?? "the host"}`} />;
   const first = fullest(answer.data.memories);
   if (first === null) return <Nothing {...props} />;
@@ -35,16 +50,22 @@ function MemoryProfilePage(props: PageProps) {
 function Nothing({ host, state }: PageProps) {
   return (
     <Panel
-      tone="empty" title="This profile contains no allocator events"
-      why={`The page needs events named MemoryAllocation and MemoryDeallocation on the host's plane /host:CPU; ${host ? `host ${host}` : "the host"} recorded none.`}
+      tone="empty"
+      title="This profile contains no allocator events"
+      why={
+        "The page needs events named MemoryAllocation and MemoryDeallocation on the host's plane /host:CPU; " +
+        `${host ? `host ${host}` : "the host"} recorded none.`
+      }
       todo={[
         "Profile while memory is allocated or freed, such as at the start of the program: a loop that reuses its buffers makes no events.",
-        "Capture with a host tracer level of 2 or more: profiler_options={\"host_tracer_level\": 2}.",
+        'Capture with a host tracer level of 2 or more: profiler_options={"host_tracer_level": 2}.',
         "JAX on CPUs records no allocations; TensorFlow, GPUs and TPUs do.",
         "For the memory that a compiled program needs, see the Memory viewer: it uses the compiler's buffer assignment and needs no such events.",
       ]}
     >
-      <button type="button" class="button" onClick={() => state.set(toolPatch("memory_viewer", host, OWN_KEYS), "push")}>Open the memory viewer</button>
+      <button type="button" class="button" onClick={() => state.set(toolPatch("memory_viewer", host, OWN_KEYS), "push")}>
+        Open the memory viewer
+      </button>
     </Panel>
   );
 }
@@ -68,7 +89,8 @@ function Content({ page, profile, first }: ContentProps) {
   const range = useKey(state, "range");
   const memory = profile.memories.find(({ id }) => id === wanted) ?? first;
   const zoom = useMemo(() => readRange(range), [range]);
-  const onZoom = (next: readonly [number, number] | null): void => state.set({ range: next ? next.map(Math.round).join(",") : null }, "replace");
+  const onZoom = (next: readonly [number, number] | null): void =>
+    state.set({ range: next ? next.map(Math.round).join(",") : null }, "replace");
   const modules = useMemo(() => modulesOf(profile.modules, memory.id), [profile, memory]);
   const chart = useMemo(() => historyChart(memory), [memory]);
   const marks = useMemo(() => [peakMark(memory)], [memory]);
@@ -87,7 +109,12 @@ function Content({ page, profile, first }: ContentProps) {
       <div class="tool-page-body memory-profile">
         <SummaryBox tone={tone} title={title}>
           <ShareBar parts={parts} label="Memory at the peak" />
-          <p>{sentences.join(" ")} <button type="button" class="link" onClick={openTrace}>Open the trace viewer at the peak</button></p>
+          <p>
+            {sentences.join(" ")}{" "}
+            <button type="button" class="link" onClick={openTrace}>
+              Open the trace viewer at the peak
+            </button>
+          </p>
         </SummaryBox>
         <BaseLine page={page} answer={base} note={base.data !== null && other === null ? `The base has no memory ${memory.id}.` : ""} />
         {peaks === null ? null : (
@@ -99,21 +126,51 @@ function Content({ page, profile, first }: ContentProps) {
           <Card title="Memory">
             <label class="memory-choice">
               <span>Memory ID</span>
-              <select class="field" value={memory.id} onChange={(event) => state.set({ memory_id: event.currentTarget.value, range: null }, "push")}>
-                {profile.memories.map(({ id, peak }) => <option key={id} value={id}>{id} (peak {formatBytes(peak.used)})</option>)}
+              <select
+                class="field"
+                value={memory.id}
+                onChange={(event) => state.set({ memory_id: event.currentTarget.value, range: null }, "push")}
+              >
+                {profile.memories.map(({ id, peak }) => (
+                  <option key={id} value={id}>
+                    {id} (peak {formatBytes(peak.used)})
+                  </option>
+                ))}
               </select>
             </label>
             <Figures items={figures(memory)} />
           </Card>
-          <Card title="Memory timeline" help={"State of the memory after every allocation and deallocation.\nAll events up to 1,000, else the one with the highest usage of each of 1,000 groups.\nSource: trace."}>
+          <Card
+            title="Memory timeline"
+            help={
+              "State of the memory after every allocation and deallocation.\n" +
+              "All events up to 1,000, else the one with the highest usage of each of 1,000 groups.\n" +
+              "Source: trace."
+            }
+          >
             <Chart
-              key={memory.id} spec={chart} title="" fileName={`${file}_timeline`} height={310} marks={marks} zoom={zoom} onZoom={onZoom}
-              startHidden={hidesFree(memory) ? [PARTS.free.name] : []} pickHint="Drag: zoom. Right click or Escape: show all."
+              key={memory.id}
+              spec={chart}
+              title=""
+              fileName={`${file}_timeline`}
+              height={310}
+              marks={marks}
+              zoom={zoom}
+              onZoom={onZoom}
+              startHidden={hidesFree(memory) ? [PARTS.free.name] : []}
+              pickHint="Drag: zoom. Right click or Escape: show all."
             />
           </Card>
         </div>
-        <Card title="Live allocations at the peak" help={"Allocations of the peak's step that were not freed before the peak; identical ones are one row.\nSource: trace."}>
-          {unnamed ? <p class="dim">The profile has no op names for these allocations. Only TensorFlow records them; for JAX, see the Memory viewer.</p> : null}
+        <Card
+          title="Live allocations at the peak"
+          help={"Allocations of the peak's step that were not freed before the peak; identical ones are one row.\nSource: trace."}
+        >
+          {unnamed ? (
+            <p class="dim">
+              The profile has no op names for these allocations. Only TensorFlow records them; for JAX, see the Memory viewer.
+            </p>
+          ) : null}
           <FitTable key={memory.id} most={420} data={live} title="" fileName={`${file}_peak`} store={store} />
         </Card>
         {modules.length ? <Modules modules={modules} fileName={file} state={page.state} onZoom={onZoom} /> : null}
@@ -134,8 +191,8 @@ function Modules({ modules, fileName, state, onZoom }: ModulesProps) {
   const data = useMemo(() => moduleTable(modules), [modules]);
   const store = useMemo(() => storeAt(state, "t2"), [state]);
   const open = (row: number): void => {
-    const one = modules[row];
-    if (one) onZoom([one.beginPs, Math.max(one.endPs, one.beginPs + 1)]);
+    const moduleRun = modules[row];
+    if (moduleRun) onZoom([moduleRun.beginPs, Math.max(moduleRun.endPs, moduleRun.beginPs + 1)]);
   };
   return (
     <Card title="HLO modules" help={"Runs of compiled programs on the device.\nSource: trace, lines XLA Modules."}>

@@ -1,9 +1,9 @@
 // The base of the memory viewer: the same program in another run.
 import { useMemo } from "preact/hooks";
 import { readModules } from "../../api/payload/modules";
-import { hostOfBase, useComparison } from "../../page/base_run";
-import type { BaseAnswer } from "../../page/base_run";
-import { explain } from "../../page/explain";
+import { hostOfBase, useComparison } from "../../page/compare/base_run";
+import type { BaseAnswer } from "../../page/compare/base_run";
+import { explain } from "../../page/failure/explain";
 import type { PageProps } from "../../page/page";
 import { storeAt } from "../../page/page_state";
 import type { RunInfo } from "../../api/types";
@@ -23,19 +23,28 @@ interface BaseModule {
 export function useBaseModule(page: PageProps, module: string, space: string): BaseAnswer<BaseModule> {
   const { tool, host, client, base } = page;
   const name = base.run;
-  const found = useComparison(page);
-  const loaded = useLoad(name === null ? null : JSON.stringify([name, host, module, space, found !== null]), async (signal) => {
+  const comparison = useComparison(page);
+  const loaded = useLoad(name === null ? null : JSON.stringify([name, host, module, space, comparison !== null]), async (signal) => {
     const info = await client.json<RunInfo>("run_info", { run: name }, { signal });
     const theirs = info.tools.find(({ id }) => id === tool.id);
     const chosen = theirs?.available ? hostOfBase(theirs, host) : undefined;
     if (!theirs?.available) return { data: null, host: null, why: theirs?.reason ?? "It has no compiled programs." };
     if (chosen === undefined) return { data: null, host: null, why: `It has no host named ${host ?? ""}.` };
-    const same = moduleOfBase(readModules(await client.text("module_list", { run: name, host: chosen ?? undefined }, { signal })), module, found);
+    const same = moduleOfBase(
+      readModules(await client.text("module_list", { run: name, host: chosen ?? undefined }, { signal })),
+      module,
+      comparison,
+    );
     if (same === null) return { data: null, host: null, why: `It has no program that corresponds to ${module}.` };
     const params = { run: name, tag: tool.id, host: chosen ?? undefined, module_name: same, memory_space: space, extended: true };
-    return { data: { module: same, view: readMemoryView(await client.json<unknown>("data", params, { signal })) }, host: chosen, why: null };
+    return {
+      data: { module: same, view: readMemoryView(await client.json<unknown>("data", params, { signal })) },
+      host: chosen,
+      why: null,
+    };
   });
-  if (loaded.error !== null) return { run: name, data: null, host: null, why: explain(loaded.error, { run: name ?? undefined, tool: tool.id }).why };
+  if (loaded.error !== null)
+    return { run: name, data: null, host: null, why: explain(loaded.error, { run: name ?? undefined, tool: tool.id }).why };
   return { run: name, data: null, host: null, why: null, ...loaded.data };
 }
 

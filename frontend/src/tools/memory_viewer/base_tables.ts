@@ -4,7 +4,8 @@ import { textsOf } from "../../api/payload/fields";
 import { amountsTable, joinTables, keysOf, pairRows, withoutId, withoutNumber } from "../../base/table/difference";
 import type { TableData } from "../../base/table/table_data";
 import type { Buffer, MemoryView } from "./decode";
-import { byCategory, bufferTable } from "./model";
+import { byCategory } from "./model";
+import { bufferTable } from "./tables";
 
 /** The program of a base that a program corresponds to: of the same name, as the comparison found, or of the same name but for the id. */
 export function moduleOfBase(names: readonly string[], module: string, found: Comparison | null): string | null {
@@ -18,8 +19,12 @@ export function moduleOfBase(names: readonly string[], module: string, found: Co
 function amounts(view: MemoryView): [string, number | null][] {
   const kinds = byCategory(view.buffers).map(({ category, mib }): [string, number] => [`At the peak: ${category}`, mib]);
   return [
-    ["Peak memory usage", view.peakMib], ["Peak without padding", view.peakUnpaddedMib], ["Live for the whole program", view.indefiniteMib],
-    ["Arguments", view.parametersMib], ["Allocated in all", view.totalMib], ...kinds,
+    ["Peak memory usage", view.peakMib],
+    ["Peak without padding", view.peakUnpaddedMib],
+    ["Live for the whole program", view.indefiniteMib],
+    ["Arguments", view.parametersMib],
+    ["Allocated in all", view.totalMib],
+    ...kinds,
   ];
 }
 

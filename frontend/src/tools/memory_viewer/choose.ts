@@ -4,7 +4,7 @@ import { readModules } from "../../api/payload/modules";
 import { readMemoryView } from "./decode";
 
 /** With more modules the first is shown, because fetching the peaks of all would take too long. */
-export const MAX_ASKED = 24;
+const MAX_ASKED = 24;
 
 export interface Modules {
   names: string[];
@@ -15,17 +15,19 @@ export interface Modules {
 export async function loadModules(client: Client, run: string, host: string | null, space: string, signal: AbortSignal): Promise<Modules> {
   const names = readModules(await client.text("module_list", { run, host: host ?? undefined }, { signal }));
   if (names.length > MAX_ASKED) return { names, peaks: new Map() };
-  const found = await Promise.all(names.map(async (name): Promise<[string, number] | null> => {
-    try {
-      const params = { run, tag: "memory_viewer", host: host ?? undefined, module_name: name, memory_space: space };
-      return [name, readMemoryView(await client.json<unknown>("data", params, { signal })).peakMib];
-    } catch {
-      // The error of a module is reported when it is chosen.
-      return null;
-    }
-  }));
+  const peaks = await Promise.all(
+    names.map(async (name): Promise<[string, number] | null> => {
+      try {
+        const params = { run, tag: "memory_viewer", host: host ?? undefined, module_name: name, memory_space: space };
+        return [name, readMemoryView(await client.json<unknown>("data", params, { signal })).peakMib];
+      } catch {
+        // The error of a module is reported when it is chosen.
+        return null;
+      }
+    }),
+  );
   signal.throwIfAborted();
-  return { names, peaks: new Map(found.filter((one) => one !== null)) };
+  return { names, peaks: new Map(peaks.filter((one) => one !== null)) };
 }
 
 /** The named module, else the one with the largest peak, else the first. */

@@ -44,7 +44,7 @@ export interface Block {
 /** The device that runs the program. */
 export interface Device {
   hardware: "CPU_ONLY" | "GPU" | "TPU" | "";
-  /** Such as "TPU v6 Lite"; empty if unknown. */
+  /** For example "TPU v6 Lite"; empty if unknown. */
   model: string;
   /** Memory of one device; 0 if unknown. */
   memoryMib: number;
@@ -97,7 +97,8 @@ function readBuffer(value: unknown, index: number, spans: Dict): Buffer {
   const span = spans[String(id)];
   const name = text(dict, "instructionName");
   return {
-    index, id,
+    index,
+    id,
     name: name || text(dict, "label").split(":")[0] || "(no name)",
     sizeMib: number(dict, "logicalBufferSizeMib"),
     unpaddedMib: number(dict, "unpaddedShapeMib"),
@@ -112,14 +113,26 @@ function readBuffer(value: unknown, index: number, spans: Dict): Buffer {
 
 function readBlock(value: unknown): Block {
   const dict = asDict(value, "a block");
-  return { id: number(dict, "logicalBufferId"), name: text(dict, "name"), offset: number(dict, "offset"), size: number(dict, "size"), begin: number(dict, "startStep"), end: number(dict, "endStep") };
+  return {
+    id: number(dict, "logicalBufferId"),
+    name: text(dict, "name"),
+    offset: number(dict, "offset"),
+    size: number(dict, "size"),
+    begin: number(dict, "startStep"),
+    end: number(dict, "endStep"),
+  };
 }
 
 const HARDWARE = ["CPU_ONLY", "GPU", "TPU"] as const;
 
 function readDevice(value: unknown): Device {
   const dict = asDict(value ?? {}, "the device");
-  return { hardware: HARDWARE.find((one) => one === dict["hardware"]) ?? "", model: text(dict, "model"), memoryMib: number(dict, "memoryMib"), source: text(dict, "source") };
+  return {
+    hardware: HARDWARE.find((one) => one === dict["hardware"]) ?? "",
+    model: text(dict, "model"),
+    memoryMib: number(dict, "memoryMib"),
+    source: text(dict, "source"),
+  };
 }
 
 /** Decodes the response; throws `bad_answer` if it is malformed. */

@@ -1,18 +1,16 @@
-// Summary, figures, charts' data and tables of the memory viewer. Pure.
-import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
+// Summary, figures and charts' data of the memory viewer. Pure.
 import { formatBytes, formatPercent, plural } from "../../base/format";
-import type { TableColumn, TableData } from "../../base/table/table_data";
 import { categoryColour } from "../../base/colour";
 import type { Theme } from "../../base/colour";
 import type { Figure } from "../../widgets/content/figures";
 import type { SharePart } from "../../widgets/chart/share_bar";
 import type { Block, Buffer, Device, MemoryView, Span } from "./decode";
 
-export const MIB = 2 ** 20;
+const MIB = 2 ** 20;
 export const bytes = (mib: number): string => formatBytes(mib * MIB);
 
 /** Memory spaces of TPUs by the compiler's number. */
-export const SPACES: readonly { id: string; name: string; note: string }[] = [
+const SPACES: readonly { id: string; name: string; note: string }[] = [
   { id: "0", name: "HBM", note: "main memory of the device" },
   { id: "1", name: "VMEM", note: "vector memory of a TPU core" },
   { id: "2", name: "Sflag", note: "sync flags of a TPU core" },
@@ -54,14 +52,18 @@ const CAPACITY_SOURCES: Readonly<Record<string, string>> = {
 };
 
 /** Whether the program fits into the device, in words: "fits into 31.25 GiB (TPU v6 Lite), 28 GiB to spare". */
-export function fitOf(view: MemoryView, space: string): { fits: boolean; short: string; text: string } | null {
+function fitOf(view: MemoryView, space: string): { fits: boolean; short: string; text: string } | null {
   const capacity = capacityOf(view, space);
   if (capacity === null) return null;
   const needed = Math.max(view.totalMib, view.peakMib);
   const where = `${bytes(capacity)}${view.device.model ? ` (${view.device.model})` : ""}`;
   const fits = needed <= capacity;
   const short = fits ? "fits" : `does not fit by ${bytes(needed - capacity)}`;
-  return { fits, short, text: fits ? `fits into ${where}, ${bytes(capacity - needed)} to spare` : `does not fit into ${where} by ${bytes(needed - capacity)}` };
+  return {
+    fits,
+    short,
+    text: fits ? `fits into ${where}, ${bytes(capacity - needed)} to spare` : `does not fit into ${where} by ${bytes(needed - capacity)}`,
+  };
 }
 
 /** Categories of buffers in a fixed order, so that their colours are stable. */
@@ -75,11 +77,11 @@ const CATEGORY_HELP: Readonly<Record<string, string>> = {
 };
 
 export const SMALL = "Small buffers";
-export const categoryOf = (buffer: Buffer): string => buffer.category || SMALL;
+const categoryOf = (buffer: Buffer): string => buffer.category || SMALL;
 
-export function categoryHue(category: string): number {
-  const at = (CATEGORIES as readonly string[]).indexOf(category);
-  return at < 0 ? 7 : [0, 2, 1, 3, 4][at] ?? 7;
+function categoryHue(category: string): number {
+  const categoryIndex = (CATEGORIES as readonly string[]).indexOf(category);
+  return categoryIndex < 0 ? 7 : ([0, 2, 1, 3, 4][categoryIndex] ?? 7);
 }
 
 /** Colour of a buffer in all charts, by its index in program order. */
@@ -121,26 +123,45 @@ export function headline(view: MemoryView, module: string, space: string): Summa
   const padding = peakMib - peakUnpaddedMib;
   const sentences: string[] = [];
   if (buffers.length === 0 && peakMib === 0) {
-    const scoped = `Instructions use it as scratch memory while they run: at most ${bytes(view.scopedMib)}, by ${view.scopedInstruction || "an unnamed instruction"}.`;
+    const scoped =
+      `Instructions use it as scratch memory while they run: at most ${bytes(view.scopedMib)}, by ` +
+      `${view.scopedInstruction || "an unnamed instruction"}.`;
     return { tone: "none", title: `${module} has no buffers in ${memory}`, sentences: [scoped], parts: [] };
   }
   const fit = fitOf(view, space);
-  if (fit) sentences.push(`With fragmentation it reserves ${bytes(totalMib)}, which ${fit.text}; other programs and arrays on the device are not counted.`);
+  if (fit)
+    sentences.push(
+      `With fragmentation it reserves ${bytes(totalMib)}, which ${fit.text}; other programs and arrays on the device are not counted.`,
+    );
   if (hasSeries(view)) {
-    const at = view.instructions[view.peakEvent];
-    sentences.push(`The peak is at event ${view.peakEvent + 1} of ${view.sizes.length - 1}${at ? `, instruction ${at}` : ""}.`);
+    const peakInstruction = view.instructions[view.peakEvent];
+    sentences.push(
+      `The peak is at event ${view.peakEvent + 1} of ${view.sizes.length - 1}${peakInstruction ? `, instruction ${peakInstruction}` : ""}.`,
+    );
   }
-  if (indefiniteMib > 0 && peakMib > 0) sentences.push(`${bytes(Math.min(indefiniteMib, peakMib))} of it (${formatPercent((100 * Math.min(indefiniteMib, peakMib)) / peakMib)}) is live for the whole program; temporaries take ${bytes(Math.max(0, peakMib - indefiniteMib))}.`);
+  if (indefiniteMib > 0 && peakMib > 0)
+    sentences.push(
+      `${bytes(Math.min(indefiniteMib, peakMib))} of it (` +
+        `${formatPercent((100 * Math.min(indefiniteMib, peakMib)) / peakMib)}) is live for the whole program; ` +
+        `temporaries take ${bytes(Math.max(0, peakMib - indefiniteMib))}.`,
+    );
   if (largest) sentences.push(`Largest buffer: ${largest.name}, ${bytes(largest.sizeMib)}${largest.op ? `, from ${largest.op}` : ""}.`);
-  sentences.push(padding > 0 && peakMib > 0 ? `Padding of shapes takes ${bytes(padding)} (${formatPercent((100 * padding) / peakMib)}).` : "No memory is lost to padding.");
+  sentences.push(
+    padding > 0 && peakMib > 0
+      ? `Padding of shapes takes ${bytes(padding)} (${formatPercent((100 * padding) / peakMib)}).`
+      : "No memory is lost to padding.",
+  );
   const total = sum(buffers.map(({ sizeMib }) => sizeMib));
   return {
     tone: fit && !fit.fits ? "bad" : "none",
     title: `${module} needs ${bytes(peakMib)} of ${memory} at its peak${fit ? `: ${fit.short}` : ""}`,
     sentences,
     parts: byCategory(buffers).map(({ category, mib, count }) => ({
-      name: category === SMALL ? "Small (below 16 KiB)" : category, share: ratio(mib, total) ?? 0, text: category === SMALL ? bytes(mib) : `${bytes(mib)}, ${plural(count, "buffer")}`,
-      colour: categoryHue(category), ...(CATEGORY_HELP[category] ? { help: CATEGORY_HELP[category] } : {}),
+      name: category === SMALL ? "Small (below 16 KiB)" : category,
+      share: ratio(mib, total) ?? 0,
+      text: category === SMALL ? bytes(mib) : `${bytes(mib)}, ${plural(count, "buffer")}`,
+      colour: categoryHue(category),
+      ...(CATEGORY_HELP[category] ? { help: CATEGORY_HELP[category] } : {}),
     })),
   };
 }
@@ -151,28 +172,80 @@ export function figures(view: MemoryView, space: string): Figure[] {
   const capacity = capacityOf(view, space);
   const asksCapacity = space === "0" && view.device.hardware !== "CPU_ONLY";
   const { peakMib, peakUnpaddedMib, totalMib, indefiniteMib } = view;
-  const size = (name: string, mib: number, help: string, more: Partial<Figure> = {}): Figure => ({ name, value: bytes(mib), exact: `${mib} MiB`, help: `${help}\nSource: HLO, buffer assignment.`, ...more });
+  const size = (name: string, mib: number, help: string, more: Partial<Figure> = {}): Figure => ({
+    name,
+    value: bytes(mib),
+    exact: `${mib} MiB`,
+    help: `${help}\nSource: HLO, buffer assignment.`,
+    ...more,
+  });
   const padding = peakMib - peakUnpaddedMib;
   const waste = ratio(totalMib - peakMib, totalMib - indefiniteMib);
   return [
-    size("Peak memory allocation", peakMib, "Largest memory usage at any time.\nReplay of the compiler's heap simulation, with padded shapes."),
-    size("With fragmentation", totalMib, "Memory that the program reserves.\nSum of all allocations that are not thread-local.", { part: true }),
-    size("Without padding", peakUnpaddedMib, "The same peak with unpadded shapes.\nProduct of dimensions and element size.", { part: true }),
-    size("Padding overhead", padding, "Memory lost to padding at the peak.\nPeak - peak without padding.", { part: true, ...(peakMib > 0 ? { detail: `${formatPercent((100 * padding) / peakMib)} of the peak` } : {}) }),
-    ...(asksCapacity ? [{
-      name: "Device memory", value: capacity === null ? null : bytes(capacity), ...(capacity === null ? {} : { exact: `${capacity} MiB` }), ...(fit ? { detail: fit.short } : {}),
-      help: `Memory of one device, for everything on it.\n${CAPACITY_SOURCES[view.device.source] ?? ""}`, reason: "Neither an allocator nor the device's properties nor its model tell it.",
-    }] : []),
+    size(
+      "Peak memory allocation",
+      peakMib,
+      "Largest memory usage at any time.\nReplay of the compiler's heap simulation, with padded shapes.",
+    ),
+    size("With fragmentation", totalMib, "Memory that the program reserves.\nSum of all allocations that are not thread-local.", {
+      part: true,
+    }),
+    size("Without padding", peakUnpaddedMib, "The same peak with unpadded shapes.\nProduct of dimensions and element size.", {
+      part: true,
+    }),
+    size("Padding overhead", padding, "Memory lost to padding at the peak.\nPeak - peak without padding.", {
+      part: true,
+      ...(peakMib > 0 ? { detail: `${formatPercent((100 * padding) / peakMib)} of the peak` } : {}),
+    }),
+    ...(asksCapacity
+      ? [
+          {
+            name: "Device memory",
+            value: capacity === null ? null : bytes(capacity),
+            ...(capacity === null ? {} : { exact: `${capacity} MiB` }),
+            ...(fit ? { detail: fit.short } : {}),
+            help: `Memory of one device, for everything on it.\n${CAPACITY_SOURCES[view.device.source] ?? ""}`,
+            reason: "Unknown: the profile names no allocator, device property or known model.",
+          },
+        ]
+      : []),
     size("Arguments", view.parametersMib, "Parameters of the program.\nSum of allocations of entry parameters."),
-    size("Outputs", view.liveOutMib, "Results of the program; may share memory with donated arguments.\nSum of allocations that may be live out."),
-    size("HLO temporaries", Math.max(0, peakMib - indefiniteMib), "Intermediate buffers at the peak.\nPeak - buffers live for the whole program."),
-    size("With fragmentation ", Math.max(0, totalMib - indefiniteMib), "Memory reserved for temporaries.\nTotal - buffers live for the whole program.", { part: true }),
+    size(
+      "Outputs",
+      view.liveOutMib,
+      "Results of the program; may share memory with donated arguments.\nSum of allocations that may be live out.",
+    ),
+    size(
+      "HLO temporaries",
+      Math.max(0, peakMib - indefiniteMib),
+      "Intermediate buffers at the peak.\nPeak - buffers live for the whole program.",
+    ),
+    size(
+      "With fragmentation ",
+      Math.max(0, totalMib - indefiniteMib),
+      "Memory reserved for temporaries.\nTotal - buffers live for the whole program.",
+      { part: true },
+    ),
     {
-      name: "Fragmentation", value: waste === null ? null : formatPercent(100 * waste), ...(waste === null ? {} : { exact: String(waste) }), better: "lower", part: true, reason: "The program reserves no temporaries.",
-      help: "Share of the memory reserved for temporaries that is unused at the peak.\n(total - peak) / (total - buffers live for the whole program).\nSource: HLO, buffer assignment.",
+      name: "Fragmentation",
+      value: waste === null ? null : formatPercent(100 * waste),
+      ...(waste === null ? {} : { exact: String(waste) }),
+      better: "lower",
+      part: true,
+      reason: "The program reserves no temporaries.",
+      help:
+        "Share of the memory reserved for temporaries that is unused at the peak.\n" +
+        "(total - peak) / (total - buffers live for the whole program).\n" +
+        "Source: HLO, buffer assignment.",
     },
     size("Not reusable", view.nonReusableMib, "Thread-local buffers and tuples, which cannot share memory."),
-    ...(view.scopedMib > 0 ? [size("Maximum scoped VMEM", view.scopedMib, "Largest vector memory that one instruction uses as scratch while it runs.", { detail: view.scopedInstruction })] : []),
+    ...(view.scopedMib > 0
+      ? [
+          size("Maximum scoped VMEM", view.scopedMib, "Largest vector memory that one instruction uses as scratch while it runs.", {
+            detail: view.scopedInstruction,
+          }),
+        ]
+      : []),
   ];
 }
 
@@ -182,13 +255,17 @@ export type Order = "program" | "size" | "padding";
 export function ordered(buffers: readonly Buffer[], order: Order): Buffer[] {
   const padding = (buffer: Buffer): number => buffer.sizeMib - buffer.unpaddedMib;
   switch (order) {
-    case "program": return [...buffers];
-    case "size": return [...buffers].sort((a, b) => b.sizeMib - a.sizeMib || a.index - b.index);
-    case "padding": return buffers.filter((one) => one.id >= 0 && padding(one) > 0).sort((a, b) => padding(b) - padding(a) || a.index - b.index);
+    case "program":
+      return [...buffers];
+    case "size":
+      return [...buffers].sort((a, b) => b.sizeMib - a.sizeMib || a.index - b.index);
+    case "padding":
+      return buffers.filter((one) => one.id >= 0 && padding(one) > 0).sort((a, b) => padding(b) - padding(a) || a.index - b.index);
   }
 }
 
-export const weight = (buffer: Buffer, order: Order): number => (order === "padding" ? buffer.sizeMib - buffer.unpaddedMib : buffer.sizeMib);
+export const weight = (buffer: Buffer, order: Order): number =>
+  order === "padding" ? buffer.sizeMib - buffer.unpaddedMib : buffer.sizeMib;
 
 /** Left edges of the segments on a bar of width 1, followed by the right edge of the last. */
 export function edges(buffers: readonly Buffer[], order: Order): Float64Array {
@@ -218,15 +295,44 @@ export function card(buffer: Buffer): Figure[] {
   const small = buffer.id < 0;
   const extra = buffer.sizeMib - buffer.unpaddedMib;
   const padded = !small && extra > 0;
-  const text = (name: string, value: string, reason: string, help?: string): Figure => ({ name, value: value || null, reason, ...(help ? { help } : {}) });
+  const text = (name: string, value: string, reason: string, help?: string): Figure => ({
+    name,
+    value: value || null,
+    reason,
+    ...(help ? { help } : {}),
+  });
   const summed = "This entry is the sum of many small buffers.";
   return [
     text("Name", small ? "Sum of buffers below 16 KiB" : buffer.name, summed),
-    text("Category", buffer.opcode, small ? summed : "The module does not contain it.", "Opcode of the instruction that defines the buffer."),
+    text(
+      "Category",
+      buffer.opcode,
+      small ? summed : "The module does not contain it.",
+      "Opcode of the instruction that defines the buffer.",
+    ),
     { name: "Size", value: bytes(buffer.sizeMib), exact: `${buffer.sizeMib} MiB`, help: "Size with padding." },
-    { name: "Unpadded size", value: small ? null : bytes(buffer.unpaddedMib), exact: `${buffer.unpaddedMib} MiB`, reason: summed, help: "Product of dimensions and element size." },
-    { name: "Expansion", value: padded && buffer.unpaddedMib > 0 ? `${(buffer.sizeMib / buffer.unpaddedMib).toFixed(1)}x` : null, reason: "The shape is not padded.", help: "Size / unpadded size.", better: "lower" },
-    { name: "Extra memory", value: padded ? bytes(extra) : null, exact: `${extra} MiB`, reason: "The shape is not padded.", help: "Size - unpadded size.", better: "lower" },
+    {
+      name: "Unpadded size",
+      value: small ? null : bytes(buffer.unpaddedMib),
+      exact: `${buffer.unpaddedMib} MiB`,
+      reason: summed,
+      help: "Product of dimensions and element size.",
+    },
+    {
+      name: "Expansion",
+      value: padded && buffer.unpaddedMib > 0 ? `${(buffer.sizeMib / buffer.unpaddedMib).toFixed(1)}x` : null,
+      reason: "The shape is not padded.",
+      help: "Size / unpadded size.",
+      better: "lower",
+    },
+    {
+      name: "Extra memory",
+      value: padded ? bytes(extra) : null,
+      exact: `${extra} MiB`,
+      reason: "The shape is not padded.",
+      help: "Size - unpadded size.",
+      better: "lower",
+    },
     text("Shape", buffer.shape, summed, "Element type, dimensions and layout."),
     text("Framework op", buffer.op, "The instruction has no framework op name.", "Name of the op in the framework."),
     text("Allocation type", small ? "" : buffer.category, summed, "Parameter, output, thread-local, temporary or constant."),
@@ -239,57 +345,33 @@ const matchesAll = (words: readonly string[], text: string): boolean => words.ev
 export function search(buffers: readonly Buffer[], query: string): ReadonlySet<number> | null {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return null;
-  return new Set(buffers.filter((one) => matchesAll(words, [one.name, one.op, one.opcode, one.shape, one.category, String(one.id)].join(" ").toLowerCase())).map(({ index }) => index));
+  return new Set(
+    buffers
+      .filter((one) => matchesAll(words, [one.name, one.op, one.opcode, one.shape, one.category, String(one.id)].join(" ").toLowerCase()))
+      .map(({ index }) => index),
+  );
 }
 
 /** Grouping of the treemap. */
 export type Grouping = "category" | "op";
 
 /** An op name without numbers and wrappers: "dot_general" for "jit(step)/jvp()/dot_general", "dot" for "dot.3". */
-export function opOf(buffer: Buffer): string {
+function opOf(buffer: Buffer): string {
   if (buffer.id < 0) return SMALL;
   return buffer.op || buffer.opcode || buffer.name;
 }
 
 export function groups(buffers: readonly Buffer[], grouping: Grouping): { name: string; mib: number; buffers: Buffer[] }[] {
-  const found = new Map<string, Buffer[]>();
+  const grouped = new Map<string, Buffer[]>();
   for (const buffer of buffers) {
     const name = grouping === "category" ? categoryOf(buffer) : opOf(buffer);
-    found.set(name, [...(found.get(name) ?? []), buffer]);
+    grouped.set(name, [...(grouped.get(name) ?? []), buffer]);
   }
-  return [...found]
-    .map(([name, list]) => ({ name, mib: sum(list.map(({ sizeMib }) => sizeMib)), buffers: [...list].sort((a, b) => b.sizeMib - a.sizeMib) }))
+  return [...grouped]
+    .map(([name, list]) => ({
+      name,
+      mib: sum(list.map(({ sizeMib }) => sizeMib)),
+      buffers: [...list].sort((a, b) => b.sizeMib - a.sizeMib),
+    }))
     .sort((a, b) => b.mib - a.mib);
-}
-
-/** Buffers at the peak as a table. */
-export function bufferTable(buffers: readonly Buffer[], instructions: readonly string[]): TableData {
-  const texts = (id: string, label: string, help: string, get: (one: Buffer) => string): TableColumn => textColumn(id, label, help, buffers.map(get));
-  const numbers = (id: string, label: string, unit: string | null, help: string, get: (one: Buffer) => number | null): TableColumn => numberColumn(id, label, unit, help, buffers.map(get));
-  const at = (event: number | undefined): string => (event === undefined ? "" : (instructions[event] ?? ""));
-  return makeTable([
-    texts("name", "Instruction name", "Instruction that defines the buffer, with a tuple index in braces.", (one) => (one.id < 0 ? "small (below 16 KiB each)" : one.name)),
-    numbers("size", "Size", "MiB", "Size with padding.", (one) => one.sizeMib),
-    numbers("unpadded", "Unpadded size", "MiB", "Product of dimensions and element size.", (one) => (one.id < 0 ? null : one.unpaddedMib)),
-    texts("category", "Allocation type", "Parameter, output, thread-local, temporary or constant.", (one) => one.category),
-    texts("opcode", "Opcode", "Opcode of the instruction.", (one) => one.opcode),
-    texts("op", "Framework op", "Name of the op in the framework.", (one) => one.op),
-    texts("shape", "Shape", "Element type, dimensions and layout.", (one) => one.shape),
-    numbers("alloc", "Allocated at", null, "Event in program order, from 1; missing if live from the start.", (one) => (one.span ? one.span.begin + 1 : null)),
-    numbers("free", "Freed at", null, "Event in program order, from 1; missing if live to the end.", (one) => (one.span ? one.span.end + 1 : null)),
-    texts("freed_by", "Freed at instruction", "Instruction of that event.", (one) => at(one.span?.end)),
-    texts("source", "Source", "Source line of the program.", (one) => one.source?.place ?? ""),
-    numbers("buffer_id", "Buffer id", null, "Logical buffer id in the module.", (one) => (one.id < 0 ? null : one.id)),
-  ]);
-}
-
-/** The working space as a table. */
-export function spaceTable(view: MemoryView): TableData {
-  const { sizes, unpadded, instructions } = view;
-  return makeTable([
-    numberColumn("event", "Before event", null, "Position in the program order; the last row is after the last event.", sizes.map((_, i) => i + 1)),
-    textColumn("instruction", "Instruction", "Instruction of the event.", sizes.map((_, i) => instructions[i])),
-    numberColumn("size", "Size", "MiB", "Memory in use with padded shapes.", sizes),
-    numberColumn("unpadded", "Unpadded size", "MiB", "Memory in use with unpadded shapes.", unpadded),
-  ]);
 }

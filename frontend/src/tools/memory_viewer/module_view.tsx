@@ -9,17 +9,18 @@ import { SummaryBox } from "../../widgets/content/summary_box";
 import { Figures } from "../../widgets/content/figures";
 import { FitTable } from "../../widgets/table/fit_table";
 import { ShareBar } from "../../widgets/chart/share_bar";
-import { Blocks } from "./blocks";
-import { BufferBar } from "./buffer_bar";
-import type { Choosing } from "./buffer_bar";
+import { Blocks } from "./charts/blocks";
+import { BufferBar } from "./charts/buffer_bar";
+import type { Choosing } from "./charts/buffer_bar";
 import type { Buffer, MemoryView } from "./decode";
-import { BaseLine } from "../../page/base_run";
+import { BaseLine } from "../../page/compare/base_run";
 import { BaseCard, useBaseModule } from "./base";
 import { withBaseBuffers } from "./base_tables";
-import { bufferTable, card, figures, hasSeries, headline, search } from "./model";
+import { card, figures, hasSeries, headline, search } from "./model";
+import { bufferTable } from "./tables";
 import type { Grouping } from "./model";
-import { Treemap } from "./treemap";
-import { WorkingSpace } from "./working_space";
+import { Treemap } from "./charts/treemap";
+import { WorkingSpace } from "./charts/working_space";
 
 interface Props {
   page: PageProps;
@@ -38,11 +39,14 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
   const [pointed, setPointed] = useState<Buffer | null>(null);
   const [zoom, setZoom] = useState<readonly [number, number] | null>(null);
   const pinned = useMemo(() => buffers.find(({ id }) => String(id) === kept) ?? null, [buffers, kept]);
-  const found = useMemo(() => search(buffers, query), [buffers, query]);
+  const matches = useMemo(() => search(buffers, query), [buffers, query]);
   const chosen = pointed ?? pinned;
-  const largest = useMemo(() => buffers.filter(({ index }) => found === null || found.has(index)).sort((a, b) => b.sizeMib - a.sizeMib)[0] ?? null, [buffers, found]);
+  const largest = useMemo(
+    () => buffers.filter(({ index }) => matches === null || matches.has(index)).sort((a, b) => b.sizeMib - a.sizeMib)[0] ?? null,
+    [buffers, matches],
+  );
   const pick = (buffer: Buffer): void => state.set({ buffer: buffer === pinned ? null : String(buffer.id) }, "replace");
-  const choosing: Choosing = { chosen, found, onPoint: setPointed, onPick: pick };
+  const choosing: Choosing = { chosen, found: matches, onPoint: setPointed, onPick: pick };
   const { tone, title, sentences, parts } = useMemo(() => headline(view, module, space), [view, module, space]);
   const file = fileNameOf("memory", run, module);
   const base = useBaseModule(page, module, space);
@@ -53,34 +57,78 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
         {parts.length ? <ShareBar parts={parts} label="Memory at the peak" /> : null}
         <p>{sentences.join(" ")}</p>
       </SummaryBox>
-      <BaseLine page={page} answer={base} note={base.data === null ? "" : base.data.module === module ? "" : `Its program is ${base.data.module}.`} />
+      <BaseLine
+        page={page}
+        answer={base}
+        note={base.data === null ? "" : base.data.module === module ? "" : `Its program is ${base.data.module}.`}
+      />
       {base.data === null ? null : <BaseCard view={view} base={base.data.view} file={file} page={page} />}
       <div class="columns narrow-wide">
         <div class="column">
-          <BufferCard buffer={chosen ?? largest} state={chosen === null ? "largest" : chosen === pinned ? "pinned" : "hovered"} page={page} module={module} own={own} />
+          <BufferCard
+            buffer={chosen ?? largest}
+            state={chosen === null ? "largest" : chosen === pinned ? "pinned" : "hovered"}
+            page={page}
+            module={module}
+            own={own}
+          />
           <Card title="Overview">{overview}</Card>
         </div>
         <div class="column">
-          <Card title="Working space over the program order" help={"Memory in use before each event of the compiler's heap simulation.\nAn event allocates, frees or shares a buffer.\nSource: HLO, buffer assignment."}>
-            {hasSeries(view)
-              ? <WorkingSpace fileName={file} view={view} space={space} buffer={chosen} zoom={zoom} onZoom={setZoom} />
-              : <p class="dim">Not available: the module has no heap simulation for this memory space. All its buffers are live for the whole program.</p>}
+          <Card
+            title="Working space over the program order"
+            help={
+              "Memory in use before each event of the compiler's heap simulation.\n" +
+              "An event allocates, frees or shares a buffer.\n" +
+              "Source: HLO, buffer assignment."
+            }
+          >
+            {hasSeries(view) ? (
+              <WorkingSpace fileName={file} view={view} space={space} buffer={chosen} zoom={zoom} onZoom={setZoom} />
+            ) : (
+              <p class="dim">
+                Not available: the module has no heap simulation for this memory space. All its buffers are live for the whole program.
+              </p>
+            )}
           </Card>
           {buffers.length ? (
-            <Card title="Buffers at the peak" help={"The buffers that are live at the peak; width is size.\nA buffer has the same colour in all charts.\nSource: HLO, buffer assignment."}>
+            <Card
+              title="Buffers at the peak"
+              help={
+                "The buffers that are live at the peak; width is size.\nA buffer has the same colour in all charts.\nSource: HLO, buffer assignment."
+              }
+            >
               <BufferBar {...choosing} buffers={buffers} order="program" title="By program order" />
               <BufferBar {...choosing} buffers={buffers} order="size" title="By size" />
               <BufferBar {...choosing} buffers={buffers} order="padding" title="By padding" />
-              <p class="dim" aria-live="polite">{found ? `${plural(found.size, "buffer")} of ${buffers.length} match the search.` : "Hover over a buffer for details, click to pin it, or use the arrow keys."}</p>
+              <p class="dim" aria-live="polite">
+                {matches
+                  ? `${plural(matches.size, "buffer")} of ${buffers.length} match the search.`
+                  : "Hover over a buffer for details, click to pin it, or use the arrow keys."}
+              </p>
             </Card>
           ) : null}
           {buffers.length ? <Areas {...choosing} buffers={buffers} state={state} file={file} /> : null}
         </div>
       </div>
-      {buffers.length ? <BufferTable view={view} base={base.data?.view ?? null} found={found} file={file} page={page} onOpen={pick} /> : null}
+      {buffers.length ? (
+        <BufferTable view={view} base={base.data?.view ?? null} found={matches} file={file} page={page} onOpen={pick} />
+      ) : null}
       {view.blocks.length ? (
-        <Card title="Allocation timeline" collapsed={false} help={"Offset of each temporary within its allocation, and its lifetime.\nSource: HLO, buffer assignment and heap simulation."}>
-          <Blocks {...choosing} view={view} zoom={zoom} onZoom={setZoom} buffers={buffers} fileName={`${file}_allocations`} tools={<TimelineLink page={page} module={module} space={space} />} />
+        <Card
+          title="Allocation timeline"
+          collapsed={false}
+          help={"Offset of each temporary within its allocation, and its lifetime.\nSource: HLO, buffer assignment and heap simulation."}
+        >
+          <Blocks
+            {...choosing}
+            view={view}
+            zoom={zoom}
+            onZoom={setZoom}
+            buffers={buffers}
+            fileName={`${file}_allocations`}
+            tools={<TimelineLink page={page} module={module} space={space} />}
+          />
         </Card>
       ) : null}
     </>
@@ -89,8 +137,19 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
 
 function TimelineLink({ page, module, space }: { page: PageProps; module: string; space: string }) {
   const { run, tool, host, client } = page;
-  const href = client.url("data", { run, tag: tool.id, host: host ?? undefined, module_name: module, memory_space: space, view_memory_allocation_timeline: true });
-  return <a class="button ghost" href={href} target="_blank" rel="noreferrer">Open in a new tab</a>;
+  const href = client.url("data", {
+    run,
+    tag: tool.id,
+    host: host ?? undefined,
+    module_name: module,
+    memory_space: space,
+    view_memory_allocation_timeline: true,
+  });
+  return (
+    <a class="button ghost" href={href} target="_blank" rel="noreferrer">
+      Open in a new tab
+    </a>
+  );
 }
 
 /** The table of the buffers at the peak. */
@@ -116,11 +175,25 @@ function BufferCard({ buffer, state, page, module, own }: BufferCardProps) {
       <Figures items={card(buffer)} />
       {buffer.source ? (
         <div class="buffer-source">
-          <p><span class="dim">Source </span>{buffer.source.place}</p>
-          {buffer.source.stack ? <details><summary>Call stack</summary><pre>{buffer.source.stack}</pre></details> : null}
+          <p>
+            <span class="dim">Source </span>
+            {buffer.source.place}
+          </p>
+          {buffer.source.stack ? (
+            <details>
+              <summary>Call stack</summary>
+              <pre>{buffer.source.stack}</pre>
+            </details>
+          ) : null}
         </div>
       ) : null}
-      {buffer.id >= 0 ? <p><button type="button" class="link" onClick={open}>Show {node} in the graph viewer</button></p> : null}
+      {buffer.id >= 0 ? (
+        <p>
+          <button type="button" class="link" onClick={open}>
+            Show {node} in the graph viewer
+          </button>
+        </p>
+      ) : null}
     </Card>
   );
 }
@@ -130,13 +203,27 @@ function Areas({ buffers, state, file, ...choosing }: Choosing & { buffers: read
   const choose = (next: Grouping): void => state.set({ group_by: next === "op" ? "op" : null }, "replace");
   const tools = (
     <span class="segmented" role="group" aria-label="Group by">
-      <button type="button" aria-pressed={grouping === "category"} onClick={() => choose("category")}>By category</button>
-      <button type="button" aria-pressed={grouping === "op"} onClick={() => choose("op")}>By op</button>
+      <button type="button" aria-pressed={grouping === "category"} onClick={() => choose("category")}>
+        By category
+      </button>
+      <button type="button" aria-pressed={grouping === "op"} onClick={() => choose("op")}>
+        By op
+      </button>
     </span>
   );
   return (
-    <Card title="Treemap of the peak" tools={tools} help={"Area is size at the peak.\nOps are framework ops, else opcodes.\nSource: HLO, buffer assignment."}>
-      <Treemap {...choosing} buffers={buffers} grouping={grouping} fileName={`${file}_peak`} onTable={() => document.querySelector<HTMLElement>(`#${TABLE_ID} [role="grid"]`)?.focus()} />
+    <Card
+      title="Treemap of the peak"
+      tools={tools}
+      help={"Area is size at the peak.\nOps are framework ops, else opcodes.\nSource: HLO, buffer assignment."}
+    >
+      <Treemap
+        {...choosing}
+        buffers={buffers}
+        grouping={grouping}
+        fileName={`${file}_peak`}
+        onTable={() => document.querySelector<HTMLElement>(`#${TABLE_ID} [role="grid"]`)?.focus()}
+      />
     </Card>
   );
 }
@@ -152,11 +239,37 @@ interface TableProps {
 
 function BufferTable({ view, base, found, file, page, onOpen }: TableProps) {
   const rows = useMemo(() => view.buffers.filter(({ index }) => found === null || found.has(index)), [view, found]);
-  const data = useMemo(() => (base === null ? bufferTable(rows, view.instructions) : withBaseBuffers(view, base, rows, found !== null)), [rows, view, base]);
+  const data = useMemo(
+    () => (base === null ? bufferTable(rows, view.instructions) : withBaseBuffers(view, base, rows, found !== null)),
+    [rows, view, base],
+  );
   const store = useMemo(() => storeAt(page.state, "t1"), [page.state]);
   // Memoized, so that hovering over a buffer does not render the table again.
-  const table = useMemo(() => (
-    <FitTable key={base === null ? "" : "base"} most={420} data={data} title="" fileName={`${file}_peak`} store={store} onOpen={(row) => { const buffer = rows[row]; if (buffer) onOpen(buffer); }} />
-  ), [data, file, store]);
-  return <div id={TABLE_ID}><Card title="Table of the buffers at the peak" help={"Double click or Enter pins a buffer in the charts above.\nSource: HLO, buffer assignment."}>{table}</Card></div>;
+  const table = useMemo(
+    () => (
+      <FitTable
+        key={base === null ? "" : "base"}
+        most={420}
+        data={data}
+        title=""
+        fileName={`${file}_peak`}
+        store={store}
+        onOpen={(row) => {
+          const buffer = rows[row];
+          if (buffer) onOpen(buffer);
+        }}
+      />
+    ),
+    [data, file, store],
+  );
+  return (
+    <div id={TABLE_ID}>
+      <Card
+        title="Table of the buffers at the peak"
+        help={"Double click or Enter pins a buffer in the charts above.\nSource: HLO, buffer assignment."}
+      >
+        {table}
+      </Card>
+    </div>
+  );
 }

@@ -1,8 +1,8 @@
 // Memory viewer: the memory of a compiled program over the program order, and its buffers at the peak.
 import { useRef, useState } from "preact/hooks";
-import { NO_PROGRAMS } from "../../page/no_programs";
+import { NO_PROGRAMS } from "../../page/failure/no_programs";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { Panel } from "../../widgets/status/panel";
@@ -30,8 +30,13 @@ function MemoryViewerPage(props: PageProps) {
 
 function NoModules({ host, state }: PageProps) {
   return (
-    <Panel {...NO_PROGRAMS} todo={[...NO_PROGRAMS.todo, "For allocations recorded during the profile, see the Memory profile, which needs no compiled programs."]}>
-      <button type="button" class="button" onClick={() => state.set(toolPatch("memory_profile", host, OWN_KEYS), "push")}>Open the memory profile</button>
+    <Panel
+      {...NO_PROGRAMS}
+      todo={[...NO_PROGRAMS.todo, "For allocations recorded during the profile, see the Memory profile, which needs no compiled programs."]}
+    >
+      <button type="button" class="button" onClick={() => state.set(toolPatch("memory_profile", host, OWN_KEYS), "push")}>
+        Open the memory profile
+      </button>
     </Panel>
   );
 }
@@ -53,7 +58,7 @@ function Chosen({ page, modules, space }: ChosenProps) {
     const peak = modules.peaks.get(id);
     return { id, ...(peak === undefined ? {} : { note: `peak ${bytes(peak)}` }) };
   });
-  // Those of the module before, while the next one is read.
+  // The spaces of the previous module while the next one loads.
   const spacesBefore = useRef<ReturnType<typeof spacesOf>>([]);
   const spaces = answer.data ? spacesOf(answer.data) : spacesBefore.current;
   spacesBefore.current = spaces;
@@ -62,24 +67,70 @@ function Chosen({ page, modules, space }: ChosenProps) {
     <div class="tool-page">
       <div class="tool-page-body memory-viewer">
         <div class="viewer-tools" role="toolbar" aria-label="Module and memory space">
-          <Picker label="Module" noun="module" choices={choices} value={module} onChoose={(id) => state.set({ module_name: id, program_id: null, buffer: null }, "push")} />
+          <Picker
+            label="Module"
+            noun="module"
+            choices={choices}
+            value={module}
+            onChoose={(id) => state.set({ module_name: id, program_id: null, buffer: null }, "push")}
+          />
           {spaces.length > 1 || space !== "0" ? (
             <label class="pick">
               <span class="pick-label">Memory space</span>
-              <select class="field" value={space} onChange={(event) => state.set({ memory_space: event.currentTarget.value === "0" ? null : event.currentTarget.value, buffer: null, module_name: module }, "push")}>
-                {spaces.map(({ id, name, note }) => <option key={id} value={id} title={note}>{name}</option>)}
+              <select
+                class="field"
+                value={space}
+                onChange={(event) =>
+                  state.set(
+                    {
+                      memory_space: event.currentTarget.value === "0" ? null : event.currentTarget.value,
+                      buffer: null,
+                      module_name: module,
+                    },
+                    "push",
+                  )
+                }
+              >
+                {spaces.map(({ id, name, note }) => (
+                  <option key={id} value={id} title={note}>
+                    {name}
+                  </option>
+                ))}
               </select>
             </label>
           ) : null}
           <input
-            class="field viewer-search" type="search" aria-label="Search buffers" placeholder="Search buffers: name, op, opcode, shape" value={typed}
-            onInput={(event) => { setTyped(event.currentTarget.value); state.set({ q: event.currentTarget.value || null }, "replace"); }}
+            class="field viewer-search"
+            type="search"
+            aria-label="Search buffers"
+            placeholder="Search buffers: name, op, opcode, shape"
+            value={typed}
+            onInput={(event) => {
+              setTyped(event.currentTarget.value);
+              state.set({ q: event.currentTarget.value || null }, "replace");
+            }}
           />
         </div>
-        {answer.data === null || module === null ? <Pending answer={answer} page={page} what={`Computing the memory of ${module ?? "the program"}`} rows={16} />
-          : isEmpty(answer.data) ? (
-            <Panel tone="empty" title={`${module} uses no ${memory}`} why="The buffer assignment of this module has no buffer in this memory space." todo={["Choose another memory space or module above; most buffers are in the main memory."]} />
-          ) : <ModuleView key={`${module} ${space}`} page={page} view={answer.data} module={module} space={space} query={typed} own={OWN_KEYS} />}
+        {answer.data === null || module === null ? (
+          <Pending answer={answer} page={page} what={`Computing the memory of ${module ?? "the program"}`} rows={16} />
+        ) : isEmpty(answer.data) ? (
+          <Panel
+            tone="empty"
+            title={`${module} uses no ${memory}`}
+            why="The buffer assignment of this module has no buffer in this memory space."
+            todo={["Choose another memory space or module above; most buffers are in the main memory."]}
+          />
+        ) : (
+          <ModuleView
+            key={`${module} ${space}`}
+            page={page}
+            view={answer.data}
+            module={module}
+            space={space}
+            query={typed}
+            own={OWN_KEYS}
+          />
+        )}
       </div>
     </div>
   );

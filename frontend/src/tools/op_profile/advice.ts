@@ -5,7 +5,7 @@ import { overCores } from "../../page/op_request";
 import type { OpNode, OpProfile } from "./decode";
 import { flopsUse, leaves, memoryUse, peaksOf, share, wasted } from "./formulas";
 
-export interface Advice {
+interface Advice {
   /** Colour of the summary's border. */
   tone: Tone;
   headline: string;
@@ -31,7 +31,7 @@ export function byCategory(root: OpNode): { name: string; timePs: number }[] {
 }
 
 /** Share of the recorded time in which no op ran. */
-export function idleShare({ whole, busy }: OpProfile): number {
+function idleShare({ whole, busy }: OpProfile): number {
   return whole.timePs > 0 ? Math.max(0, 1 - busy.timePs / whole.timePs) : 0;
 }
 
@@ -47,16 +47,26 @@ function transferLine({ busy, notes }: OpProfile): string | null {
   const sum = transfers.reduce((all, { timePs }) => all + timePs, 0);
   const [most] = transfers;
   if (!most || busy.timePs <= 0 || sum / busy.timePs < TRANSFERS_RELEVANT) return null;
-  return `${percent(sum / busy.timePs)} of the busy time (${formatTime(busy.timePs)}${overCores(notes.cores)}) is data movement, most of it in ${most.name} (${formatTime(most.timePs)}): try more computation per transfer, overlapping transfers with computation, or another sharding.`;
+  return (
+    `${percent(sum / busy.timePs)} of the busy time (${formatTime(busy.timePs)}${overCores(notes.cores)}) is data ` +
+    `movement, most of it in ${most.name} (${formatTime(most.timePs)}): try more computation per transfer, ` +
+    "overlapping transfers with computation, or another sharding."
+  );
 }
 
 function wasteLine(profile: OpProfile): string | null {
   const { busy } = profile;
   const peaks = peaksOf(profile);
-  const [worst] = leaves(busy).map((node) => ({ node, waste: wasted(node, busy, peaks) ?? 0 })).sort((a, b) => b.waste - a.waste);
+  const [worst] = leaves(busy)
+    .map((node) => ({ node, waste: wasted(node, busy, peaks) ?? 0 }))
+    .sort((a, b) => b.waste - a.waste);
   if (!worst || worst.waste < 0.02) return null;
   const { node, waste } = worst;
-  return `Largest potential saving: ${node.name} takes ${percent(share(node, busy))} of the busy time at ${percent(flopsUse(node, busy, peaks))} of peak FLOPS and ${percent(memoryUse(node, 0, peaks))} of peak HBM bandwidth; at peak it would save ${percent(waste)} of the busy time.`;
+  return (
+    `Largest potential saving: ${node.name} takes ${percent(share(node, busy))} of the busy time at ` +
+    `${percent(flopsUse(node, busy, peaks))} of peak FLOPS and ${percent(memoryUse(node, 0, peaks))} of peak HBM ` +
+    `bandwidth; at peak it would save ${percent(waste)} of the busy time.`
+  );
 }
 
 /** The summary of a profile that has ops. */
@@ -64,13 +74,20 @@ export function adviceOf(profile: OpProfile): Advice {
   const { busy, notes } = profile;
   const peaks = peaksOf(profile);
   const [top] = byCategory(busy);
-  const most = top && busy.timePs > 0 ? `${top.name} takes ${percent(top.timePs / busy.timePs)} of the busy time (${formatTime(busy.timePs)}${overCores(notes.cores)}).` : null;
+  const most =
+    top && busy.timePs > 0
+      ? `${top.name} takes ${percent(top.timePs / busy.timePs)} of the busy time (${formatTime(busy.timePs)}${overCores(notes.cores)}).`
+      : null;
   const lines = (...all: (string | null)[]): string[] => all.filter((line): line is string => line !== null);
   if (notes.onCpu) {
     return {
       tone: "none",
       headline: `Ops on the CPU: ${formatTime(busy.timePs)} of op time`,
-      lines: lines("The program ran on the CPU, whose peak rates are unknown: there is no utilisation, only time and, where the HLO has them, FLOPs and bytes.", most, idleLine(profile)),
+      lines: lines(
+        "The program ran on the CPU, whose peak rates are unknown: there is no utilisation, only time and, where the HLO has them, FLOPs and bytes.",
+        most,
+        idleLine(profile),
+      ),
     };
   }
   const [flops, hbm] = [flopsUse(busy, busy, peaks), memoryUse(busy, 0, peaks)];
@@ -79,11 +96,15 @@ export function adviceOf(profile: OpProfile): Advice {
   const idle = idleShare(profile);
   const known = flops !== null || hbm !== null;
   const use = known ? `FLOPS utilisation is ${percent(flops)}, HBM bandwidth utilisation ${percent(hbm)}` : "utilisation is unknown";
-  const headline = idle >= IDLE_DOMINATES ? `The ${device.trim() || "device"} is idle for ${percent(idle)} of the time; while busy, ${use}` : `Overall ${device}${use}${known ? " of the busy time" : ""}`;
+  const headline =
+    idle >= IDLE_DOMINATES
+      ? `The ${device.trim() || "device"} is idle for ${percent(idle)} of the time; while busy, ${use}`
+      : `Overall ${device}${use}${known ? " of the busy time" : ""}`;
   const bound = !known
     ? "The profile lacks the peak rates of this device or the FLOPs and bytes of its ops."
     : best >= 0.6
-      ? `While busy, the device is near its ${(flops ?? 0) >= (hbm ?? 0) ? "compute" : "HBM"} peak: only less work would be faster (smaller data types, fewer passes over memory).`
+      ? `While busy, the device is near its ${(flops ?? 0) >= (hbm ?? 0) ? "compute" : "HBM"} peak: only less work helps ` +
+        "(smaller data types, fewer passes over memory)."
       : null;
   const tone = idle >= IDLE_DOMINATES ? "bad" : !known ? "none" : best >= 0.6 ? "good" : best >= 0.3 ? "fair" : "bad";
   return { tone, headline, lines: lines(idleLine(profile), bound, transferLine(profile) ?? most, wasteLine(profile)) };

@@ -1,18 +1,56 @@
 import { describe, expect, it } from "vitest";
 import { readComparison } from "../../api/payload/comparison";
-import { COMPARISON } from "../../page/comparison_testing";
+import { COMPARISON } from "../../page/compare/comparison_testing";
 import { against, differencePs } from "./against";
 import type { NodeKind, OpNode } from "./decode";
 import { visibleRows } from "./rows";
 
-const op = (name: string, timePs: number, programId: string, children: OpNode[] = [], count = children.length, kind: NodeKind = "op"): OpNode => ({
-  name, kind, timePs, weightedFlops: 0, flops: 0, modelFlops: 0, bandwidth: [0, 0, 0], bytes: [0, 0, 0], runs: 1, averagePs: timePs, children, count,
-  op: kind === "op" ? { expression: "", provenance: "", category: "loop fusion", programId, source: "", stack: "", layout: [], layoutUse: null } : null, contains: false,
+const op = (
+  name: string,
+  timePs: number,
+  programId: string,
+  children: OpNode[] = [],
+  count = children.length,
+  kind: NodeKind = "op",
+): OpNode => ({
+  name,
+  kind,
+  timePs,
+  weightedFlops: 0,
+  flops: 0,
+  modelFlops: 0,
+  bandwidth: [0, 0, 0],
+  bytes: [0, 0, 0],
+  runs: 1,
+  averagePs: timePs,
+  children,
+  count,
+  op:
+    kind === "op"
+      ? { expression: "", provenance: "", category: "loop fusion", programId, source: "", stack: "", layout: [], layoutUse: null }
+      : null,
+  contains: false,
 });
-const group = (name: string, children: OpNode[], kind: NodeKind = "group", count = children.length): OpNode => op(name, children.reduce((sum, { timePs }) => sum + timePs, 0), "", children, count, kind);
+const group = (name: string, children: OpNode[], kind: NodeKind = "group", count = children.length): OpNode =>
+  op(
+    name,
+    children.reduce((sum, { timePs }) => sum + timePs, 0),
+    "",
+    children,
+    count,
+    kind,
+  );
 
-const RUN = group("root", [group("jit_f_again(9)", [group("loop fusion", [op("%fusion.11 = f32[8] fusion()", 320, "9"), op("fresh.13", 20, "9")])])], "root");
-const BASE = group("root", [group("jit_f(7)", [group("loop fusion", [op("%fusion.1 = f32[8] fusion()", 200, "7"), op("gone.3", 50, "7")])])], "root");
+const RUN = group(
+  "root",
+  [group("jit_f_again(9)", [group("loop fusion", [op("%fusion.11 = f32[8] fusion()", 320, "9"), op("fresh.13", 20, "9")])])],
+  "root",
+);
+const BASE = group(
+  "root",
+  [group("jit_f(7)", [group("loop fusion", [op("%fusion.1 = f32[8] fusion()", 200, "7"), op("gone.3", 50, "7")])])],
+  "root",
+);
 function named(root: OpNode, name: string): OpNode {
   const found = all(root).find((node) => node.name === name);
   if (!found) throw new Error(`no node ${name}`);
@@ -38,14 +76,22 @@ describe("two op trees", () => {
   });
 
   it("are ordered by difference on request", () => {
-    const names = visibleRows(named(root, "loop fusion"), { flops: false, memory: [], hbm: null }, { limit: 10, top90: false, order: "difference", basePs }, new Set(), new Set()).map(({ node }) => node.name);
+    const names = visibleRows(
+      named(root, "loop fusion"),
+      { flops: false, memory: [], hbm: null },
+      { limit: 10, top90: false, order: "difference", basePs },
+      new Set(),
+      new Set(),
+    ).map(({ node }) => node.name);
     expect(names).toEqual(["%fusion.11 = f32[8] fusion()", "gone.3", "fresh.13"]);
   });
 
   it("are divided by the steps of their recordings, means and rates not", () => {
     const found = against(RUN, BASE, readComparison(COMPARISON), { run: 10, base: 5 });
     const node = named(found.root, "loop fusion");
-    expect([node.timePs, found.basePs.get(node), differencePs(node, found.basePs), node.runs, node.averagePs]).toEqual([34, 50, -16, 0.1, 340]);
+    expect([node.timePs, found.basePs.get(node), differencePs(node, found.basePs), node.runs, node.averagePs]).toEqual([
+      34, 50, -16, 0.1, 340,
+    ]);
   });
 
   it("do not call an op new if the server left out nodes of the base", () => {

@@ -2,7 +2,7 @@
 import type { Comparison } from "../../api/payload/comparison";
 import { pairRows, withoutId, withoutNumber } from "../../base/table/difference";
 import type { Steps } from "../../base/table/difference";
-import { knownOps } from "../../page/paired_ops";
+import { knownOps } from "../../page/compare/paired_ops";
 import { DUPLICATES } from "./decode";
 import type { OpNode } from "./decode";
 
@@ -24,7 +24,19 @@ function plainKey({ kind, name }: OpNode, programs: ReadonlyMap<string, string>)
 
 /** A node of the base that the run lacks, without time and children. */
 function gone(node: OpNode): OpNode {
-  return { ...node, timePs: 0, weightedFlops: 0, flops: 0, modelFlops: 0, bandwidth: [0, 0, 0], bytes: [0, 0, 0], runs: 0, averagePs: 0, children: [], count: 0 };
+  return {
+    ...node,
+    timePs: 0,
+    weightedFlops: 0,
+    flops: 0,
+    modelFlops: 0,
+    bandwidth: [0, 0, 0],
+    bytes: [0, 0, 0],
+    runs: 0,
+    averagePs: 0,
+    children: [],
+    count: 0,
+  };
 }
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
@@ -33,7 +45,13 @@ const NO_NAMES: ReadonlyMap<string, string> = new Map();
 function perStep(node: OpNode, steps: number): OpNode {
   if (node.kind === "part") return node;
   const part = (sum: number): number => sum / steps;
-  const sums = { timePs: part(node.timePs), flops: part(node.flops), modelFlops: part(node.modelFlops), bytes: node.bytes.map(part), runs: part(node.runs) };
+  const sums = {
+    timePs: part(node.timePs),
+    flops: part(node.flops),
+    modelFlops: part(node.modelFlops),
+    bytes: node.bytes.map(part),
+    runs: part(node.runs),
+  };
   return { ...node, ...sums, children: node.children.map((child) => perStep(child, steps)) };
 }
 
@@ -47,12 +65,17 @@ export function against(whole: OpNode, wholeBase: OpNode, found: Comparison | nu
     const pairs = pairRows([
       { run: node.children.map((child) => known.run.get(opKey(child)) ?? ""), base: theirs.map(opKey) },
       { run: node.children.map((child) => `${child.kind}\0${child.name}`), base: theirs.map((child) => `${child.kind}\0${child.name}`) },
-      { run: node.children.map((child) => plainKey(child, known.programs)), base: theirs.map((child) => plainKey(child, NO_NAMES)), unique: true },
+      {
+        run: node.children.map((child) => plainKey(child, known.programs)),
+        base: theirs.map((child) => plainKey(child, NO_NAMES)),
+        unique: true,
+      },
     ]);
     // The server sends the longest children: what is missing may be there.
     const complete = sure && (old === null || old.count <= theirs.length);
     const children = node.children.map((child, i) => walk(child, theirs[pairs.counterpart[i] ?? -1] ?? null, complete));
-    const lost = node.count > node.children.length ? [] : pairs.rest.flatMap((i) => (theirs[i] && theirs[i].kind !== "part" ? [theirs[i]] : []));
+    const lost =
+      node.count > node.children.length ? [] : pairs.rest.flatMap((i) => (theirs[i] && theirs[i].kind !== "part" ? [theirs[i]] : []));
     const added = lost.map((one) => {
       const shown = gone(one);
       basePs.set(shown, one.timePs);

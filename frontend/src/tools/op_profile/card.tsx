@@ -39,18 +39,31 @@ export function Card({ node, root, peaks, device, idle, perStep = false, onUnpin
     <aside class="opp-card" aria-label="Details">
       <div class="opp-card-head">
         <h2>{node.name}</h2>
-        <button type="button" class="button ghost icon" aria-label="Close details" onClick={onUnpin}>✕</button>
+        <button type="button" class="button ghost icon" aria-label="Close details" onClick={onUnpin}>
+          ✕
+        </button>
       </div>
       {node.op && node.kind !== "idle" && node.op.category ? <p class="dim">{node.op.category} operation</p> : null}
-      {node.op?.programId && node.kind !== "idle" ? <p><button type="button" class="link" onClick={() => onGraph(node.op?.programId ?? "", node.name.replace(DUPLICATES, ""))}>Show in the graph viewer</button></p> : null}
+      {node.op?.programId && node.kind !== "idle" ? (
+        <p>
+          <button type="button" class="link" onClick={() => onGraph(node.op?.programId ?? "", node.name.replace(DUPLICATES, ""))}>
+            Show in the graph viewer
+          </button>
+        </p>
+      ) : null}
       {note ? <p class="dim">{note}</p> : null}
       {doubt === null ? null : <p>⚠ Utilisation: {doubt}</p>}
       <Figures items={figures(node, root, peaks, device, idle, perStep ? " per step" : "")} />
-      {node.kind === "part" || node.kind === "idle" || node.contains ? null : <Memories node={node} peaks={peaks} per={perStep ? " per step" : ""} />}
+      {node.kind === "part" || node.kind === "idle" || node.contains ? null : (
+        <Memories node={node} peaks={peaks} per={perStep ? " per step" : ""} />
+      )}
       {node.op?.layout.length ? <Layout op={node.op} /> : null}
       {node.op?.expression ? (
         <>
-          <div class="opp-title"><h3>Expression</h3><CopyButton text={() => node.op?.expression ?? ""} class="ghost" /></div>
+          <div class="opp-title">
+            <h3>Expression</h3>
+            <CopyButton text={() => node.op?.expression ?? ""} class="ghost" />
+          </div>
           <pre>{node.op.expression}</pre>
         </>
       ) : null}
@@ -71,8 +84,21 @@ const mark = (use: number | null): string => (use !== null && shareDoubt(use) !=
 function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle: boolean, per: string): Figure[] {
   const none = NOTES[node.kind] ?? "";
   const part = share(node, root);
-  if (node.kind === "part") return [{ name: "FLOPs per run", value: node.modelFlops > 0 ? formatCount(node.modelFlops) : null, reason: "The HLO cost analysis has none for it." }];
-  const time: Figure = { name: `Time${per}`, value: formatTime(node.timePs), exact: `${node.timePs} ps`, detail: part === null ? "" : `${formatPercent(part * 100)} of ${idle ? "all time" : "busy time"}`, help: "Sum over all runs and cores.\nSource: trace." };
+  if (node.kind === "part")
+    return [
+      {
+        name: "FLOPs per run",
+        value: node.modelFlops > 0 ? formatCount(node.modelFlops) : null,
+        reason: "The HLO cost analysis has none for it.",
+      },
+    ];
+  const time: Figure = {
+    name: `Time${per}`,
+    value: formatTime(node.timePs),
+    exact: `${node.timePs} ps`,
+    detail: part === null ? "" : `${formatPercent(part * 100)} of ${idle ? "all time" : "busy time"}`,
+    help: "Sum over all runs and cores.\nSource: trace.",
+  };
   if (node.kind === "idle") return [time];
   const use = flopsUse(node, root, peaks);
   const rate = perSecond(node.modelFlops, node);
@@ -81,11 +107,41 @@ function figures(node: OpNode, root: OpNode, peaks: Peaks, device: string, idle:
   return [
     time,
     { name: "Time per run", value: node.runs > 0 ? formatTime(node.averagePs) : null, reason: none || "No runs are recorded for it." },
-    { name: `Occurrences${per}`, value: node.runs > 0 ? formatCount(node.runs) : null, reason: none || "No runs are recorded for it.", help: "Number of runs on all cores." },
-    { name: "FLOPS utilisation", value: percent(use), exact: use === null ? "" : `${use * 100} %`, reason: reasonFor(node, peaks.flops), help: "FLOP rate divided by the peak of the device.\nSource: HLO cost analysis, trace." },
-    { name: "FLOP rate", value: rate !== null && node.modelFlops > 0 ? `${mark(use)}${formatQuantity(rate / 1e9, "GFLOP/s")}` : null, reason: "The HLO cost analysis has no FLOPs for it.", help: "Model FLOPs divided by time, per core." },
-    ...(device === "TPU" ? [{ name: "Normalized FLOP rate", value: wide !== null && node.flops > 0 ? `${mark(use)}${formatQuantity(wide / 1e9, "GFLOP/s")}` : null, reason: "The HLO cost analysis has no FLOPs for it.", help: "The FLOP rate in bf16 equivalents: FLOPs are weighted by the speed of the hardware for their data type." }] : []),
-    { name: "Wasted", value: percent(lost), reason: "Its HBM traffic is unknown.", help: "Time share x (1 - the larger of FLOPS and HBM utilisation)." },
+    {
+      name: `Occurrences${per}`,
+      value: node.runs > 0 ? formatCount(node.runs) : null,
+      reason: none || "No runs are recorded for it.",
+      help: "Number of runs on all cores.",
+    },
+    {
+      name: "FLOPS utilisation",
+      value: percent(use),
+      exact: use === null ? "" : `${use * 100} %`,
+      reason: reasonFor(node, peaks.flops),
+      help: "FLOP rate divided by the peak of the device.\nSource: HLO cost analysis, trace.",
+    },
+    {
+      name: "FLOP rate",
+      value: rate !== null && node.modelFlops > 0 ? `${mark(use)}${formatQuantity(rate / 1e9, "GFLOP/s")}` : null,
+      reason: "The HLO cost analysis has no FLOPs for it.",
+      help: "Model FLOPs divided by time, per core.",
+    },
+    ...(device === "TPU"
+      ? [
+          {
+            name: "Normalized FLOP rate",
+            value: wide !== null && node.flops > 0 ? `${mark(use)}${formatQuantity(wide / 1e9, "GFLOP/s")}` : null,
+            reason: "The HLO cost analysis has no FLOPs for it.",
+            help: "The FLOP rate in bf16 equivalents: FLOPs are weighted by the speed of the hardware for their data type.",
+          },
+        ]
+      : []),
+    {
+      name: "Wasted",
+      value: percent(lost),
+      reason: "Its HBM traffic is unknown.",
+      help: "Time share x (1 - the larger of FLOPS and HBM utilisation).",
+    },
   ];
 }
 
@@ -94,7 +150,14 @@ function Memories({ node, peaks, per }: { node: OpNode; peaks: Peaks; per: strin
     <>
       <h3>Memory{per}</h3>
       <table>
-        <thead><tr><th scope="col">Space</th><th scope="col">Bytes</th><th scope="col">Bandwidth</th><th scope="col">% of peak</th></tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">Space</th>
+            <th scope="col">Bytes</th>
+            <th scope="col">Bandwidth</th>
+            <th scope="col">% of peak</th>
+          </tr>
+        </thead>
         <tbody>
           {MEMORIES.map((name, i) => {
             const bytes = node.bytes[i] ?? 0;
@@ -102,9 +165,13 @@ function Memories({ node, peaks, per }: { node: OpNode; peaks: Peaks; per: strin
             return (
               <tr key={name}>
                 <td>{name}</td>
-                <td data-tip={bytes > 0 ? `${bytes} bytes` : "Its traffic to this memory is unknown."}>{bytes > 0 ? formatBytes(bytes) : MISSING}</td>
+                <td data-tip={bytes > 0 ? `${bytes} bytes` : "Its traffic to this memory is unknown."}>
+                  {bytes > 0 ? formatBytes(bytes) : MISSING}
+                </td>
                 <td>{speed === null ? MISSING : `${mark(memoryUse(node, i, peaks))}${formatBytes(speed)}/s`}</td>
-                <td data-tip={bytes > 0 ? undefined : "Its traffic to this memory is unknown."}>{bytes > 0 ? (percent(memoryUse(node, i, peaks)) ?? MISSING) : MISSING}</td>
+                <td data-tip={bytes > 0 ? undefined : "Its traffic to this memory is unknown."}>
+                  {bytes > 0 ? (percent(memoryUse(node, i, peaks)) ?? MISSING) : MISSING}
+                </td>
               </tr>
             );
           })}
@@ -121,9 +188,19 @@ function Layout({ op }: { op: OpFacts }) {
     <>
       <h3>Layout and padding</h3>
       <p>{formatPercent(used * 100)} of the matrix unit's tiles hold data.</p>
-      <div class="opp-use" aria-hidden="true"><i style={{ width: `${used * 100}%` }} /><u /></div>
+      <div class="opp-use" aria-hidden="true">
+        <i style={{ width: `${used * 100}%` }} />
+        <u />
+      </div>
       <table>
-        <thead><tr><th scope="col">Dimension</th><th scope="col">Size</th><th scope="col">Fit</th><th scope="col">Used</th></tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">Dimension</th>
+            <th scope="col">Size</th>
+            <th scope="col">Fit</th>
+            <th scope="col">Used</th>
+          </tr>
+        </thead>
         <tbody>
           {op.layout.map((dimension, i) => {
             const { hint, used: part } = fit(dimension);
@@ -145,8 +222,18 @@ function Layout({ op }: { op: OpFacts }) {
 function Origin({ op }: { op: OpFacts }) {
   return (
     <>
-      {op.provenance ? <><h3>Framework op</h3><p>{op.provenance}</p></> : null}
-      {op.programId && op.programId !== "0" ? <><h3>Program id</h3><p class="number">{op.programId}</p></> : null}
+      {op.provenance ? (
+        <>
+          <h3>Framework op</h3>
+          <p>{op.provenance}</p>
+        </>
+      ) : null}
+      {op.programId && op.programId !== "0" ? (
+        <>
+          <h3>Program id</h3>
+          <p class="number">{op.programId}</p>
+        </>
+      ) : null}
       {op.source ? (
         <>
           <h3>Source</h3>

@@ -86,7 +86,8 @@ function readNode(value: unknown, parent: NodeKind | null, contains = false): Op
   const name = asText(node["name"] ?? "", "the name of a node");
   const metrics = asDict(node["metrics"] ?? {}, `metrics of ${name}`);
   const number = (key: string): number => asNumber(metrics[key] ?? 0, `${key} of ${name}`);
-  const three = (key: string): number[] => [0, 1, 2].map((i) => asNumber(asList(metrics[key] ?? [], `${key} of ${name}`)[i] ?? 0, `${key} of ${name}`));
+  const three = (key: string): number[] =>
+    [0, 1, 2].map((i) => asNumber(asList(metrics[key] ?? [], `${key} of ${name}`)[i] ?? 0, `${key} of ${name}`));
   const op = node["xla"] === undefined ? null : readOp(asDict(node["xla"], `xla of ${name}`), name);
   const kind = kindOf(name, op, parent);
   // Instructions inside fusions are children on TPUs and `fused` elsewhere.

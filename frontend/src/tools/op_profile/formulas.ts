@@ -11,7 +11,11 @@ export interface Peaks {
 
 /** A peak is unknown if the tree has FLOPs or bytes but no utilisation of it; without FLOPs and bytes all are unknown. */
 export function peaksOf({ whole, device, notes }: OpProfile): Peaks {
-  const none = notes.onCpu || device === "CPU_ONLY" || device === "UNKNOWN_HARDWARE" || (whole.flops === 0 && whole.bytes.every((bytes) => bytes === 0));
+  const none =
+    notes.onCpu ||
+    device === "CPU_ONLY" ||
+    device === "UNKNOWN_HARDWARE" ||
+    (whole.flops === 0 && whole.bytes.every((bytes) => bytes === 0));
   return {
     flops: !none && !(whole.weightedFlops === 0 && whole.flops > 0),
     memory: whole.bandwidth.map((use, i) => !none && !(use === 0 && (whole.bytes[i] ?? 0) > 0)),
@@ -34,7 +38,9 @@ export function memoryUse(node: OpNode, memory: number, peaks: Peaks): number | 
   if (node.kind === "part" || node.kind === "idle" || node.contains || node.timePs <= 0 || !peaks.memory[memory]) return null;
   const use = node.bandwidth[memory] ?? null;
   // The server caps the value; for HBM the peak tells by how much it is exceeded.
-  return memory === 0 && use !== null && use >= 1 && peaks.hbm !== null ? Math.max(1, (node.bytes[0] ?? 0) / (node.timePs / 1e12) / peaks.hbm) : use;
+  return memory === 0 && use !== null && use >= 1 && peaks.hbm !== null
+    ? Math.max(1, (node.bytes[0] ?? 0) / (node.timePs / 1e12) / peaks.hbm)
+    : use;
 }
 
 /** Time share x (1 - the larger of FLOPS and HBM utilisation); null if the HBM traffic is unknown. */
@@ -57,13 +63,13 @@ export function perSecond(amount: number, node: OpNode): number | null {
 
 /** `jit(f)/a/dot_general:MatMul` -> "MatMul"; `jit(f)/a/add:` -> "add"; null if there is none. */
 export function frameworkOp(provenance: string): string | null {
-  const at = provenance.lastIndexOf(":");
-  const tail = at < 0 ? "" : provenance.slice(at + 1);
-  const path = at < 0 ? provenance : provenance.slice(0, at);
+  const colon = provenance.lastIndexOf(":");
+  const tail = colon < 0 ? "" : provenance.slice(colon + 1);
+  const path = colon < 0 ? provenance : provenance.slice(0, colon);
   return (tail.split("/").pop() ?? "").trim() || (path.split("/").pop() ?? "").trim() || null;
 }
 
-export interface Fit {
+interface Fit {
   /** For example "Pad to 256: 2 x 128". */
   hint: string;
   padded: number;

@@ -24,13 +24,29 @@ describe("the response", () => {
     const { whole, device, notes } = read();
     expect(device).toBe("TPU");
     expect(notes).toMatchObject({ onCpu: false, unattributed: null, cores: 8, limits: { hbm: 100 } });
-    expect(["by_program", "jit_f(7)", "fusion.1", "add.1", "copy.1 and its duplicate(s)", "copy.2", "IDLE"].map((name) => find(whole, name).kind)).toEqual(["root", "group", "op", "part", "duplicates", "op", "idle"]);
+    expect(
+      ["by_program", "jit_f(7)", "fusion.1", "add.1", "copy.1 and its duplicate(s)", "copy.2", "IDLE"].map(
+        (name) => find(whole, name).kind,
+      ),
+    ).toEqual(["root", "group", "op", "part", "duplicates", "op", "idle"]);
     expect(find(whole, "fusion.1").op).toMatchObject({ source: "f.py:3", stack: "f.py:3", layoutUse: 0.78125, programId: "7" });
   });
 
   it("accepts 64-bit integers as texts and fused instructions outside the children", () => {
-    const op = { ...node("f", { time: 1, category: "loop fusion" }), metrics: { rawTime: "9007199254740993" }, fused: [node("a", { category: "add" })] };
-    const profile = readOpProfile({ byCategory: node("r", { time: 2 }, [op]), byCategoryExcludeIdle: node("r", {}), deviceType: "GPU", notes: { backend: "CPU", unattributed_share: "0.25" } }, "category");
+    const op = {
+      ...node("f", { time: 1, category: "loop fusion" }),
+      metrics: { rawTime: "9007199254740993" },
+      fused: [node("a", { category: "add" })],
+    };
+    const profile = readOpProfile(
+      {
+        byCategory: node("r", { time: 2 }, [op]),
+        byCategoryExcludeIdle: node("r", {}),
+        deviceType: "GPU",
+        notes: { backend: "CPU", unattributed_share: "0.25" },
+      },
+      "category",
+    );
     expect(find(profile.whole, "f").timePs).toBe(9007199254740992);
     expect(find(profile.whole, "a").kind).toBe("part");
     expect(profile.notes).toMatchObject({ onCpu: true, unattributed: 0.25 });
@@ -39,7 +55,9 @@ describe("the response", () => {
   it("reports malformed responses", () => {
     expect(() => readOpProfile([], "program")).toThrow(/op profile is not an object/);
     expect(() => readOpProfile(sample(), "category")).toThrow(/no tree byCategory/);
-    expect(() => readOpProfile({ ...sample(), byProgramExcludeIdle: { name: "r", metrics: { rawTime: "x" } } }, "program")).toThrow(/rawTime of r is not a number/);
+    expect(() => readOpProfile({ ...sample(), byProgramExcludeIdle: { name: "r", metrics: { rawTime: "x" } } }, "program")).toThrow(
+      /rawTime of r is not a number/,
+    );
   });
 });
 
@@ -71,7 +89,13 @@ describe("numbers of a node", () => {
   });
 
   it("name the framework op by its last part", () => {
-    expect(["jit(f)/jit(main)/add:", "model/dense/MatMul:MatMul", "a/b", "", "x/y:deep/Op"].map(frameworkOp)).toEqual(["add", "MatMul", "b", null, "Op"]);
+    expect(["jit(f)/jit(main)/add:", "model/dense/MatMul:MatMul", "a/b", "", "x/y:deep/Op"].map(frameworkOp)).toEqual([
+      "add",
+      "MatMul",
+      "b",
+      null,
+      "Op",
+    ]);
   });
 
   it("describe how a dimension fits the tiles", () => {
@@ -87,19 +111,38 @@ describe("visible rows", () => {
   const { busy, whole } = read();
   const peaks = peaksOf(read());
   const names = (root: OpNode, options: Partial<Options>, open: readonly string[] = [], full: readonly string[] = []) =>
-    visibleRows(root, peaks, { ...all, ...options }, new Set(open), new Set(full)).map((row) => (row.kind === "node" ? `${" ".repeat(row.depth)}${row.node.name}` : `${row.kind} ${row.left}`));
+    visibleRows(root, peaks, { ...all, ...options }, new Set(open), new Set(full)).map((row) =>
+      row.kind === "node" ? `${" ".repeat(row.depth)}${row.node.name}` : `${row.kind} ${row.left}`,
+    );
 
   it("expand to the first level with several nodes, with ops that contain others", () => {
     expect(names(busy, {}, firstOpen(busy))).toEqual(["jit_f(7)", " loop fusion", "  fusion.1", " copy", " while.1"]);
     const program = find(busy, "jit_f(7)");
     expect(program.children.reduce((sum, child) => sum + child.timePs, 0)).toBe(program.timePs);
     const loop = find(busy, "while.1");
-    expect([loop.kind, loop.contains, share(loop, busy), flopsUse(loop, busy, peaks), memoryUse(loop, 0, peaks)]).toEqual(["op", true, 0.25, null, null]);
+    expect([loop.kind, loop.contains, share(loop, busy), flopsUse(loop, busy, peaks), memoryUse(loop, 0, peaks)]).toEqual([
+      "op",
+      true,
+      0.25,
+      null,
+      null,
+    ]);
     expect(names(busy, { limit: 2 }, firstOpen(busy))).toEqual(["jit_f(7)", " loop fusion", "  fusion.1", " copy", "hidden 1"]);
   });
 
   it("respect limit, top 90 % and order", () => {
-    const many = readOpProfile({ ...sample(), byProgram: node("r", { time: 100, bytes: 10 }, [node("a", { time: 60, hbm: 1, bytes: 1 }), node("b", { time: 31, hbm: 0.1, bytes: 9 }), node("c", { time: 9 })], 5) }, "program").whole;
+    const many = readOpProfile(
+      {
+        ...sample(),
+        byProgram: node(
+          "r",
+          { time: 100, bytes: 10 },
+          [node("a", { time: 60, hbm: 1, bytes: 1 }), node("b", { time: 31, hbm: 0.1, bytes: 9 }), node("c", { time: 9 })],
+          5,
+        ),
+      },
+      "program",
+    ).whole;
     expect(names(many, {})).toEqual(["a", "b", "c", "hidden 2"]);
     expect(names(many, { top90: true })).toEqual(["a", "b", "hidden 3"]);
     expect(names(many, { limit: 1 })).toEqual(["a", "hidden 4"]);
@@ -147,7 +190,11 @@ describe("advice", () => {
 
 it("keeps the view in the address", () => {
   const keys = new Map<string, string>();
-  const put = (patch: Record<string, string | null>): void => { for (const [k, v] of Object.entries(patch)) if (v === null) keys.delete(k); else keys.set(k, v); };
+  const put = (patch: Record<string, string | null>): void => {
+    for (const [k, v] of Object.entries(patch))
+      if (v === null) keys.delete(k);
+      else keys.set(k, v);
+  };
   const now = () => readView({ get: (key) => keys.get(key) ?? null });
   expect(now()).toMatchObject({ groupBy: "program", limit: 10, idle: false, open: null, pinned: null });
   put(writeView({ order: "wasted", limit: 50, top90: true, idle: true, open: new Set(["a", "b"]), pinned: "b" }));

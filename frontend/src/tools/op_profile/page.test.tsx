@@ -8,7 +8,20 @@ import { unmount } from "../../base/testing";
 import page from "./page";
 import { node, sample } from "./sample";
 
-const tool: ToolInfo = { id: "op_profile", title: "Op Profile", group: "Ops", summary: "", hosts: "one_or_all", host_names: ["h"], available: true, reason: null, params: [{ name: "group_by", type: "string", default: "program" }, { name: "backend", type: "string", default: "device" }] };
+const tool: ToolInfo = {
+  id: "op_profile",
+  title: "Op Profile",
+  group: "Ops",
+  summary: "",
+  hosts: "one_or_all",
+  host_names: ["h"],
+  available: true,
+  reason: null,
+  params: [
+    { name: "group_by", type: "string", default: "program" },
+    { name: "backend", type: "string", default: "device" },
+  ],
+};
 const root = document.createElement("div");
 
 function memoryState(start: Record<string, string> = {}): UrlState & { kept: Map<string, string> } {
@@ -18,14 +31,21 @@ function memoryState(start: Record<string, string> = {}): UrlState & { kept: Map
     kept,
     get: (key) => kept.get(key) ?? null,
     set: (patch) => {
-      for (const [k, v] of Object.entries(patch)) if (v === null) kept.delete(k); else kept.set(k, v);
+      for (const [k, v] of Object.entries(patch))
+        if (v === null) kept.delete(k);
+        else kept.set(k, v);
       for (const listener of listeners) listener();
     },
-    subscribe: (listener) => { listeners.add(listener); return () => listeners.delete(listener); },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
   };
 }
 
-const settle = async (): Promise<void> => { for (let i = 0; i < 8; i++) await new Promise((done) => setTimeout(done, 5)); };
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 8; i++) await new Promise((done) => setTimeout(done, 5));
+};
 
 async function open(body: unknown, state = memoryState()): Promise<string[]> {
   const asked: string[] = [];
@@ -80,12 +100,20 @@ it("expands and collapses by arrow keys, pins by Enter, and writes it to the add
 });
 
 it("marks utilisations above 100 %, and colours 0 %", async () => {
-  const op = (name: string, flops: number, bytes: number) => node(name, { time: 10e9, flops: flops * 0.5, hbm: Math.min(1, bytes / 1e9), bytes, runs: 1, category: "copy-start" });
-  const tree = node("by_program", { time: 20e9, flops: 1, hbm: 0.5, bytes: 100 }, [node("jit_f(7)", { time: 20e9, flops: 0.5, hbm: 0.5, bytes: 100 }, [op("wild", 12, 100 * 2 ** 30), op("slow", 0, 10)])]);
+  const op = (name: string, flops: number, bytes: number) =>
+    node(name, { time: 10e9, flops: flops * 0.5, hbm: Math.min(1, bytes / 1e9), bytes, runs: 1, category: "copy-start" });
+  const tree = node("by_program", { time: 20e9, flops: 1, hbm: 0.5, bytes: 100 }, [
+    node("jit_f(7)", { time: 20e9, flops: 0.5, hbm: 0.5, bytes: 100 }, [op("wild", 12, 100 * 2 ** 30), op("slow", 0, 10)]),
+  ]);
   await open(sample({ byProgram: tree, byProgramExcludeIdle: tree }), memoryState({ open: "none" }));
   await press("ArrowRight");
-  const [wild, slow] = ["wild", "slow"].map((name) => [...root.querySelectorAll(".opp-line")].find((line) => line.querySelector(".opp-name > b")?.textContent === name));
-  const meters = (line: Element | undefined): string[] => [...(line?.querySelectorAll(".meter") ?? [])].map((meter) => `${meter.textContent}${meter.classList.contains("doubtful") ? " doubtful" : ""}`);
+  const [wild, slow] = ["wild", "slow"].map((name) =>
+    [...root.querySelectorAll(".opp-line")].find((line) => line.querySelector(".opp-name > b")?.textContent === name),
+  );
+  const meters = (line: Element | undefined): string[] =>
+    [...(line?.querySelectorAll(".meter") ?? [])].map(
+      (meter) => `${meter.textContent}${meter.classList.contains("doubtful") ? " doubtful" : ""}`,
+    );
   expect(meters(wild)).toEqual(["⚠ >1000% doubtful", "⚠ >1000% doubtful"]);
   expect(wild?.querySelector(".meter")?.getAttribute("data-tip")).toMatch(/outside its recorded time/);
   expect(wild?.querySelector(".meter-bar")).toBeNull();

@@ -1,10 +1,10 @@
 // Op profile: device time as a tree of ops, with their utilisation of the hardware.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { BaseLine, useComparedBase } from "../../page/base_run";
+import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { opRequest, overCores } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
-import { usePerStep } from "../../page/per_step";
+import { Pending } from "../../page/failure/pending";
+import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { formatPercent, plural } from "../../base/format";
 import { Panel } from "../../widgets/status/panel";
@@ -30,11 +30,25 @@ function OpProfilePage(page: PageProps) {
   useEffect(() => state.subscribe(() => setView(readView(state))), [state]);
   const change = (patch: Partial<ViewState>): void => state.set(writeView(patch), "replace");
   const params = opRequest(page, { group_by: view.groupBy });
-  const answer = useLoad(JSON.stringify(params), async (signal) => readOpProfile(await client.json<unknown>("data", params, { signal }), view.groupBy));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Computing the op profile of ${plural(hostCount(tool, host, hosts), "host")}`} />;
-  if (answer.data.busy.timePs <= 0) return <NoOps profile={answer.data} onAll={() => change({ unattributed: true })} asked={view.unattributed} />;
-  const onGraph = (program: string, name: string): void => state.set(toolPatch("graph_viewer", host, OWN_KEYS, { program_id: program, node_name: name }), "push");
-  return <Profile page={page} profile={answer.data} view={view} change={change} fileName={fileNameOf("op_profile", run, host)} onGraph={onGraph} />;
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    readOpProfile(await client.json<unknown>("data", params, { signal }), view.groupBy),
+  );
+  if (answer.data === null)
+    return <Pending answer={answer} page={page} what={`Computing the op profile of ${plural(hostCount(tool, host, hosts), "host")}`} />;
+  if (answer.data.busy.timePs <= 0)
+    return <NoOps profile={answer.data} onAll={() => change({ unattributed: true })} asked={view.unattributed} />;
+  const onGraph = (program: string, name: string): void =>
+    state.set(toolPatch("graph_viewer", host, OWN_KEYS, { program_id: program, node_name: name }), "push");
+  return (
+    <Profile
+      page={page}
+      profile={answer.data}
+      view={view}
+      change={change}
+      fileName={fileNameOf("op_profile", run, host)}
+      onGraph={onGraph}
+    />
+  );
 }
 
 interface NoOpsProps {
@@ -57,9 +71,17 @@ function NoOps({ profile, onAll, asked }: NoOpsProps) {
       tone="empty"
       title="This profile contains no XLA ops"
       why={why}
-      todo={["Profile while the program runs on the device: warm it up first, then capture several steps.", "Programs that XLA does not compile have no HLO ops: see the framework op stats.", "Choose another host on the left: this one may have no devices."]}
+      todo={[
+        "Profile while the program runs on the device: warm it up first, then capture several steps.",
+        "Programs that XLA does not compile have no HLO ops: see the framework op stats.",
+        "Choose another host on the left: this one may have no devices.",
+      ]}
     >
-      {nameless ? <button type="button" class="button" onClick={onAll}>Count kernels without an op</button> : null}
+      {nameless ? (
+        <button type="button" class="button" onClick={onAll}>
+          Count kernels without an op
+        </button>
+      ) : null}
     </Panel>
   );
 }
@@ -74,18 +96,31 @@ interface ProfileProps {
 }
 
 function Profile({ page, profile, view: chosen, change, fileName, onGraph }: ProfileProps) {
-  const { base, found } = useComparedBase(page, { read: (answer) => readOpProfile(answer, chosen.groupBy), params: opRequest(page, { group_by: chosen.groupBy }) });
+  const { base, found } = useComparedBase(page, {
+    read: (answer) => readOpProfile(answer, chosen.groupBy),
+    params: opRequest(page, { group_by: chosen.groupBy }),
+  });
   const per = usePerStep(page, found);
-  const own = chosen.idle ? profile.whole : profile.busy;
+  const shownTree = chosen.idle ? profile.whole : profile.busy;
   const other = base.data === null ? null : chosen.idle ? base.data.whole : base.data.busy;
-  const joined = useMemo(() => (other === null ? null : against(own, other, found, per.steps)), [own, other, found, per.steps]);
-  const root = joined?.root ?? own;
+  const joined = useMemo(() => (other === null ? null : against(shownTree, other, found, per.steps)), [shownTree, other, found, per.steps]);
+  const root = joined?.root ?? shownTree;
   const basePs = joined?.basePs ?? null;
   const divided = joined !== null && per.steps !== null;
   const view = useMemo(() => ({ ...chosen, basePs }), [chosen, basePs]);
   const peaks = useMemo(() => peaksOf(profile), [profile]);
   const advice = useMemo(() => adviceOf(profile), [profile]);
-  const open = useMemo(() => view.open ?? new Set([...firstOpen(root), ...pathTo(root, view.pinned ?? "").slice(0, -1).map(({ id }) => id)]), [view.open, root]);
+  const open = useMemo(
+    () =>
+      view.open ??
+      new Set([
+        ...firstOpen(root),
+        ...pathTo(root, view.pinned ?? "")
+          .slice(0, -1)
+          .map(({ id }) => id),
+      ]),
+    [view.open, root],
+  );
   const rows = useMemo(() => visibleRows(root, peaks, view, open, view.full), [root, peaks, view, open]);
   const { pinned } = view;
   const node = useMemo(() => (pinned === null ? null : (pathTo(root, pinned).pop()?.node ?? null)), [root, pinned]);
@@ -100,11 +135,27 @@ function Profile({ page, profile, view: chosen, change, fileName, onGraph }: Pro
     <div class="opp">
       <div class="opp-head">
         <SummaryBox tone={advice.tone} title={advice.headline}>
-          {advice.lines.map((line) => <p key={line}>{line}</p>)}
-          {unattributed !== null && unattributed > 0 ? <p>{formatPercent(unattributed * 100)} of the GPU time cannot be attributed to an op by launch or kernel name. It is shown as kernels without a program.</p> : null}
+          {advice.lines.map((line) => (
+            <p key={line}>{line}</p>
+          ))}
+          {unattributed !== null && unattributed > 0 ? (
+            <p>
+              {formatPercent(unattributed * 100)} of the GPU time cannot be attributed to an op by launch or kernel name. It is shown as
+              kernels without a program.
+            </p>
+          ) : null}
         </SummaryBox>
         <BaseLine page={page} answer={base} per={per} />
-        <Controls view={view} root={root} peaks={peaks} basePs={basePs} perStep={divided} fileName={fileName} gpu={profile.device === "GPU"} change={change} />
+        <Controls
+          view={view}
+          root={root}
+          peaks={peaks}
+          basePs={basePs}
+          perStep={divided}
+          fileName={fileName}
+          gpu={profile.device === "GPU"}
+          change={change}
+        />
       </div>
       <div class="opp-split">
         <Tree
@@ -121,7 +172,18 @@ function Profile({ page, profile, view: chosen, change, fileName, onGraph }: Pro
           onFull={(id) => change({ full: new Set([...view.full, id]) })}
           onPin={(id) => change({ pinned: id === pinned ? null : id })}
         />
-        {node ? <Card node={node} root={root} peaks={peaks} device={profile.device} idle={view.idle} perStep={divided} onUnpin={() => change({ pinned: null })} onGraph={onGraph} /> : null}
+        {node ? (
+          <Card
+            node={node}
+            root={root}
+            peaks={peaks}
+            device={profile.device}
+            idle={view.idle}
+            perStep={divided}
+            onUnpin={() => change({ pinned: null })}
+            onGraph={onGraph}
+          />
+        ) : null}
       </div>
     </div>
   );

@@ -1,5 +1,5 @@
 // The visible rows of the tree, in order, including rows for hidden children. Pure.
-import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
+import { columnsOf, makeTable } from "../../base/table/columns";
 import { hashText } from "../../base/colour";
 import type { TableColumn, TableData } from "../../base/table/table_data";
 import type { OpNode } from "./decode";
@@ -46,7 +46,7 @@ function value(node: OpNode, root: OpNode, peaks: Peaks, { order, basePs = null 
 }
 
 /** Sorted children, as many as the options allow. Instructions in fusions stay in the server's order, by FLOPs. */
-export function shownChildren(parent: OpNode, root: OpNode, peaks: Peaks, options: Options): OpNode[] {
+function shownChildren(parent: OpNode, root: OpNode, peaks: Peaks, options: Options): OpNode[] {
   const timed = parent.children.some(({ kind }) => kind !== "part");
   if (!timed) return parent.children.slice(0, options.limit);
   const sorted = parent.children
@@ -65,11 +65,13 @@ export function shownChildren(parent: OpNode, root: OpNode, peaks: Peaks, option
 /** Ids of children in the order of the response; equal names are distinguished by a counter. */
 function childIds(parent: string, node: OpNode): Map<OpNode, string> {
   const seen = new Map<string, number>();
-  return new Map(node.children.map((child) => {
-    const again = seen.get(child.name) ?? 0;
-    seen.set(child.name, again + 1);
-    return [child, hashText(`${parent}/${child.name}${again ? `#${again}` : ""}`).toString(36)];
-  }));
+  return new Map(
+    node.children.map((child) => {
+      const again = seen.get(child.name) ?? 0;
+      seen.set(child.name, again + 1);
+      return [child, hashText(`${parent}/${child.name}${again ? `#${again}` : ""}`).toString(36)];
+    }),
+  );
 }
 
 /** The rows below the root; `open` has the ids of expanded nodes, `full` those whose children are all shown. */
@@ -85,7 +87,8 @@ export function visibleRows(root: OpNode, peaks: Peaks, options: Options, open: 
       if (open.has(childId)) add(child, childId, depth + 1, childId);
     });
     const left = node.count - shown.length;
-    if (left > 0) rows.push({ id: `${id}+`, parent, node, depth, kind: "hidden", left, place: shown.length + 1, siblings: shown.length + 1 });
+    if (left > 0)
+      rows.push({ id: `${id}+`, parent, node, depth, kind: "hidden", left, place: shown.length + 1, siblings: shown.length + 1 });
   };
   add(root, "", 0, null);
   return rows;
@@ -131,31 +134,37 @@ export function treeTable(root: OpNode, peaks: Peaks, basePs: Against["basePs"] 
     }
   };
   add(root, 0, "");
-  const text = (id: string, label: string, of: (n: OpNode) => string | null): TableColumn => textColumn(id, label, null, all.map(({ node }) => of(node)));
-  const number = (id: string, label: string, unit: string | null, of: (n: OpNode) => number | null): TableColumn => numberColumn(id, label, unit, null, all.map(({ node }) => of(node)));
-  const timed = (of: (n: OpNode) => number) => (n: OpNode): number | null => (n.kind === "part" ? null : of(n));
+  const columns = columnsOf(all);
+  const text = (id: string, label: string, of: (n: OpNode) => string | null): TableColumn =>
+    columns.text(id, label, null, ({ node }) => of(node));
+  const number = (id: string, label: string, unit: string | null, of: (n: OpNode) => number | null): TableColumn =>
+    columns.number(id, label, unit, null, ({ node }) => of(node));
+  const timed = (id: string, label: string, unit: string | null, of: (n: OpNode) => number): TableColumn =>
+    number(id, label, unit, (n) => (n.kind === "part" ? null : of(n)));
   return makeTable([
-    textColumn("path", "Path", null, all.map(({ path }) => path)),
-    numberColumn("level", "Level", null, null, all.map(({ depth }) => depth)),
+    columns.text("path", "Path", null, ({ path }) => path),
+    columns.number("level", "Level", null, null, ({ depth }) => depth),
     text("kind", "Kind", (n) => n.kind),
     text("name", "Name", (n) => n.name),
     text("category", "Category", (n) => n.op?.category || null),
     text("framework_op", "Framework op", (n) => frameworkOp(n.op?.provenance ?? "")),
-    number("time", "Time", "ps", timed((n) => n.timePs)),
-    ...(basePs === null ? [] : [
-      number("base_time", "Time, base", "ps", timed((n) => basePs.get(n) ?? 0)),
-      { ...number("difference_time", "Time, difference", "ps", (n) => differencePs(n, basePs)), signed: true },
-    ]),
+    timed("time", "Time", "ps", (n) => n.timePs),
+    ...(basePs === null
+      ? []
+      : [
+          timed("base_time", "Time, base", "ps", (n) => basePs.get(n) ?? 0),
+          { ...number("difference_time", "Time, difference", "ps", (n) => differencePs(n, basePs)), signed: true },
+        ]),
     number("share", "Time share", "fraction", (n) => share(n, root)),
     number("wasted", "Wasted", "fraction", (n) => wasted(n, root, peaks)),
     number("flops_use", "FLOPS utilisation", "fraction", (n) => flopsUse(n, root, peaks)),
     number("hbm_use", "HBM utilisation", "fraction", (n) => memoryUse(n, 0, peaks)),
     number("hbm_share", "HBM bytes share", "fraction", (n) => trafficShare(n, root)),
     number("flops", "FLOPs", null, (n) => n.modelFlops),
-    number("hbm_bytes", "HBM bytes", "bytes", timed((n) => n.bytes[0] ?? 0)),
-    number("read_bytes", "On-chip bytes read", "bytes", timed((n) => n.bytes[1] ?? 0)),
-    number("write_bytes", "On-chip bytes written", "bytes", timed((n) => n.bytes[2] ?? 0)),
-    number("occurrences", "Occurrences", null, timed((n) => n.runs)),
+    timed("hbm_bytes", "HBM bytes", "bytes", (n) => n.bytes[0] ?? 0),
+    timed("read_bytes", "On-chip bytes read", "bytes", (n) => n.bytes[1] ?? 0),
+    timed("write_bytes", "On-chip bytes written", "bytes", (n) => n.bytes[2] ?? 0),
+    timed("occurrences", "Occurrences", null, (n) => n.runs),
     text("expression", "Expression", (n) => n.op?.expression || null),
     text("source", "Source", (n) => n.op?.source || null),
   ]);

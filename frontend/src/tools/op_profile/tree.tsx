@@ -32,32 +32,63 @@ interface Props {
 }
 
 const PART = "The instructions of a fusion run as one kernel, so only the fusion is timed.";
-export const CONTAINS = "It contains other ops, which have rows of their own: the time is without them, and FLOPs and bytes cannot be told apart.";
+export const CONTAINS =
+  "It contains other ops, which have rows of their own: the time is without them, and FLOPs and bytes cannot be told apart.";
 const heads = (idle: boolean, over: string, perStep: boolean): readonly { name: string; help: string; class: string }[] => [
-  { name: "Op", help: "Programs, categories and ops; a fusion expands to its instructions. An op that contains others (a loop, a call) is beside the categories, with its time outside of them.", class: "" },
+  {
+    name: "Op",
+    help:
+      "Programs, categories and ops; a fusion expands to its instructions. An op that contains others (a loop, a call) " +
+      "is beside the categories, with its time outside of them.",
+    class: "",
+  },
   idle
-    ? { name: "% of all", help: "Time of the node divided by all recorded time of the devices, idle time included.\nSource: trace.", class: "number" }
+    ? {
+        name: "% of all",
+        help: "Time of the node divided by all recorded time of the devices, idle time included.\nSource: trace.",
+        class: "number",
+      }
     : { name: "% of busy", help: "Time of the node divided by the time in which ops ran.\nSource: trace.", class: "number" },
-  { name: perStep ? "Time/step" : "Time", help: `Sum over all runs${over}${perStep ? ", divided by the steps of the recording" : ""}.\nSource: trace.`, class: "number opp-wide" },
-  { name: "Wasted", help: "Time share x (1 - the larger of FLOPS and HBM utilisation): the saving at peak rates. Missing if the HBM traffic is unknown.", class: "number opp-wide" },
-  { name: "FLOPS", help: "FLOP rate divided by the peak of the device. Low is red, high is green.\nSource: HLO cost analysis, trace.", class: "number" },
+  {
+    name: perStep ? "Time/step" : "Time",
+    help: `Sum over all runs${over}${perStep ? ", divided by the steps of the recording" : ""}.\nSource: trace.`,
+    class: "number opp-wide",
+  },
+  {
+    name: "Wasted",
+    help: "Time share x (1 - the larger of FLOPS and HBM utilisation): the saving at peak rates. Missing if the HBM traffic is unknown.",
+    class: "number opp-wide",
+  },
+  {
+    name: "FLOPS",
+    help: "FLOP rate divided by the peak of the device. Low is red, high is green.\nSource: HLO cost analysis, trace.",
+    class: "number",
+  },
   { name: "HBM", help: "HBM bandwidth divided by its peak, capped at 100 %.\nSource: HLO cost analysis, trace.", class: "number" },
   { name: "HBM bytes", help: "Share of all HBM bytes of the tree.", class: "number opp-widest" },
   { name: "Framework op", help: "The framework op it was compiled from.\nSource: HLO metadata.", class: "opp-wide" },
 ];
 
 const BASE_HEADS: ReturnType<typeof heads> = [
-  { name: "Base", help: "Time of the same node in the base: the op that the comparison of both runs found, else the one of the same name.\nMissing if the base has none.", class: "number" },
-  { name: "Difference", help: "Time in the run minus time in the base; all of it for nodes that only one side has. Missing if the server left the node of the base out.", class: "number" },
+  {
+    name: "Base",
+    help: "Time of the same node in the base: the op that the comparison of both runs found, else the one of the same name.\nMissing if the base has none.",
+    class: "number",
+  },
+  {
+    name: "Difference",
+    help: "Time in the run minus time in the base; all of it for nodes that only one side has. Missing if the server left the node of the base out.",
+    class: "number",
+  },
 ];
 
 export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pinned, onOpen, onFull, onPin }: Props) {
   const [active, setActive] = useState<string | null>(pinned);
   const grid = useRef<HTMLDivElement>(null);
-  const found = rows.findIndex(({ id }) => id === active);
-  const at = found >= 0 ? found : 0;
+  const activeIndex = rows.findIndex(({ id }) => id === active);
+  const focusIndex = activeIndex >= 0 ? activeIndex : 0;
   useEffect(() => {
-    grid.current?.querySelector(`[data-id="${rows[at]?.id ?? ""}"]`)?.scrollIntoView?.({ block: "nearest" });
+    grid.current?.querySelector(`[data-id="${rows[focusIndex]?.id ?? ""}"]`)?.scrollIntoView?.({ block: "nearest" });
   }, [active]);
   const act = (row: Row): void => {
     if (row.kind === "hidden") onFull(row.parent ?? "root");
@@ -66,13 +97,13 @@ export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pin
   const go = setActive;
   const onKey = (event: KeyboardEvent): void => {
     if (event.target !== grid.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    const row = rows[at];
+    const row = rows[focusIndex];
     if (!row) return;
-    const next = moveIndex(event.key, at, rows.length, 15);
+    const next = moveIndex(event.key, focusIndex, rows.length, 15);
     const opens = row.kind === "node" && row.node.children.length > 0;
     if (next !== null) go(rows[next]?.id ?? row.id);
     else if (event.key === "ArrowRight" && opens && !open.has(row.id)) onOpen(row.id, true);
-    else if (event.key === "ArrowRight" && opens) go(rows[at + 1]?.id ?? row.id);
+    else if (event.key === "ArrowRight" && opens) go(rows[focusIndex + 1]?.id ?? row.id);
     else if (event.key === "ArrowLeft" && row.kind === "node" && open.has(row.id)) onOpen(row.id, false);
     else if (event.key === "ArrowLeft" && row.parent !== null) go(row.parent);
     else if (event.key === "Enter" || event.key === " ") act(row);
@@ -86,13 +117,17 @@ export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pin
       role="treegrid"
       tabIndex={0}
       aria-label="Ops"
-      aria-activedescendant={rows.length ? `opp-${rows[at]?.id ?? ""}` : undefined}
+      aria-activedescendant={rows.length ? `opp-${rows[focusIndex]?.id ?? ""}` : undefined}
       onKeyDown={onKey}
     >
       <div class="opp-row opp-heads" role="row">
-        {[...heads(idle, over, perStep).slice(0, 3), ...(basePs === null ? [] : BASE_HEADS), ...heads(idle, over, perStep).slice(3)].map(({ name, help, class: extra }) => (
-          <span key={name} class={extra} role="columnheader">{name} <Info label={name} text={help} focusable={false} /></span>
-        ))}
+        {[...heads(idle, over, perStep).slice(0, 3), ...(basePs === null ? [] : BASE_HEADS), ...heads(idle, over, perStep).slice(3)].map(
+          ({ name, help, class: extra }) => (
+            <span key={name} class={extra} role="columnheader">
+              {name} <Info label={name} text={help} focusable={false} />
+            </span>
+          ),
+        )}
       </div>
       {rows.map((row) => (
         <Line
@@ -102,7 +137,7 @@ export function Tree({ rows, basePs, perStep, root, peaks, idle, over, open, pin
           root={root}
           peaks={peaks}
           open={open.has(row.id)}
-          active={row.id === rows[at]?.id}
+          active={row.id === rows[focusIndex]?.id}
           pinned={row.id === pinned}
           onPress={(onArrow) => {
             setActive(row.id);
@@ -146,7 +181,8 @@ function Line({ row, basePs, root, peaks, open, active, pinned, onPress, onTwice
     return (
       <div {...common} class={`opp-row opp-line${active ? " active" : ""}`}>
         <span class="opp-left" role="gridcell" style={{ paddingLeft: `${depth * 16 + 22}px` }}>
-          {row.left} {subject(node, row.left)} not shown. {node.children.length > row.place - 1 ? <u>Show all {node.children.length}</u> : "The server only sends the longest."}
+          {row.left} {subject(node, row.left)} not shown.{" "}
+          {node.children.length > row.place - 1 ? <u>Show all {node.children.length}</u> : "The server only sends the longest."}
         </span>
       </div>
     );
@@ -156,9 +192,21 @@ function Line({ row, basePs, root, peaks, open, active, pinned, onPress, onTwice
   const [waste, traffic] = [wasted(node, root, peaks), trafficShare(node, root)];
   const [flops, hbm] = [flopsUse(node, root, peaks), memoryUse(node, 0, peaks)];
   return (
-    <div {...common} class={`opp-row opp-line ${node.kind}${active ? " active" : ""}${pinned ? " pinned" : ""}`} aria-expanded={opens ? open : undefined} onDblClick={onTwice}>
-      <span class="opp-name" role="gridcell" style={indent} data-tip={node.contains ? `${node.name}\n${CONTAINS}` : node.name.length > 24 ? node.name : undefined}>
-        <i class="opp-arrow" aria-hidden="true">{opens ? (open ? "▾" : "▸") : ""}</i>
+    <div
+      {...common}
+      class={`opp-row opp-line ${node.kind}${active ? " active" : ""}${pinned ? " pinned" : ""}`}
+      aria-expanded={opens ? open : undefined}
+      onDblClick={onTwice}
+    >
+      <span
+        class="opp-name"
+        role="gridcell"
+        style={indent}
+        data-tip={node.contains ? `${node.name}\n${CONTAINS}` : node.name.length > 24 ? node.name : undefined}
+      >
+        <i class="opp-arrow" aria-hidden="true">
+          {opens ? (open ? "▾" : "▸") : ""}
+        </i>
         <b>{node.name}</b>
         {node.contains ? <span class="dim opp-self">self time</span> : null}
       </span>
@@ -166,13 +214,46 @@ function Line({ row, basePs, root, peaks, open, active, pinned, onPress, onTwice
         {part === null ? null : <i aria-hidden="true" style={{ width: `${Math.min(1, part) * 100}%` }} />}
         <b>{part === null ? MISSING : formatPercent(part * 100)}</b>
       </span>
-      <span class="number opp-wide" role="gridcell" data-tip={part === null ? PART : `${node.timePs} ps`}>{part === null ? MISSING : formatTime(node.timePs)}</span>
+      <span class="number opp-wide" role="gridcell" data-tip={part === null ? PART : `${node.timePs} ps`}>
+        {part === null ? MISSING : formatTime(node.timePs)}
+      </span>
       {basePs === null ? null : <BaseCells node={node} basePs={basePs} />}
-      <span class="number opp-wide" role="gridcell" data-tip={waste === null ? (node.contains ? CONTAINS : "Its HBM traffic is unknown.") : `${waste * 100} %`}>{waste === null ? MISSING : formatPercent(waste * 100)}</span>
-      <span role="gridcell"><Meter value={flops} doubt={flops === null ? null : shareDoubt(flops)} scaled reason={node.kind === "part" ? PART : reasonFor(node, peaks.flops)} /></span>
-      <span role="gridcell"><Meter value={hbm} doubt={hbm === null ? null : shareDoubt(hbm)} reason={node.kind === "part" ? PART : reasonFor(node, peaks.memory[0] ?? false)} /></span>
-      <span class="number opp-widest" role="gridcell" data-tip={traffic === null ? (node.contains ? CONTAINS : "The HBM traffic is unknown.") : `${traffic * 100} %`}>{traffic === null ? MISSING : formatPercent(traffic * 100)}</span>
-      <span class={framework ? "opp-wide" : "opp-wide dim"} role="gridcell" data-tip={node.op?.provenance || (node.op ? "The HLO metadata has no framework op." : "Only ops have a framework op.")}>{framework ?? MISSING}</span>
+      <span
+        class="number opp-wide"
+        role="gridcell"
+        data-tip={waste === null ? (node.contains ? CONTAINS : "Its HBM traffic is unknown.") : `${waste * 100} %`}
+      >
+        {waste === null ? MISSING : formatPercent(waste * 100)}
+      </span>
+      <span role="gridcell">
+        <Meter
+          value={flops}
+          doubt={flops === null ? null : shareDoubt(flops)}
+          scaled
+          reason={node.kind === "part" ? PART : reasonFor(node, peaks.flops)}
+        />
+      </span>
+      <span role="gridcell">
+        <Meter
+          value={hbm}
+          doubt={hbm === null ? null : shareDoubt(hbm)}
+          reason={node.kind === "part" ? PART : reasonFor(node, peaks.memory[0] ?? false)}
+        />
+      </span>
+      <span
+        class="number opp-widest"
+        role="gridcell"
+        data-tip={traffic === null ? (node.contains ? CONTAINS : "The HBM traffic is unknown.") : `${traffic * 100} %`}
+      >
+        {traffic === null ? MISSING : formatPercent(traffic * 100)}
+      </span>
+      <span
+        class={framework ? "opp-wide" : "opp-wide dim"}
+        role="gridcell"
+        data-tip={node.op?.provenance || (node.op ? "The HLO metadata has no framework op." : "Only ops have a framework op.")}
+      >
+        {framework ?? MISSING}
+      </span>
     </div>
   );
 }
@@ -180,11 +261,16 @@ function Line({ row, basePs, root, peaks, open, active, pinned, onPress, onTwice
 /** Time of a node in the base, and the difference. */
 function BaseCells({ node, basePs }: { node: OpNode; basePs: Against["basePs"] }) {
   const [old, delta] = [node.kind === "part" ? null : (basePs.get(node) ?? null), differencePs(node, basePs)];
-  const why = node.kind === "part" ? PART : basePs.has(node) ? "The base has no such node." : "The server did not send this node of the base.";
+  const why =
+    node.kind === "part" ? PART : basePs.has(node) ? "The base has no such node." : "The server did not send this node of the base.";
   return (
     <>
-      <span class="number" role="gridcell" data-tip={old === null ? why : `${old} ps`}>{old === null ? MISSING : formatTime(old)}</span>
-      <span class="number" role="gridcell" data-tip={delta === null ? why : `${delta} ps`}>{delta === null ? MISSING : `${delta > 0 ? "+" : ""}${formatTime(delta)}`}</span>
+      <span class="number" role="gridcell" data-tip={old === null ? why : `${old} ps`}>
+        {old === null ? MISSING : formatTime(old)}
+      </span>
+      <span class="number" role="gridcell" data-tip={delta === null ? why : `${delta} ps`}>
+        {delta === null ? MISSING : `${delta > 0 ? "+" : ""}${formatTime(delta)}`}
+      </span>
     </>
   );
 }

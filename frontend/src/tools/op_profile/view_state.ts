@@ -1,6 +1,6 @@
 // The page's state in the address bar: grouping, order, limits, idle time, expanded and pinned nodes.
 import type { UrlState } from "../../page/page";
-import { TOTALS_KEY } from "../../page/per_step";
+import { TOTALS_KEY } from "../../page/compare/per_step";
 import { GROUPINGS } from "./decode";
 import type { Grouping } from "./decode";
 import { ORDERS } from "./rows";
@@ -42,7 +42,8 @@ const set = (ids: ReadonlySet<string>): string => [...ids].join(".");
 /** The query keys of a change; default values are removed from the address. */
 export function writeView(patch: Partial<ViewState>): Record<string, string | null> {
   const keys: Record<string, string | null> = {};
-  if (patch.groupBy !== undefined) Object.assign(keys, { group_by: patch.groupBy === "program" ? null : patch.groupBy, open: null, full: null, node: null });
+  if (patch.groupBy !== undefined)
+    Object.assign(keys, { group_by: patch.groupBy === "program" ? null : patch.groupBy, open: null, full: null, node: null });
   if (patch.order !== undefined) keys["order"] = patch.order === "time" ? null : patch.order;
   if (patch.limit !== undefined) keys["limit"] = patch.limit === 10 ? null : String(patch.limit);
   if (patch.top90 !== undefined) keys["top90"] = patch.top90 ? "1" : null;

@@ -19,7 +19,16 @@ export interface LatencyRow {
 
 export interface Inferred {
   host: string;
-  evidence: { source: string; event: string; line: string; plane: string; occurrences: number; periodMs: number; variation: number; coverage: number };
+  evidence: {
+    source: string;
+    event: string;
+    line: string;
+    plane: string;
+    occurrences: number;
+    periodMs: number;
+    variation: number;
+    coverage: number;
+  };
   table: TableData;
   statistics: Statistics;
 }
@@ -41,24 +50,17 @@ export interface Spans {
   endPs: readonly number[];
 }
 
-export interface Advice {
-  text: string;
-  /** A tool by id. */
-  tool: string | null;
-  url: string | null;
-}
-
-export interface Extras extends StepReading {
+interface Extras extends StepReading {
   inferred: Inferred | null;
   efficiency: { peak: number | null; flopRate: number | null; bandwidth: number | null; goodput: number | null; over: string };
   /** Percent of the device's compute time. */
   precision: { narrow: number; wide: number } | null;
   session: Session | null;
-  statements: { topic: string; level: string; text: string }[];
-  advice: Advice[];
   /** Peak FLOP rate of a core in GFLOP/s; null if unknown. */
   peakGflops: number | null;
   cpuOps: boolean;
+  /** Names of the frameworks that wrote the profile. */
+  frameworks: string[];
   functions: { name: string; calls: number; selfMs: number; share: number }[];
   spans: Spans | null;
 }
@@ -69,8 +71,10 @@ export interface Overview {
   steps: StepBreakdown;
   environment: Readonly<Record<string, string>>;
   jobs: TableData;
-  /** Properties of the table of tips. */
-  advice: Readonly<Record<string, string>>;
+  /** Properties of XProf's table of tips: its verdicts. */
+  tips: Readonly<Record<string, string>>;
+  /** Links of XProf's tips to documents, as HTML. */
+  documents: string[];
   latency: LatencyRow[];
   messages: Message[];
   extras: Extras | null;
@@ -86,7 +90,13 @@ function readLatency(value: unknown): LatencyRow[] {
     textsOf(table, "percentile", "the latency table"),
     ...["hostTimeMs", "deviceTimeMs", "communicationTimeMs", "totalTimeMs"].map((id) => numbersOf(table, id, "the latency table")),
   ] as [string[], number[], number[], number[], number[]];
-  return labels.map((label, i) => ({ label, hostMs: host[i] ?? 0, deviceMs: device[i] ?? 0, communicationMs: communication[i] ?? 0, totalMs: total[i] ?? 0 }));
+  return labels.map((label, i) => ({
+    label,
+    hostMs: host[i] ?? 0,
+    deviceMs: device[i] ?? 0,
+    communicationMs: communication[i] ?? 0,
+    totalMs: total[i] ?? 0,
+  }));
 }
 
 const optional = (value: unknown): number | null => (typeof value === "number" && Number.isFinite(value) ? value : null);
@@ -102,13 +112,21 @@ function readInferred(value: unknown): Inferred | null {
   return {
     host: asText(dict["host"], `host of ${what}`),
     evidence: {
-      source: text("source"), event: text("event"), line: text("line"), plane: text("plane"), occurrences: number(evidence, "occurrences"),
-      periodMs: number(evidence, "period_ms"), variation: number(evidence, "variation"), coverage: number(evidence, "coverage"),
+      source: text("source"),
+      event: text("event"),
+      line: text("line"),
+      plane: text("plane"),
+      occurrences: number(evidence, "occurrences"),
+      periodMs: number(evidence, "period_ms"),
+      variation: number(evidence, "variation"),
+      coverage: number(evidence, "coverage"),
     },
     table: asTable(dict["table"], what),
     statistics: {
-      average: number(times, "average"), deviation: number(times, "count") > 1 ? number(times, "deviation") : null,
-      minimum: number(times, "minimum"), maximum: number(times, "maximum"),
+      average: number(times, "average"),
+      deviation: number(times, "count") > 1 ? number(times, "deviation") : null,
+      minimum: number(times, "minimum"),
+      maximum: number(times, "maximum"),
     },
   };
 }
@@ -124,13 +142,21 @@ function readSession(value: unknown): Session | null {
   if (value === null || value === undefined) return null;
   const dict = asDict(value, "the session");
   const number = (key: string): number => asNumber(dict[key], `${key} of the session`);
-  return { requests: number("requests"), averageMs: number("average_ms"), hostMs: number("host_ms"), deviceMs: number("device_ms"), communicationMs: number("communication_ms"), histogram: readHistogram(dict["histogram"]) };
+  return {
+    requests: number("requests"),
+    averageMs: number("average_ms"),
+    hostMs: number("host_ms"),
+    deviceMs: number("device_ms"),
+    communicationMs: number("communication_ms"),
+    histogram: readHistogram(dict["histogram"]),
+  };
 }
 
 function readSpans(value: unknown): Spans | null {
   if (value === null || value === undefined) return null;
   const dict = asDict(value, "the steps' times");
-  const times = (key: string): number[] => asList(dict[key], `${key} of the steps' times`).map((one) => asNumber(one, `${key} of the steps' times`));
+  const times = (key: string): number[] =>
+    asList(dict[key], `${key} of the steps' times`).map((one) => asNumber(one, `${key} of the steps' times`));
   return { hosts: asList(dict["hosts"], "the hosts of the steps' times").map(String), beginPs: times("begin_ps"), endPs: times("end_ps") };
 }
 
@@ -140,31 +166,50 @@ function readExtras(value: unknown): Extras | null {
   const efficiency = asDict(dict["efficiency"] ?? {}, "efficiency");
   const precision = dict["precision"] ? asDict(dict["precision"], "the precision") : null;
   const dicts = (key: string): Dict[] => asList(dict[key] ?? [], key).map((one) => asDict(one, key));
-  const text = (from: Dict, key: string): string | null => (typeof from[key] === "string" ? from[key] : null);
   return {
     ...readStepReading(dict),
     inferred: readInferred(dict["inferred_steps"]),
     efficiency: {
-      peak: optional(efficiency["peak_flops_percent"]), flopRate: optional(efficiency["flop_rate_percent"]), bandwidth: optional(efficiency["memory_bw_percent"]),
-      goodput: optional(efficiency["goodput_percent"]), over: typeof efficiency["over"] === "string" ? efficiency["over"] : "profile",
+      peak: optional(efficiency["peak_flops_percent"]),
+      flopRate: optional(efficiency["flop_rate_percent"]),
+      bandwidth: optional(efficiency["memory_bw_percent"]),
+      goodput: optional(efficiency["goodput_percent"]),
+      over: typeof efficiency["over"] === "string" ? efficiency["over"] : "profile",
     },
-    precision: precision && { narrow: asNumber(precision["narrow_percent"], "the precision"), wide: asNumber(precision["wide_percent"], "the precision") },
+    precision: precision && {
+      narrow: asNumber(precision["narrow_percent"], "the precision"),
+      wide: asNumber(precision["wide_percent"], "the precision"),
+    },
     session: readSession(dict["session"]),
-    statements: dicts("statements").map((one) => ({ topic: asText(one["topic"] ?? "", "a statement"), level: asText(one["level"] ?? "", "a statement"), text: asText(one["text"], "a statement") })),
-    advice: dicts("advice").map((one) => ({ text: asText(one["text"], "an advice"), tool: text(one, "tool"), url: text(one, "url") })),
     peakGflops: optional(dict["peak_gflops"]),
     cpuOps: dict["cpu_ops"] === true,
-    functions: dicts("functions").map((one) => ({ name: asText(one["name"], "a function"), calls: optional(one["calls"]) ?? 0, selfMs: optional(one["self_ms"]) ?? 0, share: optional(one["expensive_share"]) ?? 0 })),
+    frameworks: asList(dict["frameworks"] ?? [], "the frameworks").map(String),
+    functions: dicts("functions").map((one) => ({
+      name: asText(one["name"], "a function"),
+      calls: optional(one["calls"]) ?? 0,
+      selfMs: optional(one["self_ms"]) ?? 0,
+      share: optional(one["expensive_share"]) ?? 0,
+    })),
     spans: readSpans(dict["spans"]),
   };
 }
 
 /** The table of ops with the HLO category where the type of the framework op is unknown. */
 function withCategories(ops: TableData, categories: unknown): TableData {
-  const found = asList(categories ?? [], "the categories of ops").map(String);
-  if (found.length !== ops.rowCount) return ops;
-  const columns = ops.columns.map((column) => (column.id === "category" ? { ...column, values: column.values.map((kind, row) => (kind === "Unknown" ? (found[row] ?? kind) : kind)) } : column));
+  const hloCategories = asList(categories ?? [], "the categories of ops").map(String);
+  if (hloCategories.length !== ops.rowCount) return ops;
+  const columns = ops.columns.map((column) =>
+    column.id === "category"
+      ? { ...column, values: column.values.map((kind, row) => (kind === "Unknown" ? (hloCategories[row] ?? kind) : kind)) }
+      : column,
+  );
   return { ...ops, columns };
+}
+
+function documentsOf(tips: TableData): string[] {
+  if (tips.rowCount === 0) return [];
+  const [kinds, links] = ["tip_type", "link"].map((id) => textsOf(tips, id, "the table of tips")) as [string[], string[]];
+  return links.filter((_, row) => kinds[row] === "doc");
 }
 
 /** Decodes the response; throws `bad_answer` naming the field if it is malformed. */
@@ -175,12 +220,16 @@ export function readOverview(value: unknown): Overview {
   const environment = asTable(parts[2], "the run environment");
   const tips = asTable(parts[3], "the table of tips");
   return {
-    ops: withCategories(relabelled(withUnits(general, { selfTimePercent: "fraction", cumulativeTimePercent: "fraction" }), LABELS), asDict(parts[TABLES] ?? {}, "the extended data")["op_categories"]),
+    ops: withCategories(
+      relabelled(withUnits(general, { selfTimePercent: "fraction", cumulativeTimePercent: "fraction" }), LABELS),
+      asDict(parts[TABLES] ?? {}, "the extended data")["op_categories"],
+    ),
     general: general.properties,
     steps: readSteps(parts[1]),
     environment: environment.properties,
     jobs: environment,
-    advice: tips.properties,
+    tips: tips.properties,
+    documents: documentsOf(tips),
     latency: readLatency(parts[4]),
     messages: readMessages(parts[6]),
     extras: readExtras(parts[7]),
@@ -190,7 +239,7 @@ export function readOverview(value: unknown): Overview {
 /** The verdict; without the additions of `extended`, from the conclusion sentence. */
 export function verdictOf(overview: Overview): Verdict {
   if (overview.extras) return overview.extras.verdict;
-  const sentence = overview.steps.properties["input_conclusion"] ?? overview.advice["statement"] ?? "";
+  const sentence = overview.steps.properties["input_conclusion"] ?? overview.tips["statement"] ?? "";
   const none = { level: "no", percent: 0 };
   return { input: readConclusion(sentence), output: none, idle: none, collectives: none, kernelLaunch: none, allOthers: none };
 }
@@ -206,4 +255,3 @@ export function dutyCycle(overview: Overview): number | null {
   const percent = propertyNumber(overview.general, "device_duty_cycle_percent");
   return devices > 0 ? percent : null;
 }
-

@@ -4,7 +4,7 @@ import { forgetFindings } from "../../page/findings";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";
-import { findingsAnswer, OVERVIEW, RUN_INFO, SLOW } from "./testing";
+import { FAILED, findingsAnswer, OVERVIEW, RUN_INFO, SILENT, SLOW } from "./testing";
 
 // jsdom has no canvas to draw on.
 vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
@@ -17,11 +17,16 @@ const headline = () => shown.root.querySelector("h1")?.textContent;
 
 async function show(findings: unknown, keys: Record<string, string> = {}): Promise<void> {
   asked = [];
-  shown = await showPage(page, TOOL, ({ pathname, searchParams }: URL) => {
-    if (pathname.endsWith("run_info")) return RUN_INFO;
-    asked.push(searchParams.get("tag") ?? "");
-    return searchParams.get("tag") === "smart_suggestion" ? findings : OVERVIEW;
-  }, keys);
+  shown = await showPage(
+    page,
+    TOOL,
+    ({ pathname, searchParams }: URL) => {
+      if (pathname.endsWith("run_info")) return RUN_INFO;
+      asked.push(searchParams.get("tag") ?? "");
+      return searchParams.get("tag") === "smart_suggestion" ? findings : OVERVIEW;
+    },
+    keys,
+  );
 }
 
 const failure = () => new Response(JSON.stringify({ error: { code: "internal", message: "It broke." } }), { status: 500 });
@@ -40,7 +45,11 @@ describe("findings on the overview", () => {
     expect(first.querySelector(".finding-advice")?.textContent).toBe(SLOW.advice);
     const proofs = [...first.querySelectorAll<HTMLElement>(".finding-proof")];
     expect(proofs.map(({ tagName, textContent }) => [tagName, textContent])).toEqual([
-      ["BUTTON", "Idle because of host code, of the step: 28.9%"], ["BUTTON", "The longest wait: 550 us"], ["SPAN", "The code: augment.py:7 random_crop"], ["SPAN", "Steps: 6"], ["BUTTON", "Op: fusion.3"],
+      ["BUTTON", "Idle because of host code, of the step: 28.9%"],
+      ["BUTTON", "The longest wait: 550 us"],
+      ["SPAN", "The code: augment.py:7 random_crop"],
+      ["SPAN", "Steps: 6"],
+      ["BUTTON", "Op: fusion.3"],
     ]);
     proofs[1]?.click();
     expect(Object.fromEntries(shown.keys)).toEqual({ tool: "trace_viewer@", host: "h1", window: "405000000,2495000000" });
@@ -51,31 +60,43 @@ describe("findings on the overview", () => {
   it("about memory cost no time, and evidence without a page of this run is text", async () => {
     await show(findingsAnswer());
     const memory = panel().querySelector('[data-finding="kept"]') as HTMLElement;
-    expect(memory.textContent).toContain("costs no time of the step");
+    expect(memory.textContent).toContain("no direct cost");
     expect(memory.querySelector("button")).toBeNull();
     expect(memory.textContent).toContain("Activations: 3 GiB");
   });
 
-  it("list what was not found, the unknown last and marked", async () => {
-    await show(findingsAnswer());
+  it("list the other checks, those that failed first and marked", async () => {
+    await show(findingsAnswer({ silent: [...SILENT, FAILED] }));
     const silent = panel().querySelector("details") as HTMLDetailsElement;
     expect(silent.open).toBe(false);
-    expect(silent.querySelector("summary")?.textContent).toBe("Looked for and not found (1; 1 not known)");
-    expect([...silent.querySelectorAll("dt")].map((one) => one.textContent)).toEqual(["Exposed communication", "Transfers in the loopnot known"]);
+    expect(silent.querySelector("summary")?.textContent).toBe("1 check clean, 1 not possible with this recording, 1 failed");
+    expect([...silent.querySelectorAll("dl > div")].map((one) => one.textContent)).toEqual([
+      "Padding in matrix unitsfailedCheck failed: padding. The rule failed: no shape.",
+      "Exposed communicationIt takes 8.4% of the step.",
+      "Transfers in the loopinot possibleThe profile has no transfer.",
+    ]);
+  });
+
+  it("explain their rules where the server does", async () => {
+    await show(findingsAnswer());
+    const tips = [...panel().querySelectorAll(".finding .info, .findings-silent .info")].map((one) => one.getAttribute("data-tip"));
+    expect(tips).toEqual(["Slow code on the host\nSpeaks from 10% of the step.", "Transfers."]);
+  });
+
+  it("are opened from the headline", async () => {
+    await show(findingsAnswer());
+    const button = [...shown.root.querySelectorAll<HTMLElement>(".summary button")].find((one) => one.textContent === "Show evidence");
+    button?.click();
+    expect(shown.keys.get("finding")).toBe("slow_host_code");
+    forgetFindings();
+    await show(findingsAnswer({ headline: { title: "Healthy", tone: "good", finding: null } }));
+    expect([headline(), shown.text().includes("Show evidence")]).toEqual(["Healthy", false]);
   });
 
   it("that are named in the address are focused", async () => {
     await show(findingsAnswer(), { finding: "kept" });
     expect(document.activeElement?.getAttribute("data-finding")).toBe("kept");
     expect(panel().querySelectorAll(".chosen")).toHaveLength(1);
-  });
-
-  it("replace the statements on the same time", async () => {
-    await show(findingsAnswer());
-    expect(shown.root.querySelector(".statements")?.textContent).toBe("10.0% on 16 bits.");
-    forgetFindings();
-    await show(findingsAnswer({ parts: [] }));
-    expect(shown.root.querySelector(".statements")?.textContent).toContain("idle for 40.0%");
   });
 
   it("do not hold up the figures, and say that they are being looked for", async () => {
@@ -87,7 +108,9 @@ describe("findings on the overview", () => {
 
   it("report an error in their panel only, and can be asked for again", async () => {
     let answers: unknown[] = [failure(), findingsAnswer()];
-    shown = await showPage(page, TOOL, ({ pathname, searchParams }: URL) => (pathname.endsWith("run_info") ? RUN_INFO : searchParams.get("tag") === "smart_suggestion" ? answers.shift() : OVERVIEW));
+    shown = await showPage(page, TOOL, ({ pathname, searchParams }: URL) =>
+      pathname.endsWith("run_info") ? RUN_INFO : searchParams.get("tag") === "smart_suggestion" ? answers.shift() : OVERVIEW,
+    );
     expect(panel().querySelector("[role=alert]")?.textContent).toContain("The findings are missing. The server failed: It broke.");
     expect(headline()).toBe("No steps in this profile");
     panel().querySelector("button")?.click();
@@ -97,9 +120,24 @@ describe("findings on the overview", () => {
   });
 
   it("say what is missing in a profile without devices", async () => {
-    await show(findingsAnswer({ findings: [], parts: [], step_ps: 0, silent: [findingsAnswer().silent[0]] }));
-    expect(headline()).toBe("No steps in this profile");
-    expect(panel().textContent).toContain("No finding: the profile lacks what is needed");
-    expect(panel().querySelector("summary")?.textContent).toBe("Not known (1)");
+    const none = { title: "No device in the profile: its time cannot be accounted for", tone: "none", finding: null };
+    await show(findingsAnswer({ headline: none, findings: [], parts: [], step_ps: 0, silent: [SILENT[0]] }));
+    expect(headline()).toBe(none.title);
+    expect(shown.text()).toContain("No steps in this profile.");
+    expect(panel().textContent).toContain("No finding: the recording lacks what the checks need.");
+    expect(panel().querySelector("summary")?.textContent).toBe("1 check not possible with this recording");
+  });
+});
+
+describe("recommended pages", () => {
+  it("are those that the run has, with the guide to its framework", async () => {
+    await show(findingsAnswer());
+    const card = shown.root.querySelector(".tips") as HTMLElement;
+    expect([...card.querySelectorAll("button")].map((one) => one.textContent)).toEqual(["Trace viewer"]);
+    expect([...card.querySelectorAll("a")].map(({ href, textContent }) => [href, textContent])).toEqual([
+      ["https://docs.jax.dev/en/latest/profiling.html", "Profiling JAX programs"],
+    ]);
+    card.querySelector("button")?.click();
+    expect(shown.keys.get("tool")).toBe("trace_viewer@");
   });
 });

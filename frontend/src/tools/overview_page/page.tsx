@@ -1,7 +1,7 @@
-// Overview page: what limits the program, findings, step times, top ops and recommendations.
+// Overview page: what limits the program, findings, step times, top ops and links to other pages.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, toolPatch } from "../../page/page_state";
 import { FINDING_KEY, loadFindings } from "../../page/findings";
 import type { RunInfo } from "../../api/types";
@@ -11,23 +11,23 @@ import { Callouts } from "../../widgets/status/callouts";
 import { Card } from "../../widgets/content/card";
 import { Figures } from "../../widgets/content/figures";
 import { useLoad } from "../../widgets/status/use_load";
-import { BaseCard } from "./base_card";
+import { BaseCard } from "./cards/base_card";
 import { readOverview } from "./decode";
-import { FindingsPanel } from "./findings_panel";
-import { InferredCard } from "./inferred";
-import { LatencyCard, SessionCard } from "./latency";
+import { FindingsPanel } from "./findings/panel";
+import { InferredCard } from "./cards/inferred";
+import { LatencyCard, SessionCard } from "./cards/latency";
 import type { PartProps } from "./part";
-import { Recommendations } from "./recommendations";
-import { StepCard } from "./step_card";
-import { OverviewSummary } from "./overview_summary";
-import { environment, performance } from "./summary";
-import { TopOps } from "./top_ops";
+import { RecommendedPages } from "./cards/recommended";
+import { StepCard } from "./cards/step_card";
+import { OverviewSummary } from "./summary/overview_summary";
+import { environment, performance } from "./summary/summary";
+import { TopOps } from "./cards/top_ops";
 import "./page.css";
 
 /** Query keys of this page. */
 const OWN_KEYS = ["step_event", "view", FINDING_KEY];
 
-/** A warning that the summary and the recommendations express for the program at hand. */
+/** A warning that the summary and a finding express for the program at hand. */
 const NO_STEPS = /^No step marker observed/;
 
 function OverviewPage(page: PageProps) {
@@ -37,7 +37,16 @@ function OverviewPage(page: PageProps) {
   const answer = useLoad(JSON.stringify(params), async (signal) => readOverview(await client.json<unknown>("data", params, { signal })));
   const info = useLoad(run, (signal) => client.json<RunInfo>("run_info", { run }, { signal }));
   const tools = useMemo(() => new Map(info.data?.tools.filter((one) => one.available).map((one) => [one.id, one.title])), [info.data]);
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Computing the overview of ${plural(hostCount(tool, host, hosts), "host")}`}>{event ? <button type="button" class="button" onClick={() => state.set({ step_event: null }, "push")}>Remove the named event</button> : null}</Pending>;
+  if (answer.data === null)
+    return (
+      <Pending answer={answer} page={page} what={`Computing the overview of ${plural(hostCount(tool, host, hosts), "host")}`}>
+        {event ? (
+          <button type="button" class="button" onClick={() => state.set({ step_event: null }, "push")}>
+            Remove the named event
+          </button>
+        ) : null}
+      </Pending>
+    );
   const fileName = fileNameOf("overview", run, host);
   const open: PartProps["open"] = (id, more = {}) => state.set(toolPatch(id, host, OWN_KEYS, more), "push");
   return <Content page={page} overview={answer.data} tools={tools} open={open} fileName={fileName} />;
@@ -60,11 +69,15 @@ function Content(props: PartProps) {
             <LatencyCard {...props} />
             <SessionCard {...props} />
             <InferredCard {...props} />
-            <Recommendations {...props} found={findings.data} />
+            <RecommendedPages {...props} />
           </div>
           <div class="column overview-facts">
-            <Card title="Performance summary"><Figures items={performance(overview)} /></Card>
-            <Card title="Run environment"><Figures items={environment(overview)} /></Card>
+            <Card title="Performance summary">
+              <Figures items={performance(overview)} />
+            </Card>
+            <Card title="Run environment">
+              <Figures items={environment(overview)} />
+            </Card>
           </div>
         </div>
         <TopOps {...props} />

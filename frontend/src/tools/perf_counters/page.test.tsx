@@ -8,10 +8,17 @@ import page, { shownTable } from "./page";
 
 const IDS = ["Host", "Chip", "Counter", "Value", "Set", "reading"];
 const answer = (rows: readonly (readonly (string | number)[])[]): unknown => ({
-  cols: IDS.map((id) => ({ id, label: id === "Value" ? "Value (Hex)" : id, type: ["Chip", "Value", "reading"].includes(id) ? "number" : "string" })),
+  cols: IDS.map((id) => ({
+    id,
+    label: id === "Value" ? "Value (Hex)" : id,
+    type: ["Chip", "Value", "reading"].includes(id) ? "number" : "string",
+  })),
   rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })),
 });
-const ROWS = [["h", 0, "cycles", 0, "a", 900.5], ["h", 0, "vst", 7, "b", 7]] as const;
+const ROWS = [
+  ["h", 0, "cycles", 0, "a", 900.5],
+  ["h", 0, "vst", 7, "b", 7],
+] as const;
 const show = (body: unknown) => showPage(page, { id: "perf_counters", title: "Perf Counters", group: "Ops", hosts: "one_or_all" }, body);
 
 describe("perf counters", () => {

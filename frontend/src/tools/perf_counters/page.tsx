@@ -1,7 +1,7 @@
 // Perf counters: the values of performance counters, as they were recorded.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount } from "../../page/page_state";
 import { asTable, columnOf } from "../../api/payload/fields";
 import { plural } from "../../base/format";
@@ -17,22 +17,34 @@ export function shownTable(table: TableData): TableData {
   const readings = columnOf(table, "reading");
   const columns = table.columns
     .filter(({ id }) => id !== "reading")
-    .map((column) => (column.id === "Value" && readings ? { ...column, label: "Value", help: "Value as recorded, decimal.", values: readings } : column));
+    .map((column) =>
+      column.id === "Value" && readings ? { ...column, label: "Value", help: "Value as recorded, decimal.", values: readings } : column,
+    );
   return { ...table, columns };
 }
 
 /** Columns with one value in all rows. */
 export function hiddenColumns(table: TableData): string[] {
-  return table.columns.filter(({ id, values }) => (id === "Host" || id === "Set") && values.every((value) => value === values[0])).map(({ id }) => id);
+  return table.columns
+    .filter(({ id, values }) => (id === "Host" || id === "Set") && values.every((value) => value === values[0]))
+    .map(({ id }) => id);
 }
 
 function PerfCountersPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => shownTable(asTable(await client.json<unknown>("data", params, { signal }), "the table of counters")));
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    shownTable(asTable(await client.json<unknown>("data", params, { signal }), "the table of counters")),
+  );
   const table = answer.data;
-  const store = useMemo(() => table && hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hiddenColumns(table)), [state, table]);
-  if (table === null || store === null) return <Pending answer={answer} page={page} what={`Reading the counters of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />;
+  const store = useMemo(
+    () => table && hiding({ get: (name) => state.get(name), set: (patch) => state.set(patch, "replace") }, hiddenColumns(table)),
+    [state, table],
+  );
+  if (table === null || store === null)
+    return (
+      <Pending answer={answer} page={page} what={`Reading the counters of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />
+    );
   if (table.rowCount === 0) {
     return (
       <Panel

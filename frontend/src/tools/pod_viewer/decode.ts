@@ -53,14 +53,23 @@ function readStep(value: unknown, parts: readonly Part[], workers: Map<number, O
     const stats = asDict(entry, what);
     const core = asNumber(id, what);
     const split = asDict(stats["stepBreakdownUs"], `the breakdown of ${what}`);
-    workers.set(core, { core, host: asText(stats["hostName"], `the host of ${what}`), chip: Number(stats["chipId"] ?? 0), node: Number(stats["nodeId"] ?? 0) });
+    workers.set(core, {
+      core,
+      host: asText(stats["hostName"], `the host of ${what}`),
+      chip: Number(stats["chipId"] ?? 0),
+      node: Number(stats["nodeId"] ?? 0),
+    });
     byCore.set(core, {
       totalUs: asNumber(stats["totalDurationUs"], `the time of ${what}`),
       partsUs: parts.map((part) => Number(split[part.id] ?? 0)),
       bottleneck: typeof stats["bottleneck"] === "string" ? stats["bottleneck"] : "",
     });
   }
-  return { number: asNumber(step["stepNum"] ?? 0, "the number of a step"), byCore, totalsUs: [...byCore.values()].map(({ totalUs }) => totalUs) };
+  return {
+    number: asNumber(step["stepNum"] ?? 0, "the number of a step"),
+    byCore,
+    totalsUs: [...byCore.values()].map(({ totalUs }) => totalUs),
+  };
 }
 
 const NS_PER_US = 1000;
@@ -83,19 +92,24 @@ class ArrayStep implements PodStep {
   }
 
   get byCore(): ReadonlyMap<number, WorkerStep> {
-    this.#byCore ??= new Map(this.cores.map((core, column) => {
-      const partsUs = this.partsNs.map((one) => (one?.[column] ?? 0) / NS_PER_US);
-      return [core, { totalUs: (this.totalNs[column] ?? 0) / NS_PER_US, partsUs, bottleneck: this.largest(partsUs) }];
-    }));
+    this.#byCore ??= new Map(
+      this.cores.map((core, column) => {
+        const partsUs = this.partsNs.map((one) => (one?.[column] ?? 0) / NS_PER_US);
+        return [core, { totalUs: (this.totalNs[column] ?? 0) / NS_PER_US, partsUs, bottleneck: this.largest(partsUs) }];
+      }),
+    );
     return this.#byCore;
   }
 
   /** The name of the longest part; if several are equal, the last by name. */
   private largest(partsUs: readonly number[]): string {
-    const best = this.parts.reduce((old, part, i) => {
-      const gap = (partsUs[i] ?? 0) - old.time;
-      return gap > 0 || (gap === 0 && part.name > old.name) ? { time: partsUs[i] ?? 0, name: part.name } : old;
-    }, { time: -1, name: "" });
+    const best = this.parts.reduce(
+      (old, part, i) => {
+        const gap = (partsUs[i] ?? 0) - old.time;
+        return gap > 0 || (gap === 0 && part.name > old.name) ? { time: partsUs[i] ?? 0, name: part.name } : old;
+      },
+      { time: -1, name: "" },
+    );
     return best.name;
   }
 }
@@ -112,7 +126,9 @@ function readArrays(value: unknown, parts: readonly Part[], workers: Map<number,
   const hosts = asList(arrays["hosts"], "the hosts").map((host) => asText(host, "a host"));
   const cores = numbersOf(arrays["cores"], hosts.length, "the cores");
   const labels = asList(arrays["labels"] ?? [], "the names of devices").map((label) => asText(label, "the name of a device"));
-  cores.forEach((core, i) => workers.set(core, { core, host: hosts[i] ?? "", chip: 0, node: 0, ...(labels[i] === undefined ? {} : { name: labels[i] }) }));
+  cores.forEach((core, i) =>
+    workers.set(core, { core, host: hosts[i] ?? "", chip: 0, node: 0, ...(labels[i] === undefined ? {} : { name: labels[i] }) }),
+  );
   const totals = asList(arrays["total_ns"], "the times of steps");
   const split = asDict(arrays["parts_ns"], "the parts of steps");
   const columns = parts.map(({ id }) => (split[id] === undefined ? null : asList(split[id], "a part of steps")));
@@ -143,7 +159,10 @@ export function labelled(workers: Iterable<Omit<Worker, "label">>, onTpu: boolea
 
 function readMessages(value: unknown): Message[] {
   const dict = asDict(value ?? {}, "the messages");
-  const list = (key: string, severity: Message["severity"]): Message[] => asList(dict[key] ?? [], "the messages").map((text) => ({ severity, text: asText(text, "a message").trim() })).filter(({ text }) => text !== "");
+  const list = (key: string, severity: Message["severity"]): Message[] =>
+    asList(dict[key] ?? [], "the messages")
+      .map((text) => ({ severity, text: asText(text, "a message").trim() }))
+      .filter(({ text }) => text !== "");
   return [...list("errors", "error"), ...list("warnings", "warning"), ...list("info", "info")];
 }
 
@@ -158,7 +177,10 @@ export function readPod(value: unknown): Pod {
   });
   if (parts.length === 0) throw badAnswer("the parts of a step have no names");
   const device = typeof pod["deviceType"] === "string" ? pod["deviceType"] : "";
-  const found = new Map<number, Omit<Worker, "label">>();
-  const steps = pod["steps"] === undefined ? asList(sequence["podStatsMap"] ?? [], "the steps").map((step) => readStep(step, parts, found)) : readArrays(pod["steps"], parts, found);
-  return { device, parts, workers: labelled(found.values(), /tpu/i.test(device)), steps, messages: readMessages(pod["diagnostics"]) };
+  const workersById = new Map<number, Omit<Worker, "label">>();
+  const steps =
+    pod["steps"] === undefined
+      ? asList(sequence["podStatsMap"] ?? [], "the steps").map((step) => readStep(step, parts, workersById))
+      : readArrays(pod["steps"], parts, workersById);
+  return { device, parts, workers: labelled(workersById.values(), /tpu/i.test(device)), steps, messages: readMessages(pod["diagnostics"]) };
 }

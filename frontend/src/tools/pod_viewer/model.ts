@@ -15,8 +15,8 @@ const us = (value: number): string => formatQuantity(value, "us");
 
 /** The step in the address bar, else the first. */
 export function chooseStep(pod: Pod, wanted: string | null): number {
-  const at = wanted === null ? -1 : pod.steps.findIndex(({ number }) => String(number) === wanted);
-  return Math.max(0, at);
+  const stepIndex = wanted === null ? -1 : pod.steps.findIndex(({ number }) => String(number) === wanted);
+  return Math.max(0, stepIndex);
 }
 
 /** Negative numbers are steps that are cut off by the begin or end of the profile. */
@@ -45,7 +45,8 @@ export function workersChart(pod: Pod, step: PodStep): StackChart {
 /** Step time over all workers, by step: mean, minimum and maximum. */
 export function stepsChart(pod: Pod): BandChart {
   const totals = pod.steps.map(({ totalsUs }) => totalsUs);
-  const fold = (of: (values: readonly number[]) => number): (number | null)[] => totals.map((values) => (values.length ? of(values) : null));
+  const fold = (of: (values: readonly number[]) => number): (number | null)[] =>
+    totals.map((values) => (values.length ? of(values) : null));
   return {
     kind: "band",
     x: { name: "Step", unit: null, labels: pod.steps.map(({ number }) => stepLabel(number)) },
@@ -76,14 +77,18 @@ function median(values: readonly number[]): number {
 
 /** A sentence on the part of the step that differs most between workers; null if none differs. */
 export function widest(pod: Pod, step: PodStep): string | null {
-  const found = present(pod, step);
+  const presentWorkers = present(pod, step);
   let best: { gap: number; text: string } | null = null;
   pod.parts.forEach((part, i) => {
-    const sorted = [...found].sort((a, b) => (a.stats.partsUs[i] ?? 0) - (b.stats.partsUs[i] ?? 0));
+    const sorted = [...presentWorkers].sort((a, b) => (a.stats.partsUs[i] ?? 0) - (b.stats.partsUs[i] ?? 0));
     const [least, most] = [sorted[0], sorted.at(-1)];
     if (!least || !most) return;
     const [low, high] = [least.stats.partsUs[i] ?? 0, most.stats.partsUs[i] ?? 0];
-    if (high - low > (best?.gap ?? 0)) best = { gap: high - low, text: `${part.name} differs most: ${us(low)} on ${least.worker.label}, ${us(high)} on ${most.worker.label}.` };
+    if (high - low > (best?.gap ?? 0))
+      best = {
+        gap: high - low,
+        text: `${part.name} differs most: ${us(low)} on ${least.worker.label}, ${us(high)} on ${most.worker.label}.`,
+      };
   });
   return (best as { text: string } | null)?.text ?? null;
 }
@@ -104,38 +109,40 @@ function excess(values: readonly number[]): number {
 
 /** Parts in which a worker may wait for others. */
 const WAITS: readonly CategoryId[] = ["collectives", "peer", "idle", "other"];
-/** Those of them that are spent in collectives. */
+/** Waits that are part of collectives. */
 const IN_COLLECTIVES: readonly CategoryId[] = ["collectives", "peer"];
 const WORK_FACTOR = 1.5;
 const WAIT_SHARE = 0.1;
 
 /** A worker that works longer while the others wait for it in collectives; null without one. */
-export function lateWorker(pod: Pod, step: PodStep): string | null {
-  const found = present(pod, step);
-  if (found.length < 2) return null;
-  const sum = ({ stats }: Timed, chosen: (category: CategoryId) => boolean): number => pod.parts.reduce((all, { category }, i) => all + (chosen(category) ? (stats.partsUs[i] ?? 0) : 0), 0);
-  const work = found.map((one) => sum(one, (category) => !WAITS.includes(category)));
-  const waits = found.map((one) => sum(one, (category) => IN_COLLECTIVES.includes(category)));
-  const at = work.indexOf(Math.max(...work));
-  const others = (values: readonly number[]): number => median(values.filter((_, i) => i !== at));
-  const [own, rest, ownWait, restWait] = [work[at] ?? 0, others(work), waits[at] ?? 0, others(waits)];
-  const late = found[at];
+function lateWorker(pod: Pod, step: PodStep): string | null {
+  const presentWorkers = present(pod, step);
+  if (presentWorkers.length < 2) return null;
+  const sum = ({ stats }: Timed, chosen: (category: CategoryId) => boolean): number =>
+    pod.parts.reduce((all, { category }, i) => all + (chosen(category) ? (stats.partsUs[i] ?? 0) : 0), 0);
+  const work = presentWorkers.map((one) => sum(one, (category) => !WAITS.includes(category)));
+  const waits = presentWorkers.map((one) => sum(one, (category) => IN_COLLECTIVES.includes(category)));
+  const slowestIndex = work.indexOf(Math.max(...work));
+  const others = (values: readonly number[]): number => median(values.filter((_, i) => i !== slowestIndex));
+  const [own, rest, ownWait, restWait] = [work[slowestIndex] ?? 0, others(work), waits[slowestIndex] ?? 0, others(waits)];
+  const late = presentWorkers[slowestIndex];
   if (!late || own < WORK_FACTOR * rest || restWait < 2 * ownWait || restWait - ownWait < WAIT_SHARE * late.stats.totalUs) return null;
   return `${late.worker.label} works for ${us(own)}, the others for ${us(rest)}: they wait for it in collectives, ${us(restWait)} against ${us(ownWait)}.`;
 }
 
 /** The summary of a step: the slowest worker and the part that differs most. */
 export function podHeadline(pod: Pod, step: PodStep): { tone: Tone; title: string; sentences: string[] } {
-  const found = present(pod, step);
+  const presentWorkers = present(pod, step);
   const name = `Step ${stepLabel(step.number)}`;
-  const slowest = [...found].sort((a, b) => b.stats.totalUs - a.stats.totalUs)[0];
+  const slowest = [...presentWorkers].sort((a, b) => b.stats.totalUs - a.stats.totalUs)[0];
   if (!slowest) return { tone: "none", title: `${name}: no worker took part`, sentences: [] };
   const largest = `Its largest part is ${slowest.stats.bottleneck.toLowerCase()}.`;
-  if (found.length === 1) return { tone: "none", title: `${name} takes ${us(slowest.stats.totalUs)} on the only worker`, sentences: [largest] };
+  if (presentWorkers.length === 1)
+    return { tone: "none", title: `${name} takes ${us(slowest.stats.totalUs)} on the only worker`, sentences: [largest] };
   // The cores of a host share its step time, so that hosts are compared where there are several.
-  const hosts = hostTimes(found);
+  const hosts = hostTimes(presentWorkers);
   const many = hosts.size > 1;
-  const times = many ? [...hosts.values()] : found.map(({ stats }) => stats.totalUs);
+  const times = many ? [...hosts.values()] : presentWorkers.map(({ stats }) => stats.totalUs);
   const over = excess(times);
   const gap = widest(pod, step);
   const late = lateWorker(pod, step);
@@ -143,25 +150,43 @@ export function podHeadline(pod: Pod, step: PodStep): { tone: Tone; title: strin
   const kind = many ? "host" : "worker";
   if (over > SLOW) {
     const others = times.length === 2 ? `the other ${kind}` : `the median of the other ${kind}s`;
-    return { tone: "bad", title: `${name}: ${many ? slowest.worker.host : slowest.worker.label} is slow, ${us(slowest.stats.totalUs)}, ${formatPercent(100 * over)} longer than ${others}`, sentences };
+    return {
+      tone: "bad",
+      title:
+        `${name}: ${many ? slowest.worker.host : slowest.worker.label} is slow, ${us(slowest.stats.totalUs)}, ` +
+        `${formatPercent(100 * over)} longer than ${others}`,
+      sentences,
+    };
   }
-  if (late !== null) return { tone: "bad", title: `${name}: all take about the same time, ${us(slowest.stats.totalUs)}, but wait for one worker`, sentences };
+  if (late !== null)
+    return {
+      tone: "bad",
+      title: `${name}: all take about the same time, ${us(slowest.stats.totalUs)}, but wait for one worker`,
+      sentences,
+    };
   const range = Math.min(...times);
   const same = us(range) === us(slowest.stats.totalUs);
   return {
     tone: "good",
-    title: `${name}: no straggler; ${plural(found.length, "worker")} on ${plural(hosts.size, "host")} take ${same ? us(range) : `${us(range)} to ${us(slowest.stats.totalUs)}`}`,
+    title:
+      `${name}: no straggler; ${plural(presentWorkers.length, "worker")} on ${plural(hosts.size, "host")} take ` +
+      `${same ? us(range) : `${us(range)} to ${us(slowest.stats.totalUs)}`}`,
     sentences,
   };
 }
 
-export interface CardLine {
+interface CardLine {
   name: string;
   text: string;
   share: SharePart;
 }
 
-const UNITS = [["ns", 1e-3], ["us", 1], ["ms", 1e3], ["s", 1e6]] as const;
+const UNITS = [
+  ["ns", 1e-3],
+  ["us", 1],
+  ["ms", 1e3],
+  ["s", 1e6],
+] as const;
 
 /** Writes times in the unit and with the decimals that suit `largestUs`, so that a list of them adds up as printed. */
 export function sameUnit(largestUs: number): (valueUs: number) => string {
@@ -171,7 +196,11 @@ export function sameUnit(largestUs: number): (valueUs: number) => string {
 }
 
 /** Details of one worker: every part with its share of the total. */
-export function workerCard(pod: Pod, step: PodStep, core: number): { title: string; host: string | null; total: string; lines: CardLine[]; bottleneck: string } | null {
+export function workerCard(
+  pod: Pod,
+  step: PodStep,
+  core: number,
+): { title: string; host: string | null; total: string; lines: CardLine[]; bottleneck: string } | null {
   const worker = pod.workers.find((one) => one.core === core);
   const stats = step.byCore.get(core);
   if (!worker || !stats) return null;
@@ -186,5 +215,11 @@ export function workerCard(pod: Pod, step: PodStep, core: number): { title: stri
       share: { name: part.name, share, text: us(value), colour: category.colour, striped: category.striped ?? false },
     };
   });
-  return { title: worker.label, host: worker.host === worker.label ? null : worker.host, total: write(stats.totalUs), lines, bottleneck: stats.bottleneck };
+  return {
+    title: worker.label,
+    host: worker.host === worker.label ? null : worker.host,
+    total: write(stats.totalUs),
+    lines,
+    bottleneck: stats.bottleneck,
+  };
 }

@@ -1,7 +1,7 @@
 // Pod viewer: compares the workers within a step, to find stragglers.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
@@ -25,13 +25,27 @@ function PodPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const params = { run, tag: tool.id, host: host ?? undefined, compact: "true" };
   const answer = useLoad(JSON.stringify(params), async (signal) => readPod(await client.json<unknown>("data", params, { signal })));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Comparing the workers of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />;
+  if (answer.data === null)
+    return (
+      <Pending answer={answer} page={page} what={`Comparing the workers of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />
+    );
   if (answer.data.steps.length === 0) {
     return (
-      <div class="tool-page"><div class="tool-page-body">
-        <Callouts messages={answer.data.messages} />
-        <Panel tone="empty" title="No steps to compare" why="The profile contains no step in which all workers took part." todo={["Mark steps with StepTraceAnnotation (Keras does so itself).", "Profile for longer, so that complete steps are recorded.", "The overview may infer steps from repeating events."]} />
-      </div></div>
+      <div class="tool-page">
+        <div class="tool-page-body">
+          <Callouts messages={answer.data.messages} />
+          <Panel
+            tone="empty"
+            title="No steps to compare"
+            why="The profile contains no step in which all workers took part."
+            todo={[
+              "Mark steps with StepTraceAnnotation (Keras does so itself).",
+              "Profile for longer, so that complete steps are recorded.",
+              "The overview may infer steps from repeating events.",
+            ]}
+          />
+        </div>
+      </div>
     );
   }
   return <Content pod={answer.data} state={state} file={fileNameOf("pod", run, host)} />;
@@ -72,12 +86,29 @@ function Content({ pod, state, file }: { pod: Pod; state: PageProps["state"]; fi
         <div class="columns narrow-wide">
           <WorkerCard pod={pod} step={step} core={shownCore} chosen={core !== null} />
           <Card title="Step breakdown" help={"Time of the selected step on each worker, by category.\nSource: trace."}>
-            <Chart spec={spec} title="" fileName={`${file}_step_${step.number}`} height={300} onPick={pick} onPoint={(place) => { if (place !== null) setCore(pod.workers[place]?.core ?? null); }} pickHint="Click: show the details of this worker." />
+            <Chart
+              spec={spec}
+              title=""
+              fileName={`${file}_step_${step.number}`}
+              height={300}
+              onPick={pick}
+              onPoint={(place) => {
+                if (place !== null) setCore(pod.workers[place]?.core ?? null);
+              }}
+              pickHint="Click: show the details of this worker."
+            />
           </Card>
         </div>
         {pod.steps.length > 1 ? (
           <Card title="Step time of all workers" help={"Line: mean over the workers. Band: minimum to maximum.\nSource: trace."}>
-            <Chart spec={all} title="" fileName={`${file}_steps`} height={200} onPick={choose} pickHint="Click: show this step. Drag: zoom." />
+            <Chart
+              spec={all}
+              title=""
+              fileName={`${file}_steps`}
+              height={200}
+              onPick={choose}
+              pickHint="Click: show this step. Drag: zoom."
+            />
           </Card>
         ) : null}
       </div>
@@ -86,7 +117,10 @@ function Content({ pod, state, file }: { pod: Pod; state: PageProps["state"]; fi
 }
 
 function slowestCore(step: PodStep): number {
-  return [...step.byCore].reduce((slowest, one) => (one[1].totalUs > slowest[1].totalUs ? one : slowest), [...step.byCore][0] ?? [-1, { totalUs: 0, partsUs: [], bottleneck: "" }])[0];
+  return [...step.byCore].reduce(
+    (slowest, one) => (one[1].totalUs > slowest[1].totalUs ? one : slowest),
+    [...step.byCore][0] ?? [-1, { totalUs: 0, partsUs: [], bottleneck: "" }],
+  )[0];
 }
 
 function StepSlider({ pod, at, onChange }: { pod: Pod; at: number; onChange: (at: number) => void }) {
@@ -94,11 +128,33 @@ function StepSlider({ pod, at, onChange }: { pod: Pod; at: number; onChange: (at
   return (
     <div class="step-slider" role="group" aria-label="Step">
       <label for="pod-step">Selected step</label>
-      <button type="button" class="button icon" aria-label="Previous step" disabled={at === 0} onClick={() => onChange(at - 1)}>‹</button>
-      <input id="pod-step" type="range" min={0} max={pod.steps.length - 1} value={at} aria-valuetext={`Step ${stepLabel(number)}`} onInput={(event) => onChange(Number(event.currentTarget.value))} />
-      <button type="button" class="button icon" aria-label="Next step" disabled={at === pod.steps.length - 1} onClick={() => onChange(at + 1)}>›</button>
-      <output for="pod-step" class="number">{stepLabel(number)}</output>
-      <span class="dim number">{plural(pod.steps.length, "step")}, {stepLabel(pod.steps[0]?.number ?? 0)} to {stepLabel(pod.steps.at(-1)?.number ?? 0)}</span>
+      <button type="button" class="button icon" aria-label="Previous step" disabled={at === 0} onClick={() => onChange(at - 1)}>
+        ‹
+      </button>
+      <input
+        id="pod-step"
+        type="range"
+        min={0}
+        max={pod.steps.length - 1}
+        value={at}
+        aria-valuetext={`Step ${stepLabel(number)}`}
+        onInput={(event) => onChange(Number(event.currentTarget.value))}
+      />
+      <button
+        type="button"
+        class="button icon"
+        aria-label="Next step"
+        disabled={at === pod.steps.length - 1}
+        onClick={() => onChange(at + 1)}
+      >
+        ›
+      </button>
+      <output for="pod-step" class="number">
+        {stepLabel(number)}
+      </output>
+      <span class="dim number">
+        {plural(pod.steps.length, "step")}, {stepLabel(pod.steps[0]?.number ?? 0)} to {stepLabel(pod.steps.at(-1)?.number ?? 0)}
+      </span>
     </div>
   );
 }
@@ -109,14 +165,28 @@ function WorkerCard({ pod, step, core, chosen }: { pod: Pod; step: PodStep; core
   if (!card) return null;
   return (
     <Card title={`Step breakdown of ${card.title}`} class="worker-card">
-      <p class="dim">{[card.host === null ? "" : `Host ${card.host}.`, chosen || pod.workers.length === 1 ? "" : "The slowest worker; hover over another in the chart."].filter(Boolean).join(" ")}</p>
+      <p class="dim">
+        {[
+          card.host === null ? "" : `Host ${card.host}.`,
+          chosen || pod.workers.length === 1 ? "" : "The slowest worker; hover over another in the chart.",
+        ]
+          .filter(Boolean)
+          .join(" ")}
+      </p>
       <dl>
-        <dt>Total</dt><dd class="number">{card.total}</dd>
+        <dt>Total</dt>
+        <dd class="number">{card.total}</dd>
         {card.lines.map(({ name, text, share }) => [
-          <dt key={name}><i class="swatch" style={swatchStyle(share.colour, theme, share.striped)} />{name}</dt>,
-          <dd key={`${name}:value`} class={share.share === 0 ? "number dim" : "number"}>{text}</dd>,
+          <dt key={name}>
+            <i class="swatch" style={swatchStyle(share.colour, theme, share.striped)} />
+            {name}
+          </dt>,
+          <dd key={`${name}:value`} class={share.share === 0 ? "number dim" : "number"}>
+            {text}
+          </dd>,
         ])}
-        <dt>Largest part</dt><dd>{card.bottleneck || "-"}</dd>
+        <dt>Largest part</dt>
+        <dd>{card.bottleneck || "-"}</dd>
       </dl>
     </Card>
   );

@@ -21,7 +21,13 @@ function decades(values: readonly number[]): Decades {
 export function extentOf(points: readonly Point[], roofs: readonly Roof[], peak: number | null): { x: Decades; y: Decades } {
   const x = decades([...points.map(({ intensity }) => intensity), ...roofs.map(({ ridge }) => ridge)]);
   const rates = points.map(({ rate }) => rate).filter((rate) => rate > 0);
-  const atLeft = peak === null || rates.length > 0 ? [] : roofs.map((roof) => allowed(roof, peak, 10 ** x[0])).sort((a, b) => a - b).slice(0, 1);
+  const atLeft =
+    peak === null || rates.length > 0
+      ? []
+      : roofs
+          .map((roof) => allowed(roof, peak, 10 ** x[0]))
+          .sort((a, b) => a - b)
+          .slice(0, 1);
   return { x, y: decades([...rates, ...(peak === null ? [] : [peak]), ...atLeft]) };
 }
 
@@ -36,7 +42,11 @@ export function roofLine(roof: Roof, peak: number, extent: { x: Decades; y: Deca
   const atLeft = allowed(roof, peak, left);
   const start = atLeft >= floor ? left : left * (floor / atLeft);
   const slope: [number, number][] = start < roof.ridge ? [[start, allowed(roof, peak, start)]] : [];
-  const style = roof.id.endsWith("_read") ? { colour: 5, dash: READ_DASH } : roof.id.endsWith("_write") ? { colour: 2, dash: WRITE_DASH } : { colour: null };
+  const style = roof.id.endsWith("_read")
+    ? { colour: 5, dash: READ_DASH }
+    : roof.id.endsWith("_write")
+      ? { colour: 2, dash: WRITE_DASH }
+      : { colour: null };
   return {
     label: `${roof.name} ${formatQuantity(roof.bandwidth, "GiB/s")}`,
     labelAt: LABELS_AT[index] ?? 0.3,
@@ -48,7 +58,15 @@ export function roofLine(roof: Roof, peak: number, extent: { x: Decades; y: Deca
 
 /** The peak along the top, labelled at its right end. */
 function peakLine(peak: number, { x }: { x: Decades }): GuideLine {
-  return { label: `Peak ${formatQuantity(peak, "GFLOP/s")}`, labelAt: 0, corners: [[10 ** (x[0] + (x[1] - x[0]) * 0.8), peak], [10 ** x[1], peak]], colour: null };
+  return {
+    label: `Peak ${formatQuantity(peak, "GFLOP/s")}`,
+    labelAt: 0,
+    corners: [
+      [10 ** (x[0] + (x[1] - x[0]) * 0.8), peak],
+      [10 ** x[1], peak],
+    ],
+    colour: null,
+  };
 }
 
 const SHAPES: readonly Shape[] = ["circle", "square", "diamond", "triangle"];
@@ -61,23 +79,27 @@ function sizeOf(point: Point): number {
 
 /** Eight hues in four shapes distinguish 32 series; stars are the program. Long ops come first, so that short ones are drawn on top. */
 function seriesOf(name: string, points: readonly Point[], index: number): ScatterSeries {
-  const mark = name === PROGRAM ? { shape: "star" as const, colour: 5 } : { shape: SHAPES[(index + Math.floor(index / 8)) % SHAPES.length] ?? "circle", colour: index };
+  const mark =
+    name === PROGRAM
+      ? { shape: "star" as const, colour: 5 }
+      : { shape: SHAPES[(index + Math.floor(index / 8)) % SHAPES.length] ?? "circle", colour: index };
   const ordered = [...points].sort((a, b) => b.share - a.share || Number(isStep(b)) - Number(isStep(a)));
   return { name, ...mark, points: ordered.map((point) => ({ place: point.row, x: point.intensity, y: point.rate, size: sizeOf(point) })) };
 }
 
 /** Series of points: ops by category, longest first, and the program; or the steps and the total. */
-export function groupPoints(points: readonly Point[], roofline: Roofline, { view, transfers }: Choice): Map<string, Point[]> {
-  const found = new Map<string, Point[]>();
+function groupPoints(points: readonly Point[], roofline: Roofline, { view, transfers }: Choice): Map<string, Point[]> {
+  const grouped = new Map<string, Point[]>();
   const add = (name: string, point: Point): void => {
     if (!drawable(point)) return;
-    const list = found.get(name);
+    const list = grouped.get(name);
     if (list) list.push(point);
-    else found.set(name, [point]);
+    else grouped.set(name, [point]);
   };
   for (const point of points) add(view === "ops" ? point.category || "other" : isStep(point) ? "Steps" : point.step, point);
-  if (view === "ops") for (const point of roofline.points) if (point.program && point.step === "Total" && point.transfers === transfers) add(PROGRAM, point);
-  return found;
+  if (view === "ops")
+    for (const point of roofline.points) if (point.program && point.step === "Total" && point.transfers === transfers) add(PROGRAM, point);
+  return grouped;
 }
 
 /** The chart of the selected points; indexes are rows of the response's table. */

@@ -3,13 +3,52 @@ import { allowed, choose, readRoofline, remarks, summaryOf } from "./model";
 import type { Choice } from "./model";
 import { extentOf, rooflineChart, roofLine } from "./chart";
 
-const IDS = ["step", "rank", "category", "operation", "total_time", "total_self_time_percent", "measured_flop_rate", "hbm_bw", "cmem_read_bw", "vmem_read_bw", "operational_intensity", "bottleneck_operational_intensity", "bound_by", "roofline_efficiency", "include_infeed_outfeed"];
+const IDS = [
+  "step",
+  "rank",
+  "category",
+  "operation",
+  "total_time",
+  "total_self_time_percent",
+  "measured_flop_rate",
+  "hbm_bw",
+  "cmem_read_bw",
+  "vmem_read_bw",
+  "operational_intensity",
+  "bottleneck_operational_intensity",
+  "bound_by",
+  "roofline_efficiency",
+  "include_infeed_outfeed",
+];
 const TEXTS = ["step", "category", "operation", "bound_by"];
-const PROPERTIES = { device_type: "TPU v6 Lite", peak_flop_rate: "918000", peak_hbm_bw: "1525.5", peak_cmem_read_bw: "0", peak_vmem_read_bw: "21696.1", cores: "8", compute_peak: "918000", hbm_peak: "1525.5", memory_peak: "23221.6" };
+const PROPERTIES = {
+  device_type: "TPU v6 Lite",
+  peak_flop_rate: "918000",
+  peak_hbm_bw: "1525.5",
+  peak_cmem_read_bw: "0",
+  peak_vmem_read_bw: "21696.1",
+  cores: "8",
+  compute_peak: "918000",
+  hbm_peak: "1525.5",
+  memory_peak: "23221.6",
+};
 
 function payload(rows: unknown[][], p: Record<string, string> = PROPERTIES): unknown {
-  const cols = IDS.map((id) => ({ id, label: id === "hbm_bw" ? "HBM BW (GiB/s)" : id, type: TEXTS.includes(id) ? "string" : id.startsWith("include") ? "boolean" : "number" }));
-  return [{ cols, rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })), p }, { cols: [{ id: "severity", type: "string" }, { id: "message", type: "string" }], rows: [{ c: [{ v: "WARNING" }, { v: "No step marker" }] }] }];
+  const cols = IDS.map((id) => ({
+    id,
+    label: id === "hbm_bw" ? "HBM BW (GiB/s)" : id,
+    type: TEXTS.includes(id) ? "string" : id.startsWith("include") ? "boolean" : "number",
+  }));
+  return [
+    { cols, rows: rows.map((row) => ({ c: row.map((v) => ({ v })) })), p },
+    {
+      cols: [
+        { id: "severity", type: "string" },
+        { id: "message", type: "string" },
+      ],
+      rows: [{ c: [{ v: "WARNING" }, { v: "No step marker" }] }],
+    },
+  ];
 }
 
 const half = (transfers: boolean) => [
@@ -26,7 +65,10 @@ const choice: Choice = { view: "ops", transfers: true, step: "", category: "", b
 
 describe("the response", () => {
   it("has roofs of the memories with a peak, and units", () => {
-    expect(ROOFLINE.roofs.map(({ id, ridge }) => [id, Math.round(ridge * 10) / 10])).toEqual([["hbm", 560.4], ["vmem_read", 39.4]]);
+    expect(ROOFLINE.roofs.map(({ id, ridge }) => [id, Math.round(ridge * 10) / 10])).toEqual([
+      ["hbm", 560.4],
+      ["vmem_read", 39.4],
+    ]);
     expect(ROOFLINE.messages).toEqual([{ severity: "warning", text: "No step marker" }]);
     const column = (id: string) => ROOFLINE.table.columns.find((one) => one.id === id);
     expect(column("roofline_efficiency")?.unit).toBe("fraction");
@@ -37,7 +79,8 @@ describe("the response", () => {
   });
 
   it("filters ops and steps", () => {
-    const names = (more: Partial<Choice>) => choose(ROOFLINE.points, { ...choice, ...more }).map(({ name, step }) => (name === "Program" ? step : name));
+    const names = (more: Partial<Choice>) =>
+      choose(ROOFLINE.points, { ...choice, ...more }).map(({ name, step }) => (name === "Program" ? step : name));
     expect(names({})).toEqual(["f.1", "c.1", "v.1", "w.1"]);
     expect(names({ bound: "Compute" })).toEqual(["v.1"]);
     expect(names({ category: "copy" })).toEqual(["c.1"]);
@@ -53,17 +96,30 @@ describe("the response", () => {
     expect(lines[0]).toMatch(/below the HBM ridge point of 560\.4 FLOP\/B/);
     expect(lines[2]).toMatch(/f\.1, with 60\.0% of all recorded time at 5\.0%/);
     expect(lines[1]).toBe("Of all recorded time (1 ms over 8 cores): 90.0% bound by HBM, 10.0% bound by Compute.");
-    expect(remarks(choose(ROOFLINE.points, choice))).toBe("1 row without FLOPs or bytes is only in the table. 1 row beyond what the device can do is not drawn: work of these ops is done outside their recorded time.");
+    expect(remarks(choose(ROOFLINE.points, choice))).toBe(
+      "1 row without FLOPs or bytes is only in the table. 1 row beyond what the device can do is not drawn: work of " +
+        "these ops is done outside their recorded time.",
+    );
   });
 
   it("marks what no device reaches, and names the base of shares", () => {
     const column = (id: string) => ROOFLINE.table.columns.find((one) => one.id === id);
-    const marked = (id: string) => column(id)?.doubts?.slice(0, 6).map((doubt) => doubt !== null);
+    const marked = (id: string) =>
+      column(id)
+        ?.doubts?.slice(0, 6)
+        .map((doubt) => doubt !== null);
     // The convolution is a tenth above the peak, which clocks explain: its percentage says so, its rate is plausible.
     for (const id of ["measured_flop_rate", "hbm_bw"]) expect(marked(id)).toEqual([false, false, false, false, true, false]);
     expect(marked("roofline_efficiency")).toEqual([false, false, false, true, true, false]);
-    expect(column("roofline_efficiency")?.doubts?.slice(3, 5).map((doubt) => doubt?.slice(0, 23))).toEqual(["Slightly more than 100%", "More than 100%. Work of"]);
-    expect(column("total_self_time_percent")).toMatchObject({ label: "Share of all time", help: "Total self time divided by all recorded time over 8 cores, idle time included." });
+    expect(
+      column("roofline_efficiency")
+        ?.doubts?.slice(3, 5)
+        .map((doubt) => doubt?.slice(0, 23)),
+    ).toEqual(["Slightly more than 100%", "More than 100%. Work of"]);
+    expect(column("total_self_time_percent")).toMatchObject({
+      label: "Share of all time",
+      help: "Total self time divided by all recorded time over 8 cores, idle time included.",
+    });
     expect(ROOFLINE.points.filter(({ doubtful }) => doubtful).map(({ name }) => name)).toEqual(["w.1", "w.1"]);
   });
 
@@ -93,14 +149,22 @@ describe("the chart", () => {
     if (!hbm) throw new Error("no roof");
     const { corners, label } = roofLine(hbm, 918000, { x: [0, 4], y: [2, 7] }, 0);
     expect(label).toBe("HBM 1.490 TiB/s");
-    expect(corners.map(([x, y]) => [Math.round(x), Math.round(y)])).toEqual([[1, 1638], [560, 918000], [10000, 918000]]);
+    expect(corners.map(([x, y]) => [Math.round(x), Math.round(y)])).toEqual([
+      [1, 1638],
+      [560, 918000],
+      [10000, 918000],
+    ]);
     expect(roofLine(hbm, 918000, { x: [3, 4], y: [2, 7] }, 0).corners.map(([x]) => x)).toEqual([1000, 10000]);
     expect(roofLine(hbm, 918000, { x: [0, 4], y: [5, 7] }, 0).corners[0]?.map(Math.round)).toEqual([61, 100000]);
     expect(allowed(hbm, 918000, 1)).toBeCloseTo(1525.5 * 1.073741824);
   });
 
   it("has a series per category and one for the program; ops without FLOPs are omitted", () => {
-    expect(chart.series.map(({ name, shape, points: list }) => [name, shape, list.map(({ place }) => place)])).toEqual([["fusion", "circle", [1]], ["conv", "square", [3]], ["Program", "star", [0]]]);
+    expect(chart.series.map(({ name, shape, points: list }) => [name, shape, list.map(({ place }) => place)])).toEqual([
+      ["fusion", "circle", [1]],
+      ["conv", "square", [3]],
+      ["Program", "star", [0]],
+    ]);
     expect(chart.tip(1)?.title).toBe("f.1 (fusion)");
     expect(chart.tip(0)?.title).toBe("Program, total");
     expect(chart.tip(2)).toBeNull();

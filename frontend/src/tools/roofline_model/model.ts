@@ -52,8 +52,22 @@ export interface Roofline {
 }
 
 const WHAT = "the roofline table";
-const MEMORIES = [["hbm", "HBM"], ["cmem_read", "CMEM read"], ["cmem_write", "CMEM write"], ["vmem_read", "VMEM read"], ["vmem_write", "VMEM write"]] as const;
-const FRACTIONS = ["total_self_time_percent", "cumulative_total_self_time_percent", "dma_stall_percent", "total_time_in_percentage", "roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization"];
+const MEMORIES = [
+  ["hbm", "HBM"],
+  ["cmem_read", "CMEM read"],
+  ["cmem_write", "CMEM write"],
+  ["vmem_read", "VMEM read"],
+  ["vmem_write", "VMEM write"],
+] as const;
+const FRACTIONS = [
+  "total_self_time_percent",
+  "cumulative_total_self_time_percent",
+  "dma_stall_percent",
+  "total_time_in_percentage",
+  "roofline_efficiency",
+  "compute_efficiency",
+  "max_mem_bw_utilization",
+];
 const GIGA_PER_GIBI = 2 ** 30 / 1e9;
 
 /** GFLOP/s that a memory allows at an intensity. */
@@ -96,9 +110,16 @@ function positive(properties: Readonly<Record<string, string>>, name: string): n
 /** Adds units; values that depend on an unknown peak or an absent memory become null instead of 0. */
 function dressed(raw: TableData, known: boolean, roofs: readonly Roof[], notes: OpNotes): TableData {
   const fractions = Object.fromEntries(FRACTIONS.map((id) => [id, "fraction"]));
-  const intensities = Object.fromEntries(raw.columns.filter(({ id }) => id.endsWith("operational_intensity")).map(({ id }) => [id, "FLOP/B"]));
-  const absent = MEMORIES.filter(([id]) => !roofs.some((roof) => roof.id === id)).flatMap(([id]) => [`${id}_bw`, `${id}_operational_intensity`]);
-  const unknown = known ? ["optimal_flop_rate", "bottleneck_operational_intensity"] : ["roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization", "optimal_flop_rate", "bottleneck_operational_intensity"];
+  const intensities = Object.fromEntries(
+    raw.columns.filter(({ id }) => id.endsWith("operational_intensity")).map(({ id }) => [id, "FLOP/B"]),
+  );
+  const absent = MEMORIES.filter(([id]) => !roofs.some((roof) => roof.id === id)).flatMap(([id]) => [
+    `${id}_bw`,
+    `${id}_operational_intensity`,
+  ]);
+  const unknown = known
+    ? ["optimal_flop_rate", "bottleneck_operational_intensity"]
+    : ["roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization", "optimal_flop_rate", "bottleneck_operational_intensity"];
   const plain = plainSources(withoutUnitLabels(withoutZeros(withUnits(raw, { ...fractions, ...intensities }), [...absent, ...unknown])));
   return marked(based(plain, notes), notes);
 }
@@ -111,16 +132,38 @@ function based(table: TableData, { cores }: OpNotes): TableData {
     cumulative_total_self_time_percent: `Self time of this op and those above it divided by ${all}`,
     total_time_in_percentage: `Total time divided by ${all}`,
   };
-  const labels = { total_self_time_percent: "Share of all time", cumulative_total_self_time_percent: "Cumulative share of all time", total_time_in_percentage: "Total time share of all time" };
-  return { ...table, columns: relabelled(table, labels).columns.map((column) => (help[column.id] === undefined ? column : { ...column, help: help[column.id] ?? null })) };
+  const labels = {
+    total_self_time_percent: "Share of all time",
+    cumulative_total_self_time_percent: "Cumulative share of all time",
+    total_time_in_percentage: "Total time share of all time",
+  };
+  return {
+    ...table,
+    columns: relabelled(table, labels).columns.map((column) =>
+      help[column.id] === undefined ? column : { ...column, help: help[column.id] ?? null },
+    ),
+  };
 }
 
 /** Marks rates and shares of peaks that exceed what the device can do. */
 function marked(table: TableData, { limits }: OpNotes): TableData {
-  const [flops, hbm, memory] = [rateDoubt(limits.flops, "GFLOP/s", limits.what), rateDoubt(limits.hbm, "GiB/s", limits.what), rateDoubt(limits.memory, "GiB/s", limits.what)];
+  const [flops, hbm, memory] = [
+    rateDoubt(limits.flops, "GFLOP/s", limits.what),
+    rateDoubt(limits.hbm, "GiB/s", limits.what),
+    rateDoubt(limits.memory, "GiB/s", limits.what),
+  ];
   return withDoubts(table, {
-    measured_flop_rate: flops, model_flop_rate: flops, hbm_bw: hbm, measured_memory_bw: memory, cmem_read_bw: memory, cmem_write_bw: memory, vmem_read_bw: memory, vmem_write_bw: memory,
-    roofline_efficiency: shareDoubt, compute_efficiency: shareDoubt, max_mem_bw_utilization: shareDoubt,
+    measured_flop_rate: flops,
+    model_flop_rate: flops,
+    hbm_bw: hbm,
+    measured_memory_bw: memory,
+    cmem_read_bw: memory,
+    cmem_write_bw: memory,
+    vmem_read_bw: memory,
+    vmem_write_bw: memory,
+    roofline_efficiency: shareDoubt,
+    compute_efficiency: shareDoubt,
+    max_mem_bw_utilization: shareDoubt,
   });
 }
 
@@ -129,7 +172,11 @@ function readPoints(table: TableData, known: boolean, { limits }: OpNotes): Poin
   const text = (id: string): string[] => textsOf(table, id, WHAT);
   const [step, category, name, bound] = [text("step"), text("category"), text("operation"), text("bound_by")];
   const [rank, rate, time, own] = [number("rank"), number("measured_flop_rate"), number("total_time"), number("total_self_time_percent")];
-  const [overall, binding, efficiency] = [number("operational_intensity"), number("bottleneck_operational_intensity"), number("roofline_efficiency")];
+  const [overall, binding, efficiency] = [
+    number("operational_intensity"),
+    number("bottleneck_operational_intensity"),
+    number("roofline_efficiency"),
+  ];
   const transfers = columnOf(table, "include_infeed_outfeed");
   return step.map((one, row): Point => ({
     row,
@@ -158,7 +205,11 @@ function readMessages(table: TableData): Roofline["messages"] {
 
 /** Whether the two halves of the table, with and without infeed and outfeed, differ. */
 function differ(points: readonly Point[]): boolean {
-  const half = (transfers: boolean): string => points.filter((point) => point.transfers === transfers).map(({ step, name, timeUs, rate }) => `${step} ${name} ${timeUs} ${rate}`).join("\n");
+  const half = (transfers: boolean): string =>
+    points
+      .filter((point) => point.transfers === transfers)
+      .map(({ step, name, timeUs, rate }) => `${step} ${name} ${timeUs} ${rate}`)
+      .join("\n");
   return half(true) !== half(false);
 }
 
@@ -178,7 +229,11 @@ export function choose(points: readonly Point[], { view, transfers, step, catego
     if (point.transfers !== transfers) return false;
     if (view === "program") return point.program && (step === "" || point.step === step || (step === "steps" && isStep(point)));
     if (point.program) return false;
-    return (category === "" || point.category === category) && (bound === "" || point.bound === bound) && point.name.toLowerCase().includes(wanted);
+    return (
+      (category === "" || point.category === category) &&
+      (bound === "" || point.bound === bound) &&
+      point.name.toLowerCase().includes(wanted)
+    );
   });
 }
 
@@ -203,25 +258,51 @@ export function summaryOf({ points, peak, roofs, notes }: Roofline, transfers: b
     return {
       tone: "none",
       headline: `The program runs at ${rate}`,
-      lines: [notes.onCpu ? "The program ran on the CPU, whose peak rates are unknown, so the chart has no roofs." : "The peak rates of this device are unknown, so the chart has no roofs."],
+      lines: [
+        notes.onCpu
+          ? "The program ran on the CPU, whose peak rates are unknown, so the chart has no peak lines."
+          : "The peak rates of this device are unknown, so the chart has no peak lines.",
+      ],
     };
   }
   const hbm = roofs.find(({ id }) => id === "hbm");
   const lines: string[] = [];
   if (hbm && total.intensity > 0) {
     const side = total.intensity < hbm.ridge ? "below" : "above";
-    const advice = total.intensity < hbm.ridge ? "more FLOPs per byte would help (fusion, larger batches, smaller data types)" : "compute is the limit";
-    lines.push(`The operational intensity of ${formatQuantity(total.intensity, "FLOP/B")} is ${side} the HBM ridge point of ${formatQuantity(hbm.ridge, "FLOP/B")}: ${advice}.`);
+    const advice =
+      total.intensity < hbm.ridge ? "more FLOPs per byte would help (fusion, larger batches, smaller data types)" : "compute is the limit";
+    lines.push(
+      `The operational intensity of ${formatQuantity(total.intensity, "FLOP/B")} is ${side} the HBM ridge point of ` +
+        `${formatQuantity(hbm.ridge, "FLOP/B")}: ${advice}.`,
+    );
   }
   const byBound = new Map<string, number>();
   for (const op of ops) byBound.set(op.bound, (byBound.get(op.bound) ?? 0) + op.share);
-  const shares = [...byBound].sort((a, b) => b[1] - a[1]).filter(([, share]) => share >= 0.005).slice(0, 4);
+  const shares = [...byBound]
+    .sort((a, b) => b[1] - a[1])
+    .filter(([, share]) => share >= 0.005)
+    .slice(0, 4)
+    .map(([bound, share]) => `${formatPercent(share * 100)} ${bound === "Unknown" ? "without a known bottleneck" : `bound by ${bound}`}`);
   const rest = 1 - ops.reduce((all, { share }) => all + share, 0);
-  if (shares.length) lines.push(`Of all recorded time (${formatTime(total.timeUs * 1e6)}${overCores(notes.cores)}): ${shares.map(([bound, share]) => `${formatPercent(share * 100)} ${bound === "Unknown" ? "without a known bottleneck" : `bound by ${bound}`}`).join(", ")}${rest > 0.05 ? `; ${formatPercent(rest * 100)} idle` : ""}.`);
-  const far = ops.filter((op) => op.efficiency !== null && !op.doubtful && op.share > 0.01).sort((a, b) => b.share * (1 - Math.min(1, b.efficiency ?? 0)) - a.share * (1 - Math.min(1, a.efficiency ?? 0)))[0];
-  if (far) lines.push(`Largest potential gain: ${far.name}, with ${formatPercent(far.share * 100)} of all recorded time at ${formatPercent((far.efficiency ?? 0) * 100)} of its roofline limit.`);
+  const idle = rest > 0.05 ? `; ${formatPercent(rest * 100)} idle` : "";
+  if (shares.length)
+    lines.push(`Of all recorded time (${formatTime(total.timeUs * 1e6)}${overCores(notes.cores)}): ${shares.join(", ")}${idle}.`);
+  const far = ops
+    .filter((op) => op.efficiency !== null && !op.doubtful && op.share > 0.01)
+    .sort((a, b) => b.share * (1 - Math.min(1, b.efficiency ?? 0)) - a.share * (1 - Math.min(1, a.efficiency ?? 0)))[0];
+  if (far)
+    lines.push(
+      `Largest potential gain: ${far.name}, with ${formatPercent(far.share * 100)} of all recorded time at ` +
+        `${formatPercent((far.efficiency ?? 0) * 100)} of its roofline limit.`,
+    );
   const tone = total.efficiency >= 0.6 ? "good" : total.efficiency >= 0.3 ? "fair" : "bad";
-  return { tone, headline: `${total.bound === "Unknown" ? "Bottleneck unknown" : `Bound by ${total.bound}`}: ${rate}, ${formatPercent(total.efficiency * 100)} of the roofline limit`, lines };
+  return {
+    tone,
+    headline:
+      `${total.bound === "Unknown" ? "Bottleneck unknown" : `Bound by ${total.bound}`}: ${rate}, ` +
+      `${formatPercent(total.efficiency * 100)} of the roofline limit`,
+    lines,
+  };
 }
 
 /** Notes on points that the chart omits or that lie above the peak. */
@@ -230,7 +311,9 @@ export function remarks(points: readonly Point[]): string | null {
   const missing = points.filter((point) => !drawable(point) && !point.doubtful).length;
   const summary = [
     missing > 0 ? `${plural(missing, "row")} without FLOPs or bytes ${missing === 1 ? "is" : "are"} only in the table.` : "",
-    above > 0 ? `${plural(above, "row")} beyond what the device can do ${above === 1 ? "is" : "are"} not drawn: work of these ops is done outside their recorded time.` : "",
+    above > 0
+      ? `${plural(above, "row")} beyond what the device can do ${above === 1 ? "is" : "are"} not drawn: work of these ops is done outside their recorded time.`
+      : "",
   ];
   return summary.filter(Boolean).join(" ") || null;
 }

@@ -2,7 +2,7 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatQuantity, plural } from "../../base/format";
@@ -21,15 +21,40 @@ import type { Choice, Roofline } from "./model";
 import "./page.css";
 
 const FIRST = {
-  ops: ["operation", "category", "total_self_time_percent", "total_self_time", "occurrences", "measured_flop_rate", "bottleneck_operational_intensity", "bound_by", "roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization", "hbm_bw", "source_info"],
-  program: ["step", "total_time_per_core", "measured_flop_rate", "bottleneck_operational_intensity", "bound_by", "roofline_efficiency", "compute_efficiency", "max_mem_bw_utilization", "hbm_bw"],
+  ops: [
+    "operation",
+    "category",
+    "total_self_time_percent",
+    "total_self_time",
+    "occurrences",
+    "measured_flop_rate",
+    "bottleneck_operational_intensity",
+    "bound_by",
+    "roofline_efficiency",
+    "compute_efficiency",
+    "max_mem_bw_utilization",
+    "hbm_bw",
+    "source_info",
+  ],
+  program: [
+    "step",
+    "total_time_per_core",
+    "measured_flop_rate",
+    "bottleneck_operational_intensity",
+    "bound_by",
+    "roofline_efficiency",
+    "compute_efficiency",
+    "max_mem_bw_utilization",
+    "hbm_bw",
+  ],
 } as const;
 
 function RooflinePage(page: PageProps) {
   const { tool, host, hosts, client } = page;
   const params = opRequest(page);
   const answer = useLoad(JSON.stringify(params), async (signal) => readRoofline(await client.json<unknown>("data", params, { signal })));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Computing the roofline of ${plural(hostCount(tool, host, hosts), "host")}`} />;
+  if (answer.data === null)
+    return <Pending answer={answer} page={page} what={`Computing the roofline of ${plural(hostCount(tool, host, hosts), "host")}`} />;
   if (answer.data.points.length === 0) {
     return (
       <Panel
@@ -48,12 +73,32 @@ function Content({ page, roofline }: { page: PageProps; roofline: Roofline }) {
   const table = useRef<HTMLDivElement>(null);
   const [shown, setShown] = useState<{ row: number } | null>(null);
   const key = (name: string): string => useKey(state, name) ?? "";
-  const choice: Choice = { view: key("view") === "program" ? "program" : "ops", transfers: key("infeed") !== "no", step: key("step"), category: key("category"), bound: key("bound"), text: key("op") };
+  const choice: Choice = {
+    view: key("view") === "program" ? "program" : "ops",
+    transfers: key("infeed") !== "no",
+    step: key("step"),
+    category: key("category"),
+    bound: key("bound"),
+    text: key("op"),
+  };
   const points = useMemo(() => choose(roofline.points, choice), [roofline, JSON.stringify(choice)]);
-  const data = useMemo(() => firstColumns(pickRows(roofline.table, points.map(({ row }) => row)), FIRST[choice.view]), [points, choice.view]);
+  const data = useMemo(
+    () =>
+      firstColumns(
+        pickRows(
+          roofline.table,
+          points.map(({ row }) => row),
+        ),
+        FIRST[choice.view],
+      ),
+    [points, choice.view],
+  );
   const spec = useMemo(() => rooflineChart(points, roofline, choice, () => data), [points, data]);
   const summary = useMemo(() => summaryOf(roofline, choice.transfers), [roofline, choice.transfers]);
-  const hide = useMemo(() => data.columns.map(({ id }) => id).filter((id) => !(FIRST[choice.view] as readonly string[]).includes(id)), [data, choice.view]);
+  const hide = useMemo(
+    () => data.columns.map(({ id }) => id).filter((id) => !(FIRST[choice.view] as readonly string[]).includes(id)),
+    [data, choice.view],
+  );
   const left = remarks(points);
   const go = (place: number): void => {
     const row = points.findIndex((point) => point.row === place);
@@ -65,13 +110,23 @@ function Content({ page, roofline }: { page: PageProps; roofline: Roofline }) {
     <div class="rfl">
       <div class="rfl-head">
         <SummaryBox tone={summary.tone} title={summary.headline}>
-          {summary.lines.map((line) => <p key={line}>{line}</p>)}
+          {summary.lines.map((line) => (
+            <p key={line}>{line}</p>
+          ))}
         </SummaryBox>
         <Callouts messages={roofline.messages} />
         <Controls roofline={roofline} choice={choice} set={(patch) => state.set(patch, "replace")} />
         <div class="rfl-split">
           <div>
-            <Chart spec={spec} title="" fileName={fileNameOf("roofline", run, host)} height={250} onPick={go} pickHint="Click or Enter: show in the table" onTable={() => table.current?.querySelector<HTMLElement>('[role="grid"]')?.focus()} />
+            <Chart
+              spec={spec}
+              title=""
+              fileName={fileNameOf("roofline", run, host)}
+              height={250}
+              onPick={go}
+              pickHint="Click or Enter: show in the table"
+              onTable={() => table.current?.querySelector<HTMLElement>('[role="grid"]')?.focus()}
+            />
             {spec.series.length === 0 ? <p class="dim">No points: no row that matches the filters has both FLOPs and bytes.</p> : null}
             {left ? <p class="rfl-left dim">{left}</p> : null}
           </div>
@@ -109,15 +164,23 @@ function Controls({ roofline, choice, set }: ControlsProps) {
       {label}
       <select class="field" value={value} onChange={(e) => set({ [name]: e.currentTarget.value || null })}>
         <option value="">All</option>
-        {options.map(([one, summary]) => <option key={one} value={one}>{summary}</option>)}
+        {options.map(([one, summary]) => (
+          <option key={one} value={one}>
+            {summary}
+          </option>
+        ))}
       </select>
     </label>
   );
   return (
     <div class="rfl-controls" role="toolbar" aria-label="Filter points">
       <span class="segmented" role="group" aria-label="Level">
-        <button type="button" aria-pressed={choice.view === "ops"} onClick={() => view("ops")}>Ops</button>
-        <button type="button" aria-pressed={choice.view === "program"} onClick={() => view("program")}>Program and steps</button>
+        <button type="button" aria-pressed={choice.view === "ops"} onClick={() => view("ops")}>
+          Ops
+        </button>
+        <button type="button" aria-pressed={choice.view === "program"} onClick={() => view("program")}>
+          Program and steps
+        </button>
       </span>
       {choice.view === "program" ? (
         select("Step", "step", choice.step, [
@@ -127,9 +190,28 @@ function Controls({ roofline, choice, set }: ControlsProps) {
         ])
       ) : (
         <>
-          {select("Category", "category", choice.category, unique(ops.map(({ category }) => category)).map((one) => [one, one]))}
-          {select("Bound by", "bound", choice.bound, unique(ops.map(({ bound }) => bound)).map((one) => [one, one]))}
-          <label>Op <input class="field" type="search" placeholder="contains" value={choice.text} onInput={(e) => set({ op: e.currentTarget.value || null })} /></label>
+          {select(
+            "Category",
+            "category",
+            choice.category,
+            unique(ops.map(({ category }) => category)).map((one) => [one, one]),
+          )}
+          {select(
+            "Bound by",
+            "bound",
+            choice.bound,
+            unique(ops.map(({ bound }) => bound)).map((one) => [one, one]),
+          )}
+          <label>
+            Op{" "}
+            <input
+              class="field"
+              type="search"
+              placeholder="contains"
+              value={choice.text}
+              onInput={(e) => set({ op: e.currentTarget.value || null })}
+            />
+          </label>
         </>
       )}
       {roofline.hasTransfers ? (
@@ -146,7 +228,13 @@ function Device({ roofline }: { roofline: Roofline }) {
   const { device, peak, roofs, properties } = roofline;
   const unknown = "The profile does not contain the peaks of this device.";
   const flag = (name: string): string | null => (properties[name] === undefined ? null : properties[name] === "1" ? "yes" : "no");
-  const flags = ([["megacore", "Megacore"], ["has_cmem", "CMEM"], ["has_merged_vmem", "Merged VMEM"]] as const).flatMap(([id, name]) => {
+  const flags = (
+    [
+      ["megacore", "Megacore"],
+      ["has_cmem", "CMEM"],
+      ["has_merged_vmem", "Merged VMEM"],
+    ] as const
+  ).flatMap(([id, name]) => {
     const value = flag(id);
     return value === null || peak === null ? [] : [{ name, value }];
   });
@@ -156,18 +244,39 @@ function Device({ roofline }: { roofline: Roofline }) {
       <Figures
         items={[
           { name: "Type", value: device || null, reason: "The profile does not name a device." },
-          { name: "Peak compute", value: peak === null ? null : formatQuantity(peak, "GFLOP/s"), reason: unknown, help: "Per core, for the fastest data type; from the profile or a table of known devices." },
+          {
+            name: "Peak compute",
+            value: peak === null ? null : formatQuantity(peak, "GFLOP/s"),
+            reason: unknown,
+            help: "Per core, for the fastest data type; from the profile or a table of known devices.",
+          },
           ...flags,
         ]}
       />
       {roofs.length ? (
         <table>
-          <thead><tr><th scope="col">Memory</th><th scope="col">Peak</th><th scope="col" data-tip="Operational intensity above which compute is the limit">Ridge (FLOP/B)</th></tr></thead>
+          <thead>
+            <tr>
+              <th scope="col">Memory</th>
+              <th scope="col">Peak</th>
+              <th scope="col" data-tip="Operational intensity above which compute is the limit">
+                Ridge (FLOP/B)
+              </th>
+            </tr>
+          </thead>
           <tbody>
-            {roofs.map((roof) => <tr key={roof.id}><td>{roof.name}</td><td>{formatQuantity(roof.bandwidth, "GiB/s")}</td><td>{formatQuantity(roof.ridge, null)}</td></tr>)}
+            {roofs.map((roof) => (
+              <tr key={roof.id}>
+                <td>{roof.name}</td>
+                <td>{formatQuantity(roof.bandwidth, "GiB/s")}</td>
+                <td>{formatQuantity(roof.ridge, null)}</td>
+              </tr>
+            ))}
           </tbody>
         </table>
-      ) : <p class="dim">{unknown}</p>}
+      ) : (
+        <p class="dim">{unknown}</p>
+      )}
     </aside>
   );
 }

@@ -6,7 +6,11 @@ import type { Analysis, Bottleneck, IteratorNode, Link, Pipeline, Role, Run, Set
 
 const TABLES = 3;
 
-const lines = (text: string | undefined): string[] => (text ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
+const lines = (text: string | undefined): string[] =>
+  (text ?? "")
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
 
 /** Lines "TITLE<tab>ADDRESS"; only http and https. */
 function readLinks(text: string): Link[] {
@@ -20,33 +24,54 @@ const pipelineKey = (host: string, name: string): string => `${host}\n${name}`;
 
 function readBottlenecks(table: TableData): Map<string, Bottleneck> {
   const what = "the table of bottlenecks";
-  const [hosts, names, iterators, longNames, steps, links] = ["host", "input_pipeline", "iterator", "long_name", "advice_text", "advice_links"].map((id) => textsOf(table, id, what));
+  const [hosts, names, iterators, longNames, steps, links] = [
+    "host",
+    "input_pipeline",
+    "iterator",
+    "long_name",
+    "advice_text",
+    "advice_links",
+  ].map((id) => textsOf(table, id, what));
   const selfTimes = numbersOf(table, "self_ps", what);
   const column = (id: string): readonly unknown[] => table.columns.find((one) => one.id === id)?.values ?? [];
   const [parallelism, autotune] = [column("parallelism"), column("autotune")];
-  const found = new Map<string, Bottleneck>();
+  const bottlenecks = new Map<string, Bottleneck>();
   selfTimes.forEach((selfPs, i) => {
     const name = iterators?.[i] ?? "";
     // A run in which no iterator blocked has no bottleneck.
     if (name === "") return;
-    found.set(pipelineKey(hosts?.[i] ?? "", names?.[i] ?? ""), {
-      name, longName: longNames?.[i] ?? "", selfPs, steps: lines(steps?.[i]), links: readLinks(links?.[i] ?? ""),
-      parallelism: typeof parallelism[i] === "number" ? parallelism[i] : null, autotune: autotune[i] === "true" ? true : autotune[i] === "false" ? false : null,
+    bottlenecks.set(pipelineKey(hosts?.[i] ?? "", names?.[i] ?? ""), {
+      name,
+      longName: longNames?.[i] ?? "",
+      selfPs,
+      steps: lines(steps?.[i]),
+      links: readLinks(links?.[i] ?? ""),
+      parallelism: typeof parallelism[i] === "number" ? parallelism[i] : null,
+      autotune: autotune[i] === "true" ? true : autotune[i] === "false" ? false : null,
     });
   });
-  return found;
+  return bottlenecks;
 }
 
 function readPipelines(table: TableData, bottlenecks: ReadonlyMap<string, Bottleneck>): Pipeline[] {
   const what = "the table of pipelines";
   const [hosts, names, kinds, datasets] = ["host", "input_pipeline", "kind", "name"].map((id) => textsOf(table, id, what));
-  const [min, mean, max, runs, slow] = ["min_ps", "mean_ps", "max_ps", "num_calls", "num_slow_calls"].map((id) => numbersOf(table, id, what));
-  const at = (column: readonly number[] | undefined, i: number): number => column?.[i] ?? 0;
+  const [min, mean, max, runs, slow] = ["min_ps", "mean_ps", "max_ps", "num_calls", "num_slow_calls"].map((id) =>
+    numbersOf(table, id, what),
+  );
+  const numberAt = (column: readonly number[] | undefined, i: number): number => column?.[i] ?? 0;
   return (hosts ?? []).map((host, i) => {
     const name = names?.[i] ?? "";
     return {
-      host, name, kind: kinds?.[i] === "device" ? "device" : "host", dataset: datasets?.[i] ?? "",
-      runs: at(runs, i), slow: at(slow, i), minPs: at(min, i), meanPs: at(mean, i), maxPs: at(max, i),
+      host,
+      name,
+      kind: kinds?.[i] === "device" ? "device" : "host",
+      dataset: datasets?.[i] ?? "",
+      runs: numberAt(runs, i),
+      slow: numberAt(slow, i),
+      minPs: numberAt(min, i),
+      meanPs: numberAt(mean, i),
+      maxPs: numberAt(max, i),
       bottleneck: bottlenecks.get(pipelineKey(host, name)) ?? null,
     };
   });
@@ -79,15 +104,32 @@ function readNode(value: unknown): IteratorNode {
   const text = (key: string): string => asText(node[key], `${key} of an iterator`);
   const number = (key: string): number => asNumber(node[key], `${key} of an iterator`);
   return {
-    id: text("id"), parent: text("parent"), name: text("iterator"), longName: text("long_name"), dataset: typeof node["name"] === "string" ? node["name"] : "",
-    beginPs: number("start_ps"), durationPs: number("duration_ps"), selfPs: number("self_ps"), calls: number("calls"), role: readRole(node["type"]), settings: readSettings(node["settings"]),
+    id: text("id"),
+    parent: text("parent"),
+    name: text("iterator"),
+    longName: text("long_name"),
+    dataset: typeof node["name"] === "string" ? node["name"] : "",
+    beginPs: number("start_ps"),
+    durationPs: number("duration_ps"),
+    selfPs: number("self_ps"),
+    calls: number("calls"),
+    role: readRole(node["type"]),
+    settings: readSettings(node["settings"]),
   };
 }
 
 function readSpans(boxes: Dict): Spans {
   const column = (key: string): number[] => asList(boxes[key], `${key} of the boxes`).map((one) => asNumber(one, `${key} of a box`));
-  const spans = { node: column("iterator"), thread: column("track"), beginPs: column("begin_ps"), durationPs: column("duration_ps"), blocking: column("blocking"), count: column("count") };
-  if (Object.values(spans).some((values) => values.length !== spans.node.length)) throw badAnswer("the boxes have columns of different lengths");
+  const spans = {
+    node: column("iterator"),
+    thread: column("track"),
+    beginPs: column("begin_ps"),
+    durationPs: column("duration_ps"),
+    blocking: column("blocking"),
+    count: column("count"),
+  };
+  if (Object.values(spans).some((values) => values.length !== spans.node.length))
+    throw badAnswer("the boxes have columns of different lengths");
   return spans;
 }
 
@@ -96,15 +138,24 @@ export function readRun(value: unknown): Run {
   const run = asDict(value, "the run");
   const number = (key: string): number => asNumber(run[key], `${key} of the run`);
   return {
-    host: asText(run["host"], "the host of the run"), pipeline: asText(run["pipeline"], "the pipeline of the run"), rank: number("rank"), runs: number("ranks"),
-    beginPs: number("begin_ps"), durationPs: number("duration_ps"),
+    host: asText(run["host"], "the host of the run"),
+    pipeline: asText(run["pipeline"], "the pipeline of the run"),
+    rank: number("rank"),
+    runs: number("ranks"),
+    beginPs: number("begin_ps"),
+    durationPs: number("duration_ps"),
     nodes: asList(run["iterators"], "the iterators").map(readNode),
     threads: asList(run["tracks"], "the threads").map((one): Thread => {
       const track = asDict(one, "a thread");
-      return { pid: asNumber(track["pid"], "pid of a thread"), tid: asNumber(track["tid"], "tid of a thread"), name: asText(track["name"], "the name of a thread") };
+      return {
+        pid: asNumber(track["pid"], "pid of a thread"),
+        tid: asNumber(track["tid"], "tid of a thread"),
+        name: asText(track["name"], "the name of a thread"),
+      };
     }),
     spans: readSpans(asDict(run["boxes"], "the boxes")),
-    executions: number("executions"), truncated: run["truncated"] === true,
+    executions: number("executions"),
+    truncated: run["truncated"] === true,
     problems: Array.isArray(run["problems"]) ? run["problems"].map(String) : [],
   };
 }

@@ -1,5 +1,5 @@
 // Summary, advice and tables of pipelines and iterators. Pure.
-import { makeTable, numberColumn, textColumn } from "../../base/table/columns";
+import { columnsOf, makeTable } from "../../base/table/columns";
 import { formatCount, formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import type { Tone } from "../../base/steps/steps";
@@ -9,25 +9,39 @@ import type { Analysis, Bottleneck, IteratorNode, Link, Pipeline, Role, Run } fr
 const US = 1e6;
 
 /** Calls that take longer are slow. */
-export const SLOW_PS = 50e6;
+const SLOW_PS = 50e6;
 const LIMIT = formatTime(SLOW_PS);
 
 export const ROLES: Readonly<Record<Role, { name: string; mark: string; help: string }>> = {
   2: { name: "bottleneck", mark: "▲ Bottleneck", help: "The iterator of the critical path with the largest self time: optimise it first." },
   1: { name: "critical path", mark: "● Critical path", help: "The consumer waited for it in this run." },
-  0: { name: "not waited for", mark: "○ Not waited for", help: "It ran in parallel to or ahead of the consumer, which did not wait for it in this run." },
+  0: {
+    name: "not waited for",
+    mark: "○ Not waited for",
+    help: "It ran in parallel to or ahead of the consumer, which did not wait for it in this run.",
+  },
 };
 
 /** The slowest host pipeline, which is selected by default. */
 export function slowest({ pipelines }: Analysis): Pipeline | null {
-  return pipelines.reduce<Pipeline | null>((best, one) => (one.kind === "host" && (best === null || one.maxPs > best.maxPs) ? one : best), null);
+  return pipelines.reduce<Pipeline | null>(
+    (best, one) => (one.kind === "host" && (best === null || one.maxPs > best.maxPs) ? one : best),
+    null,
+  );
 }
 
 /** The pipeline in the address; else the slowest one, of the named host if any. */
 export function choosePipeline(analysis: Analysis, host: string | null, name: string | null): Pipeline | null {
   const { pipelines } = analysis;
   const there = pipelines.filter((one) => host === null || one.host === host);
-  return there.find((one) => name !== null && one.name === name) ?? slowest({ ...analysis, pipelines: there }) ?? there[0] ?? slowest(analysis) ?? pipelines[0] ?? null;
+  return (
+    there.find((one) => name !== null && one.name === name) ??
+    slowest({ ...analysis, pipelines: there }) ??
+    there[0] ??
+    slowest(analysis) ??
+    pipelines[0] ??
+    null
+  );
 }
 
 /** Relates the self time of the bottleneck to the duration of the call. */
@@ -40,33 +54,43 @@ function describeSelfTime({ name, selfPs }: Bottleneck, { maxPs }: Pipeline): st
 export function headline(analysis: Analysis): { tone: Tone; title: string; sentences: string[] } {
   const worst = slowest(analysis);
   if (!worst) {
-    return { tone: "none", title: "Only device pipelines were recorded", sentences: ["The profile does not contain the host pipelines that feed them, so no bottleneck can be determined."] };
+    return {
+      tone: "none",
+      title: "Only device pipelines were recorded",
+      sentences: ["The profile does not contain the host pipelines that feed them, so no bottleneck can be determined."],
+    };
   }
   const where = `${worst.name} of ${worst.host}`;
   const calls = `${formatCount(worst.slow)} of ${plural(worst.runs, "call")} took longer than ${LIMIT}; ${formatTime(worst.meanPs)} on average.`;
   if (!analysis.inputBound) {
     return {
-      tone: "good", title: `No input pipeline is slow: the slowest call, of ${where}, takes ${formatTime(worst.maxPs)}`,
+      tone: "good",
+      title: `No input pipeline is slow: the slowest call, of ${where}, takes ${formatTime(worst.maxPs)}`,
       sentences: [`Calls of up to ${LIMIT} are not considered slow.`],
     };
   }
-  const found = worst.bottleneck;
+  const worstBottleneck = worst.bottleneck;
   return {
     tone: "bad",
-    title: found ? `Input pipeline ${where} is slow: ${found.name} is its bottleneck` : `Input pipeline ${where} is slow`,
-    sentences: [`A call takes up to ${formatTime(worst.maxPs)}${found ? `; ${describeSelfTime(found, worst)}` : ""}.`, calls],
+    title: worstBottleneck
+      ? `Input pipeline ${where} is slow: ${worstBottleneck.name} is its bottleneck`
+      : `Input pipeline ${where} is slow`,
+    sentences: [
+      `A call takes up to ${formatTime(worst.maxPs)}${worstBottleneck ? `; ${describeSelfTime(worstBottleneck, worst)}` : ""}.`,
+      calls,
+    ],
   };
 }
 
 /** Slow host pipelines grouped by advice, slowest first. */
 export function advices({ pipelines }: Analysis): { steps: readonly string[]; links: readonly Link[]; pipelines: Pipeline[] }[] {
   const groups = new Map<string, { steps: readonly string[]; links: readonly Link[]; pipelines: Pipeline[] }>();
-  for (const one of [...pipelines].sort((a, b) => b.maxPs - a.maxPs)) {
-    if (one.kind !== "host" || one.maxPs <= SLOW_PS || !one.bottleneck) continue;
-    const { steps, links } = one.bottleneck;
+  for (const pipeline of [...pipelines].sort((a, b) => b.maxPs - a.maxPs)) {
+    if (pipeline.kind !== "host" || pipeline.maxPs <= SLOW_PS || !pipeline.bottleneck) continue;
+    const { steps, links } = pipeline.bottleneck;
     const key = steps.join("\n");
     const group = groups.get(key) ?? { steps, links, pipelines: [] };
-    group.pipelines.push(one);
+    group.pipelines.push(pipeline);
     groups.set(key, group);
   }
   return [...groups.values()];
@@ -81,23 +105,50 @@ function onOff(autotune: boolean | null): string | null {
 
 /** One row per pipeline. */
 export function pipelinesTable({ pipelines }: Analysis): TableData {
-  const all = <T>(of: (one: Pipeline) => T): T[] => pipelines.map(of);
+  const { text, number } = columnsOf(pipelines);
   return makeTable([
-    textColumn("host", "Host", "Host that the pipeline runs on.", all((one) => one.host)),
-    textColumn("input_pipeline", "Input pipeline", "Numbered per host in the order of the first call.", all((one) => one.name)),
-    textColumn("kind", "Kind", "Host: produces elements in host memory. Device: transfers elements to a device.", all((one) => one.kind)),
-    numberColumn("min", "Min", "us", "Fastest call.\nSource: trace.", all((one) => us(one.minPs))),
-    numberColumn("mean", "Avg", "us", "Mean over the calls.\nSource: trace.", all((one) => us(one.meanPs))),
-    numberColumn("max", "Max", "us", "Slowest call.\nSource: trace.", all((one) => us(one.maxPs))),
-    numberColumn("num_calls", "Calls", null, "Number of requested elements.\nSource: trace.", all((one) => one.runs)),
-    numberColumn("num_slow_calls", "Slow calls", null, `Calls that took longer than ${LIMIT}.\nSource: trace.`, all((one) => one.slow)),
-    textColumn("bottleneck", "Bottleneck", "Iterator of the critical path with the largest self time in the slowest call; host pipelines only.", all((one) => one.bottleneck?.name ?? null)),
-    numberColumn("bottleneck_us", "Bottleneck's self time", "us", "Self time of the bottleneck in the slowest call.", all((one) => (one.bottleneck ? us(one.bottleneck.selfPs) : null))),
-    numberColumn("parallelism", "Parallelism", null, "Elements, or inputs, that the bottleneck works on at once.\nSource: trace.", all((one) => one.bottleneck?.parallelism ?? null)),
-    textColumn("autotune", "Autotune", "On: tf.data chooses the bottleneck's parallelism or buffer size; off: the program fixes it.\nSource: trace.", all((one) => onOff(one.bottleneck?.autotune ?? null))),
-    numberColumn("slow_share", "Slow calls (share)", "fraction", `Share of the calls that took longer than ${LIMIT}.`, all((one) => (one.runs ? one.slow / one.runs : null))),
-    textColumn("long_name", "Long name of the bottleneck", "The iterator with all its consumers in the pipeline.", all((one) => one.bottleneck?.longName ?? null)),
-    textColumn("suggestion", "Suggestion", "Recommendations for this kind of bottleneck.", all((one) => (one.bottleneck ? one.bottleneck.steps.join("\n").replaceAll("`", "") : null))),
+    text("host", "Host", "Host that the pipeline runs on.", (one) => one.host),
+    text("input_pipeline", "Input pipeline", "Numbered per host in the order of the first call.", (one) => one.name),
+    text("kind", "Kind", "Host: produces elements in host memory. Device: transfers elements to a device.", (one) => one.kind),
+    number("min", "Min", "us", "Fastest call.\nSource: trace.", (one) => us(one.minPs)),
+    number("mean", "Avg", "us", "Mean over the calls.\nSource: trace.", (one) => us(one.meanPs)),
+    number("max", "Max", "us", "Slowest call.\nSource: trace.", (one) => us(one.maxPs)),
+    number("num_calls", "Calls", null, "Number of requested elements.\nSource: trace.", (one) => one.runs),
+    number("num_slow_calls", "Slow calls", null, `Calls that took longer than ${LIMIT}.\nSource: trace.`, (one) => one.slow),
+    text(
+      "bottleneck",
+      "Bottleneck",
+      "Iterator of the critical path with the largest self time in the slowest call; host pipelines only.",
+      (one) => one.bottleneck?.name ?? null,
+    ),
+    number("bottleneck_us", "Bottleneck's self time", "us", "Self time of the bottleneck in the slowest call.", (one) =>
+      one.bottleneck ? us(one.bottleneck.selfPs) : null,
+    ),
+    number(
+      "parallelism",
+      "Parallelism",
+      null,
+      "Elements, or inputs, that the bottleneck works on at once.\nSource: trace.",
+      (one) => one.bottleneck?.parallelism ?? null,
+    ),
+    text(
+      "autotune",
+      "Autotune",
+      "On: tf.data chooses the bottleneck's parallelism or buffer size; off: the program fixes it.\nSource: trace.",
+      (one) => onOff(one.bottleneck?.autotune ?? null),
+    ),
+    number("slow_share", "Slow calls (share)", "fraction", `Share of the calls that took longer than ${LIMIT}.`, (one) =>
+      one.runs ? one.slow / one.runs : null,
+    ),
+    text(
+      "long_name",
+      "Long name of the bottleneck",
+      "The iterator with all its consumers in the pipeline.",
+      (one) => one.bottleneck?.longName ?? null,
+    ),
+    text("suggestion", "Suggestion", "Recommendations for this kind of bottleneck.", (one) =>
+      one.bottleneck ? one.bottleneck.steps.join("\n").replaceAll("`", "") : null,
+    ),
   ]);
 }
 
@@ -116,28 +167,43 @@ const SETTINGS: readonly (readonly [id: string, label: string, text: (value: num
 
 /** The recorded settings of an iterator: name and value. */
 export function settingLines({ settings }: Pick<IteratorNode, "settings">): [string, string][] {
-  return SETTINGS.flatMap(([id, label, text]) => (settings[id] === undefined ? [] : [[label, text(settings[id])] satisfies [string, string]]));
+  return SETTINGS.flatMap(([id, label, text]) =>
+    settings[id] === undefined ? [] : [[label, text(settings[id])] satisfies [string, string]],
+  );
 }
 
 /** Splits a suggestion into text and code, which stands in backticks. */
 export function codeParts(step: string): { text: string; code: boolean }[] {
-  return step.split("`").map((text, i) => ({ text, code: i % 2 === 1 })).filter(({ text }) => text !== "");
+  return step
+    .split("`")
+    .map((text, i) => ({ text, code: i % 2 === 1 }))
+    .filter(({ text }) => text !== "");
 }
 
 /** One row per iterator of a run. */
 export function iteratorsTable(run: Run): TableData {
-  const all = <T>(of: (node: IteratorNode) => T): T[] => run.nodes.map(of);
+  const { text, number } = columnsOf(run.nodes);
   return makeTable([
-    textColumn("name", "Iterator", "Last part of the long name.", all((node) => node.name)),
-    textColumn("role", "Role", "Bottleneck, critical path, or not waited for.", all((node) => ROLES[node.role].name)),
-    numberColumn("start", "Start time", "us", "First execution, on the time axis of the trace viewer.\nSource: trace.", all((node) => us(node.beginPs))),
-    numberColumn("total", "Total duration", "us", "Sum of the wall times of all its executions in this run.\nSource: trace.", all((node) => us(node.durationPs))),
-    numberColumn("self", "Self duration", "us", "Total duration, excluding the time in which its inputs ran within it.\nSource: trace.", all((node) => us(node.selfPs))),
-    numberColumn("calls", "Calls", null, "Executions in this run.\nSource: trace.", all((node) => node.calls)),
-    textColumn("settings", "Settings", "Recorded with its first call in this run.\nSource: trace.", all((node) => settingLines(node).map(([name, value]) => `${name}: ${value}`).join("; "))),
-    textColumn("long_name", "Long name", "The iterator with all its consumers in the pipeline.", all((node) => node.longName)),
-    textColumn("id", "Id", "Id of the iterator in the trace.", all((node) => node.id)),
-    textColumn("parent", "Parent id", "Id of the iterator that consumes its elements.", all((node) => node.parent || null)),
+    text("name", "Iterator", "Last part of the long name.", (node) => node.name),
+    text("role", "Role", "Bottleneck, critical path, or not waited for.", (node) => ROLES[node.role].name),
+    number("start", "Start time", "us", "First execution, on the time axis of the trace viewer.\nSource: trace.", (node) =>
+      us(node.beginPs),
+    ),
+    number("total", "Total duration", "us", "Sum of the wall times of all its executions in this run.\nSource: trace.", (node) =>
+      us(node.durationPs),
+    ),
+    number("self", "Self duration", "us", "Total duration, excluding the time in which its inputs ran within it.\nSource: trace.", (node) =>
+      us(node.selfPs),
+    ),
+    number("calls", "Calls", null, "Executions in this run.\nSource: trace.", (node) => node.calls),
+    text("settings", "Settings", "Recorded with its first call in this run.\nSource: trace.", (node) =>
+      settingLines(node)
+        .map(([name, value]) => `${name}: ${value}`)
+        .join("; "),
+    ),
+    text("long_name", "Long name", "The iterator with all its consumers in the pipeline.", (node) => node.longName),
+    text("id", "Id", "Id of the iterator in the trace.", (node) => node.id),
+    text("parent", "Parent id", "Id of the iterator that consumes its elements.", (node) => node.parent || null),
   ]);
 }
 
@@ -159,10 +225,12 @@ export function nodeLines(node: Drawn, run: Run): [string, string][] {
 
 /** Describes a node in one sentence, for screen readers. */
 export function describeNode(node: Drawn, run: Run): string {
-  return `${node.name}, ${ROLES[node.role].name}: ${nodeLines(node, run).map(([name, value]) => `${name.toLowerCase()} ${value}`).join(", ")}.`;
+  return `${node.name}, ${ROLES[node.role].name}: ${nodeLines(node, run)
+    .map(([name, value]) => `${name.toLowerCase()} ${value}`)
+    .join(", ")}.`;
 }
 
-export interface NamePart {
+interface NamePart {
   name: string;
   /** 0 for the iterator itself; n for the n-th consumer after it. */
   after: number;

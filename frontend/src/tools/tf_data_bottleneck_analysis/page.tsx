@@ -1,6 +1,6 @@
 // tf.data bottleneck analysis: slow input pipelines, their bottlenecks and advice.
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
@@ -18,7 +18,14 @@ function TfDataPage(props: PageProps) {
   const { run, tool, host, client } = props;
   const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) => readAnalysis(await client.json<unknown>("data", params, { signal })));
-  if (answer.data === null) return <Pending answer={answer} page={props} what={`Analysing the input pipelines of ${plural(Math.max(1, tool.host_names.length), "host")}`} />;
+  if (answer.data === null)
+    return (
+      <Pending
+        answer={answer}
+        page={props}
+        what={`Analysing the input pipelines of ${plural(Math.max(1, tool.host_names.length), "host")}`}
+      />
+    );
   return <Content page={props} analysis={answer.data} />;
 }
 
@@ -26,7 +33,9 @@ function TfDataPage(props: PageProps) {
 function Nothing({ message }: { message: string }) {
   return (
     <Panel
-      tone="empty" title="No tf.data activity in this profile" why={message || "No tf.data iterator was recorded on any host."}
+      tone="empty"
+      title="No tf.data activity in this profile"
+      why={message || "No tf.data iterator was recorded on any host."}
       todo={[
         "Profile for longer, so that the program requests input at least once.",
         "Use the default host tracer level or a higher one (host_tracer_level of at least 2).",
@@ -41,7 +50,15 @@ function Content({ page, analysis }: { page: PageProps; analysis: Analysis }) {
   const wanted = { host: useKey(state, "pipeline_host"), name: useKey(state, "pipeline") };
   const pipeline = choosePipeline(analysis, wanted.host, wanted.name);
   const messages = analysis.problems.map((text) => ({ severity: "warning" as const, text }));
-  if (!pipeline) return <div class="tool-page"><div class="tool-page-body"><Callouts messages={messages} /><Nothing message={analysis.message} /></div></div>;
+  if (!pipeline)
+    return (
+      <div class="tool-page">
+        <div class="tool-page-body">
+          <Callouts messages={messages} />
+          <Nothing message={analysis.message} />
+        </div>
+      </div>
+    );
   const choose = (next: Pipeline, mode: "push" | "replace" = "push"): void => {
     state.set({ pipeline_host: next.host, pipeline: next.name, rank: null, iterator: null, range: null }, mode);
   };

@@ -24,13 +24,25 @@ interface Props {
 export function RunPickers({ analysis, pipeline, rank, durationPs, onShow, onRank }: Props) {
   const hosts = [...new Set(analysis.pipelines.map(({ host }) => host))];
   const here = analysis.pipelines.filter(({ host }) => host === pipeline.host);
-  const goTo = (next: Pipeline | null): void => { if (next && next !== pipeline) onShow(next); };
+  const goTo = (next: Pipeline | null): void => {
+    if (next && next !== pipeline) onShow(next);
+  };
   const count = (host: string): string => plural(analysis.pipelines.filter((one) => one.host === host).length, "pipeline");
   return (
     <div class="tfd-pickers" role="toolbar" aria-label="Selected run">
-      {hosts.length > 1 ? <Picker label="Host" noun="host" choices={hosts.map((id) => ({ id, note: count(id) }))} value={pipeline.host} onChoose={(id) => goTo(choosePipeline(analysis, id, null))} /> : null}
+      {hosts.length > 1 ? (
+        <Picker
+          label="Host"
+          noun="host"
+          choices={hosts.map((id) => ({ id, note: count(id) }))}
+          value={pipeline.host}
+          onChoose={(id) => goTo(choosePipeline(analysis, id, null))}
+        />
+      ) : null}
       <Picker
-        label="Input pipeline" noun="pipeline" value={pipeline.name}
+        label="Input pipeline"
+        noun="pipeline"
+        value={pipeline.name}
         choices={here.map((one) => ({ id: one.name, note: `up to ${formatTime(one.maxPs)}, ${plural(one.runs, "call")}` }))}
         onChoose={(name) => goTo(here.find((one) => one.name === name) ?? null)}
       />
@@ -39,7 +51,17 @@ export function RunPickers({ analysis, pipeline, rank, durationPs, onShow, onRan
   );
 }
 
-function Rank({ rank, runs, durationPs, onRank }: { rank: number; runs: number; durationPs: number | null; onRank: (rank: number) => void }) {
+function Rank({
+  rank,
+  runs,
+  durationPs,
+  onRank,
+}: {
+  rank: number;
+  runs: number;
+  durationPs: number | null;
+  onRank: (rank: number) => void;
+}) {
   const [text, setText] = useState(String(rank));
   useEffect(() => setText(String(rank)), [rank]);
   const commit = (): void => {
@@ -49,11 +71,27 @@ function Rank({ rank, runs, durationPs, onRank }: { rank: number; runs: number; 
   };
   return (
     <span class="tfd-rank" role="group" aria-label="Rank">
-      <label class="pick-label" for="tfd-rank">Rank</label>
-      <button type="button" class="button icon" aria-label="Slower run" data-tip="Slower run" disabled={rank <= 0} onClick={() => onRank(rank - 1)}>‹</button>
+      <label class="pick-label" for="tfd-rank">
+        Rank
+      </label>
+      <button
+        type="button"
+        class="button icon"
+        aria-label="Slower run"
+        data-tip="Slower run"
+        disabled={rank <= 0}
+        onClick={() => onRank(rank - 1)}
+      >
+        ‹
+      </button>
       <input
-        id="tfd-rank" class="field number" inputMode="numeric" value={text} aria-describedby="tfd-rank-range"
-        onInput={(event) => setText(event.currentTarget.value)} onBlur={commit}
+        id="tfd-rank"
+        class="field number"
+        inputMode="numeric"
+        value={text}
+        aria-describedby="tfd-rank-range"
+        onInput={(event) => setText(event.currentTarget.value)}
+        onBlur={commit}
         onKeyDown={(event) => {
           if (event.key === "Enter") commit();
           else if (event.key === "ArrowUp" && rank < runs - 1) onRank(rank + 1);
@@ -62,8 +100,19 @@ function Rank({ rank, runs, durationPs, onRank }: { rank: number; runs: number; 
           event.preventDefault();
         }}
       />
-      <button type="button" class="button icon" aria-label="Faster run" data-tip="Faster run" disabled={rank >= runs - 1} onClick={() => onRank(rank + 1)}>›</button>
-      <span id="tfd-rank-range" class="dim number">of 0 to {formatCount(Math.max(0, runs - 1))}, slowest first{durationPs === null ? "" : `: ${formatTime(durationPs)}`}</span>
+      <button
+        type="button"
+        class="button icon"
+        aria-label="Faster run"
+        data-tip="Faster run"
+        disabled={rank >= runs - 1}
+        onClick={() => onRank(rank + 1)}
+      >
+        ›
+      </button>
+      <span id="tfd-rank-range" class="dim number">
+        of 0 to {formatCount(Math.max(0, runs - 1))}, slowest first{durationPs === null ? "" : `: ${formatTime(durationPs)}`}
+      </span>
     </span>
   );
 }

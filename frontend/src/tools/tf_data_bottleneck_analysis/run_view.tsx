@@ -1,7 +1,7 @@
 // One run of a pipeline: its graph with details of the selected iterator, and its executions over time.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { formatCount, formatTime, plural } from "../../base/format";
@@ -46,18 +46,27 @@ export function RunView({ page, analysis, pipeline, onShow }: Props) {
   return (
     <>
       <RunPickers
-        analysis={analysis} pipeline={pipeline} rank={rank} durationPs={last?.rank === rank ? last.durationPs : null} onShow={onShow}
+        analysis={analysis}
+        pipeline={pipeline}
+        rank={rank}
+        durationPs={last?.rank === rank ? last.durationPs : null}
+        onShow={onShow}
         onRank={(next) => state.set({ rank: next === 0 ? null : String(next), iterator: null, range: null }, "replace")}
       />
-      {answer.error !== null || last === null ? <Pending answer={answer} page={{ run, tool, host: onHost }} what={`Reading run ${rank} of ${pipeline.name}`} />
-        : <Shown key={`${last.host} ${last.pipeline}`} page={page} pipeline={pipeline} data={last} traceHost={onHost} />}
+      {answer.error !== null || last === null ? (
+        <Pending answer={answer} page={{ run, tool, host: onHost }} what={`Reading run ${rank} of ${pipeline.name}`} />
+      ) : (
+        <Shown key={`${last.host} ${last.pipeline}`} page={page} pipeline={pipeline} data={last} traceHost={onHost} />
+      )}
     </>
   );
 }
 
 function useLast(data: Run | null, key: string): Run | null {
   const [held, setHeld] = useState<{ key: string; data: Run } | null>(null);
-  useEffect(() => { if (data) setHeld({ key, data }); }, [data]);
+  useEffect(() => {
+    if (data) setHeld({ key, data });
+  }, [data]);
   return data ?? (held?.key === key ? held.data : null);
 }
 
@@ -90,23 +99,47 @@ function Shown({ page, pipeline, data, traceHost }: ShownProps) {
   const worst = drawn.findIndex(({ role }) => role === 2);
   const openTrace = ([begin, end]: Window): void => {
     const threads = [...new Set(data.threads.map(({ pid, tid }) => `${pid}.${tid}`))].slice(0, MAX_PINNED);
-    state.set(toolPatch(TRACE, traceHost, OWN_KEYS, { window: `${Math.round(begin)},${Math.round(end)}`, ...(threads.length ? { pinned: threads.join(",") } : {}) }), "push");
+    state.set(
+      toolPatch(TRACE, traceHost, OWN_KEYS, {
+        window: `${Math.round(begin)},${Math.round(end)}`,
+        ...(threads.length ? { pinned: threads.join(",") } : {}),
+      }),
+      "push",
+    );
   };
   const grouped = drawn.reduce((all, node) => all + node.grouped, 0);
-  const label = `Graph of ${pipeline.name} of ${pipeline.host}, run ${data.rank}: ${plural(data.nodes.length, "iterator")}. Arrow keys move between iterators, B selects the bottleneck.`;
+  const label =
+    `Graph of ${pipeline.name} of ${pipeline.host}, run ${data.rank}: ${plural(data.nodes.length, "iterator")}. ` +
+    "Arrow keys move between iterators, B selects the bottleneck.";
   return (
     <>
       <Callouts messages={data.problems.map((text) => ({ severity: "warning" as const, text }))} />
       <Card
-        title="Input pipeline graph" class="tfd-graph-card"
-        help={"Iterators of one run: consumers above, producers below; elements flow upwards.\nThe critical path consists of the iterators that the consumer waited for.\nSource: trace."}
-        tools={<button type="button" class="button ghost" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>{asTable ? "Graph" : "Table"}</button>}
+        title="Input pipeline graph"
+        class="tfd-graph-card"
+        help={
+          "Iterators of one run: consumers above, producers below; elements flow upwards.\n" +
+          "The critical path consists of the iterators that the consumer waited for.\n" +
+          "Source: trace."
+        }
+        tools={
+          <button type="button" class="button ghost" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+            {asTable ? "Graph" : "Table"}
+          </button>
+        }
       >
-        {asTable ? <FitTable most={480} data={table} title="" fileName={`${file}_iterators`} store={store} /> : (
+        {asTable ? (
+          <FitTable most={480} data={table} title="" fileName={`${file}_iterators`} store={store} />
+        ) : (
           <div class="tfd-split">
             <div class="tfd-picture">
               <Graph
-                run={data} drawn={drawn} selected={selected} label={label} fileName={file} onSelect={select}
+                run={data}
+                drawn={drawn}
+                selected={selected}
+                label={label}
+                fileName={file}
+                onSelect={select}
                 onExpand={(id) => setOpened(new Set([...opened, id]))}
               />
               <Legend grouped={grouped} opened={opened.size > 0} onGroup={() => setOpened(new Set())} />
@@ -116,17 +149,41 @@ function Shown({ page, pipeline, data, traceHost }: ShownProps) {
         )}
       </Card>
       <Card
-        title="Executions of the iterators" class="tfd-executions-card"
-        help={"Executions of the iterators of this run; overlapping ones are on separate lanes. The shaded range is the run itself, from request to result; earlier executions produced elements ahead.\nSource: trace."}
-        tools={(
+        title="Executions of the iterators"
+        class="tfd-executions-card"
+        help={
+          "Executions of the iterators of this run; overlapping ones are on separate lanes. The shaded range is the run " +
+          "itself, from request to result; earlier executions produced elements ahead.\n" +
+          "Source: trace."
+        }
+        tools={
           <>
-            {zoom ? <button type="button" class="button ghost" onClick={() => state.set({ range: null }, "replace")}>Show the whole run</button> : <span class="dim tfd-hint">Drag or Ctrl + wheel to zoom.</span>}
-            <button type="button" class="button" onClick={() => openTrace(zoom ?? wholeWindow(data))}>Open in the trace viewer</button>
+            {zoom ? (
+              <button type="button" class="button ghost" onClick={() => state.set({ range: null }, "replace")}>
+                Show the whole run
+              </button>
+            ) : (
+              <span class="dim tfd-hint">Drag or Ctrl + wheel to zoom.</span>
+            )}
+            <button type="button" class="button" onClick={() => openTrace(zoom ?? wholeWindow(data))}>
+              Open in the trace viewer
+            </button>
           </>
-        )}
+        }
       >
-        <p class="dim number">Run {formatCount(data.rank)} took {formatTime(data.durationPs)}; {plural(data.executions, "execution")} on {plural(data.threads.length, "thread")}.{data.truncated ? " Only the longest executions are shown." : ""}</p>
-        <ExecutionsChart run={data} drawn={drawn} selected={selected} onSelect={select} zoom={zoom} onZoom={(next) => state.set({ range: next ? next.map(Math.round).join(",") : null }, "replace")} onOpenTrace={openTrace} />
+        <p class="dim number">
+          Run {formatCount(data.rank)} took {formatTime(data.durationPs)}; {plural(data.executions, "execution")} on{" "}
+          {plural(data.threads.length, "thread")}.{data.truncated ? " Only the longest executions are shown." : ""}
+        </p>
+        <ExecutionsChart
+          run={data}
+          drawn={drawn}
+          selected={selected}
+          onSelect={select}
+          zoom={zoom}
+          onZoom={(next) => state.set({ range: next ? next.map(Math.round).join(",") : null }, "replace")}
+          onOpenTrace={openTrace}
+        />
       </Card>
     </>
   );

@@ -19,14 +19,16 @@ interface Props {
 
 export function Summary({ analysis, onShow }: Props) {
   const { tone, title, sentences } = headline(analysis);
-  const found = advices(analysis);
+  const suggestions = advices(analysis);
   const worst = slowest(analysis);
   return (
     <SummaryBox tone={tone} title={title}>
       <p>{sentences.join(" ")}</p>
-      {found.map(({ steps, links, pipelines }) => (
+      {suggestions.map(({ steps, links, pipelines }) => (
         <div key={steps.join()} class="tfd-advice">
-          {found.length > 1 || pipelines.length > 1 || pipelines[0] !== worst ? <Named pipelines={pipelines} onShow={onShow} /> : null}
+          {suggestions.length > 1 || pipelines.length > 1 || pipelines[0] !== worst ? (
+            <Named pipelines={pipelines} onShow={onShow} />
+          ) : null}
           <Advice steps={steps} links={links} />
         </div>
       ))}
@@ -40,8 +42,15 @@ function Named({ pipelines, onShow }: { pipelines: readonly Pipeline[]; onShow: 
     <ul class="tfd-named">
       {pipelines.slice(0, MAX_NAMED).map((one) => (
         <li key={`${one.host} ${one.name}`}>
-          <button type="button" class="link" onClick={() => onShow(one)}>{one.name} of {one.host}</button>: up to {formatTime(one.maxPs)}
-          {one.bottleneck ? <>, bottleneck <strong>{one.bottleneck.name}</strong> ({formatTime(one.bottleneck.selfPs)})</> : null}
+          <button type="button" class="link" onClick={() => onShow(one)}>
+            {one.name} of {one.host}
+          </button>
+          : up to {formatTime(one.maxPs)}
+          {one.bottleneck ? (
+            <>
+              , bottleneck <strong>{one.bottleneck.name}</strong> ({formatTime(one.bottleneck.selfPs)})
+            </>
+          ) : null}
         </li>
       ))}
       {pipelines.length > MAX_NAMED ? <li class="dim">and {pipelines.length - MAX_NAMED} more, in the table below</li> : null}
@@ -53,14 +62,33 @@ function Step({ text }: { text: string }) {
   return <>{codeParts(text).map((part, i) => (part.code ? <code key={i}>{part.text}</code> : part.text))}</>;
 }
 
-export function Advice({ steps, links }: { steps: readonly string[]; links: readonly Link[] }) {
+function Advice({ steps, links }: { steps: readonly string[]; links: readonly Link[] }) {
   return (
     <>
-      {steps.length > 1 ? <ol>{steps.map((step) => <li key={step}><Step text={step.replace(/^\d+\.\s*/, "")} /></li>)}</ol> : steps.map((step) => <p key={step}><Step text={step} /></p>)}
+      {steps.length > 1 ? (
+        <ol>
+          {steps.map((step) => (
+            <li key={step}>
+              <Step text={step.replace(/^\d+\.\s*/, "")} />
+            </li>
+          ))}
+        </ol>
+      ) : (
+        steps.map((step) => (
+          <p key={step}>
+            <Step text={step} />
+          </p>
+        ))
+      )}
       {links.length ? (
         <p class="tfd-links">
           <span class="dim">Guides: </span>
-          {links.map(({ title, href }, i) => [i ? ", " : "", <a key={href} href={href} target="_blank" rel="noreferrer noopener">{title}</a>])}
+          {links.map(({ title, href }, i) => [
+            i ? ", " : "",
+            <a key={href} href={href} target="_blank" rel="noreferrer noopener">
+              {title}
+            </a>,
+          ])}
         </p>
       ) : null}
     </>
@@ -77,11 +105,14 @@ export function AllPipelines({ analysis, chosen, file, state, onShow }: AllProps
   const table = useMemo(() => pipelinesTable(analysis), [analysis]);
   const store = useMemo(() => storeAt(state, "t1"), [state]);
   const open = (row: number): void => {
-    const one = analysis.pipelines[row];
-    if (one && one !== chosen) onShow(one);
+    const pipeline = analysis.pipelines[row];
+    if (pipeline && pipeline !== chosen) onShow(pipeline);
   };
   return (
-    <Card title="Summary of all input pipelines" help={"One row per pipeline of each host.\nDouble click or Enter shows its graph below.\nSource: trace."}>
+    <Card
+      title="Summary of all input pipelines"
+      help={"One row per pipeline of each host.\nDouble click or Enter shows its graph below.\nSource: trace."}
+    >
       <FitTable most={300} data={table} title="" fileName={`${file}_pipelines`} store={store} onOpen={open} />
     </Card>
   );

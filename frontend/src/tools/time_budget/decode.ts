@@ -10,7 +10,7 @@ export interface BudgetStep {
   durationPs: readonly number[];
 }
 
-export interface BudgetDevice {
+interface BudgetDevice {
   /** With its host if there are several. */
   label: string;
   name: string;
@@ -24,7 +24,7 @@ export interface Part {
   help: string;
 }
 
-export interface Cause {
+interface Cause {
   name: string;
   inner: string;
   host: string;
@@ -57,7 +57,11 @@ function numbers(value: unknown, count: number, what: string): number[] {
 function readDevices(value: unknown): BudgetDevice[] {
   const devices = asList(value, "the devices").map((one) => {
     const device = asDict(one, "a device");
-    return { name: asText(device["name"], "the name of a device"), host: asText(device["host"], "the host of a device"), kind: asText(device["kind"], "the kind of a device") };
+    return {
+      name: asText(device["name"], "the name of a device"),
+      host: asText(device["host"], "the host of a device"),
+      kind: asText(device["kind"], "the kind of a device"),
+    };
   });
   const several = new Set(devices.map(({ host }) => host)).size > 1;
   return devices.map((device) => ({ ...device, label: several ? `${device.host}: ${device.name}` : device.name }));
@@ -93,7 +97,10 @@ export function readBudget(value: unknown): Budget {
     return {
       number: asNumber(step["number"], "the number of a step"),
       name: asText(step["name"], "the name of a step"),
-      beginPs: step["device_begin_ps"] === undefined ? devices.map(() => asNumber(step["begin_ps"], "the begin of a step")) : numbers(step["device_begin_ps"], devices.length, "the begins of a step"),
+      beginPs:
+        step["device_begin_ps"] === undefined
+          ? devices.map(() => asNumber(step["begin_ps"], "the begin of a step"))
+          : numbers(step["device_begin_ps"], devices.length, "the begins of a step"),
       durationPs: numbers(step["duration_ps"], devices.length, "the durations of a step"),
     };
   });
@@ -114,7 +121,10 @@ export function readBudget(value: unknown): Budget {
     betweenPs: byDevice(between["time_ps"]),
     causes: asList(budget["causes"] ?? [], "the causes").map(readCause),
     source: typeof budget["steps_from"] === "string" ? budget["steps_from"] : null,
-    largest: largest && { part: asText(largest["category"], "the largest part"), percent: asNumber(largest["percent"], "the share of the largest part") },
+    largest: largest && {
+      part: asText(largest["category"], "the largest part"),
+      percent: asNumber(largest["percent"], "the share of the largest part"),
+    },
     notes: asList(budget["notes"] ?? [], "the notes").map((note) => asText(note, "a note")),
   };
 }

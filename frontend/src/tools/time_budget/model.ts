@@ -4,7 +4,7 @@ import { filledSeries } from "../../base/chart/chart_data";
 import { formatPercent, formatTime, plural } from "../../base/format";
 import { BUDGET_CATEGORIES, CATEGORIES } from "../../base/steps/step_category";
 import { SIDE, joinBy } from "../../base/table/difference";
-import { numberColumn, makeTable, textColumn } from "../../base/table/columns";
+import { columnsOf, numberColumn, makeTable } from "../../base/table/columns";
 import type { TableData } from "../../base/table/table_data";
 import type { SharePart } from "../../widgets/chart/share_bar";
 import type { Budget, BudgetStep, Part } from "./decode";
@@ -39,8 +39,8 @@ export function lookOf(id: string): Look {
 
 /** The device in the address bar: its index, or null for the mean of all. */
 export function chooseDevice(budget: Budget, wanted: string | null): number | null {
-  const at = budget.devices.findIndex(({ label }) => label === wanted);
-  return at < 0 ? null : at;
+  const deviceIndex = budget.devices.findIndex(({ label }) => label === wanted);
+  return deviceIndex < 0 ? null : deviceIndex;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
@@ -62,7 +62,9 @@ export function shareParts(parts: readonly Part[], times: readonly number[]): Sh
   const total = sum(times);
   return parts.flatMap((part, i) => {
     const time = times[i] ?? 0;
-    return time > 0 && total > 0 ? [{ name: part.name, share: time / total, text: formatTime(time), help: part.help, ...lookOf(part.id) }] : [];
+    return time > 0 && total > 0
+      ? [{ name: part.name, share: time / total, text: formatTime(time), help: part.help, ...lookOf(part.id) }]
+      : [];
   });
 }
 
@@ -80,13 +82,24 @@ export function headline(budget: Budget): { tone: "good" | "fair" | "bad"; title
   const compute = total > 0 ? (100 * (times[budget.parts.findIndex(({ id }) => id === COMPUTE)] ?? 0)) / total : 0;
   const { largest } = budget;
   const [cause] = budget.causes;
-  const sentences = [`A step takes ${formatTime(total)} on average over ${plural(budget.steps.length, "step")} and ${plural(budget.devices.length, "device")}.`];
+  const sentences = [
+    `A step takes ${formatTime(total)} on average over ${plural(budget.steps.length, "step")} and ${plural(budget.devices.length, "device")}.`,
+  ];
   if (largest?.part === HOST && cause) sentences.push(`${causeName(cause.name)} accounts for ${formatPercent(cause.percent)} of the step.`);
   const rest = total > 0 ? betweenTotal(budget) / (total * budget.steps.length * Math.max(1, budget.devices.length)) : 0;
   if (rest >= FAIR / 100) sentences.push(`The time between steps adds ${formatPercent(100 * rest)} to that of the steps.`);
-  if (!largest) return { tone: "good", title: `The devices compute for ${formatPercent(compute)} of the step; no other cause takes ${FAIR}%`, sentences };
+  if (!largest)
+    return {
+      tone: "good",
+      title: `The devices compute for ${formatPercent(compute)} of the step; no other cause takes ${FAIR}%`,
+      sentences,
+    };
   const what = SPENT[largest.part] ?? largest.part;
-  return { tone: largest.percent >= BAD ? "bad" : "fair", title: `${formatPercent(largest.percent)} of the step is ${what}; ${formatPercent(compute)} is computation`, sentences };
+  return {
+    tone: largest.percent >= BAD ? "bad" : "fair",
+    title: `${formatPercent(largest.percent)} of the step is ${what}; ${formatPercent(compute)} is computation`,
+    sentences,
+  };
 }
 
 function betweenTotal(budget: Budget): number {
@@ -94,7 +107,9 @@ function betweenTotal(budget: Budget): number {
 }
 
 function stack(budget: Budget, x: string, labels: readonly string[], bars: readonly (readonly number[])[], unordered: boolean): StackChart {
-  const used = budget.parts.map((part, i) => ({ part, values: bars.map((bar) => bar[i] ?? 0) })).filter(({ values }) => values.some((value) => value > 0));
+  const used = budget.parts
+    .map((part, i) => ({ part, values: bars.map((bar) => bar[i] ?? 0) }))
+    .filter(({ values }) => values.some((value) => value > 0));
   return {
     kind: "stack",
     x: { name: x, unit: null, labels },
@@ -107,12 +122,24 @@ function stack(budget: Budget, x: string, labels: readonly string[], bars: reado
 
 /** One bar per step. */
 export function stepsChart(budget: Budget, device: number | null): StackChart {
-  return stack(budget, "Step", budget.steps.map(({ name }) => name), budget.steps.map((_, step) => partsOf(budget, step, device)), false);
+  return stack(
+    budget,
+    "Step",
+    budget.steps.map(({ name }) => name),
+    budget.steps.map((_, step) => partsOf(budget, step, device)),
+    false,
+  );
 }
 
 /** One bar per device: its average step. */
 export function devicesChart(budget: Budget): StackChart {
-  return stack(budget, "Device", budget.devices.map(({ label }) => label), budget.devices.map((_, device) => averageParts(budget, device)), true);
+  return stack(
+    budget,
+    "Device",
+    budget.devices.map(({ label }) => label),
+    budget.devices.map((_, device) => averageParts(budget, device)),
+    true,
+  );
 }
 
 /** One row per part: time and share in the average step, and between steps. */
@@ -121,13 +148,17 @@ export function partsTable(budget: Budget, device: number | null): TableData {
   const total = sum(times);
   const rows = device === null ? budget.betweenPs : budget.betweenPs.slice(device, device + 1);
   const between = budget.parts.map((_, part) => sum(rows.map((row) => row[part] ?? 0)) / Math.max(1, rows.length));
+  const { text, number } = columnsOf(budget.parts);
   const columns = [
-    textColumn("part", "Part", "What the device does, or why it does nothing.", budget.parts.map(({ name }) => name)),
+    text("part", "Part", "What the device does, or why it does nothing.", ({ name }) => name),
     numberColumn("time", "Time per step", "ps", "Mean over the steps.\nSource: trace.", times),
-    numberColumn("share", "Share of the step", "fraction", "Time per step divided by that of all parts.", times.map((time) => (total > 0 ? time / total : null))),
-    textColumn("meaning", "Meaning", null, budget.parts.map(({ help }) => help)),
+    number("share", "Share of the step", "fraction", "Time per step divided by that of all parts.", (_, part) => {
+      return total > 0 ? (times[part] ?? 0) / total : null;
+    }),
+    text("meaning", "Meaning", null, ({ help }) => help),
   ];
-  if (sum(between) > 0) columns.splice(3, 0, numberColumn("between", "Between steps", "ps", "Time between successive steps, in all.\nSource: trace.", between));
+  if (sum(between) > 0)
+    columns.splice(3, 0, numberColumn("between", "Between steps", "ps", "Time between successive steps, in all.\nSource: trace.", between));
   return makeTable(columns);
 }
 
@@ -147,19 +178,30 @@ export function stepNote(budget: Budget, base: Budget, wanted: string | null): s
   const [mine, theirs] = [sum(averageParts(budget, chooseDevice(budget, wanted))), sum(averageParts(base, deviceOf(base, wanted)))];
   const delta = mine - theirs;
   const mean = wanted !== null && deviceOf(base, wanted) === null ? ` The base has no ${wanted}: the mean of its devices is shown.` : "";
-  return `A step takes ${formatTime(mine)}, in the base ${formatTime(theirs)}: ${delta > 0 ? "+" : ""}${formatTime(delta)}${theirs > 0 ? ` (${delta > 0 ? "+" : ""}${formatPercent((100 * delta) / theirs)})` : ""}.${mean}`;
+  return (
+    `A step takes ${formatTime(mine)}, in the base ${formatTime(theirs)}: ${delta > 0 ? "+" : ""}${formatTime(delta)}` +
+    `${theirs > 0 ? ` (${delta > 0 ? "+" : ""}${formatPercent((100 * delta) / theirs)})` : ""}.${mean}`
+  );
 }
 
 /** One row per place of the host's code behind idle time. */
 export function causesTable(budget: Budget): TableData {
   const { causes } = budget;
   const several = new Set(budget.devices.map(({ host }) => host)).size > 1;
+  const { text, number } = columnsOf(causes);
   return makeTable([
-    textColumn("name", "Host code", "The program's own function that covers at least 80% of the idle time, else the deepest event that does.", causes.map(({ name }) => causeName(name))),
-    numberColumn("time", "Idle time per step", "ps", "Mean over the steps and the devices of the host.\nSource: trace.", causes.map(({ timePs }) => timePs)),
-    numberColumn("share", "Share of the step", "percent", "Idle time divided by the time of the steps.", causes.map(({ percent }) => percent)),
-    textColumn("inner", "Deepest event", "The innermost event of the main thread that covers at least 80% of the idle time.", causes.map(({ inner }) => inner.replace(/^\$/, ""))),
-    ...(several ? [textColumn("host", "Host", null, causes.map(({ host }) => host))] : []),
+    text(
+      "name",
+      "Host code",
+      "The program's own function that covers at least 80% of the idle time, else the deepest event that does.",
+      ({ name }) => causeName(name),
+    ),
+    number("time", "Idle time per step", "ps", "Mean over the steps and the devices of the host.\nSource: trace.", ({ timePs }) => timePs),
+    number("share", "Share of the step", "percent", "Idle time divided by the time of the steps.", ({ percent }) => percent),
+    text("inner", "Deepest event", "The innermost event of the main thread that covers at least 80% of the idle time.", ({ inner }) =>
+      inner.replace(/^\$/, ""),
+    ),
+    ...(several ? [text("host", "Host", null, ({ host }) => host)] : []),
   ]);
 }
 
@@ -169,4 +211,3 @@ export function windowOf(step: BudgetStep, device: number): string {
   const room = length * 0.05;
   return `${Math.max(0, Math.round(begin - room))},${Math.round(begin + length + room)}`;
 }
-

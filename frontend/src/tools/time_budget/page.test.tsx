@@ -38,14 +38,28 @@ describe("the time budget", () => {
   });
 
   /** Answers of a run and of its base, whose host has another name. */
-  const pair = (base: unknown, tool: Record<string, unknown> = {}) => (url: URL): unknown => {
-    const listed = { id: "time_budget", hosts: "one_or_all", host_names: ["other"], available: true, reason: null, ...tool };
-    if (url.pathname.endsWith("/run_info")) return { tools: [listed] };
-    return url.searchParams.get("run") === "before" ? base : ANSWER;
-  };
+  const pair =
+    (base: unknown, tool: Record<string, unknown> = {}) =>
+    (url: URL): unknown => {
+      const listed = { id: "time_budget", hosts: "one_or_all", host_names: ["other"], available: true, reason: null, ...tool };
+      if (url.pathname.endsWith("/run_info")) return { tools: [listed] };
+      return url.searchParams.get("run") === "before" ? base : ANSWER;
+    };
 
   it("names the base and the difference of the step", async () => {
-    await show(pair({ ...ANSWER, steps: ANSWER.steps.slice(0, 1), time_ps: [[[50, 0, 30], [50, 30, 0]]] }), { base: "before" });
+    await show(
+      pair({
+        ...ANSWER,
+        steps: ANSWER.steps.slice(0, 1),
+        time_ps: [
+          [
+            [50, 0, 30],
+            [50, 30, 0],
+          ],
+        ],
+      }),
+      { base: "before" },
+    );
     await vi.waitFor(() => expect(shown.text()).toContain("Compared with before, host other."));
     expect(shown.text()).toContain("A step takes 0.150 ns, in the base 0.080 ns: +0.070 ns (+87.5%).");
   });

@@ -1,8 +1,8 @@
-// Time budget: what a step consists of, and what of it could go.
+// Time budget: what a step consists of, and what it could do without.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { BaseLine, useBase } from "../../page/base_run";
-import { Pending } from "../../page/pending";
+import { BaseLine, useBase } from "../../page/compare/base_run";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt, toolPatch } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
@@ -16,7 +16,19 @@ import { SummaryBox } from "../../widgets/content/summary_box";
 import { useLoad } from "../../widgets/status/use_load";
 import { readBudget } from "./decode";
 import type { Budget } from "./decode";
-import { averageParts, causesTable, chooseDevice, devicesChart, headline, partsTable, shareParts, stepNote, stepsChart, windowOf, withBase } from "./model";
+import {
+  averageParts,
+  causesTable,
+  chooseDevice,
+  devicesChart,
+  headline,
+  partsTable,
+  shareParts,
+  stepNote,
+  stepsChart,
+  windowOf,
+  withBase,
+} from "./model";
 import "./page.css";
 
 const TRACE = "trace_viewer@";
@@ -27,7 +39,8 @@ function BudgetPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
   const answer = useLoad(JSON.stringify(params), async (signal) => readBudget(await client.json<unknown>("data", params, { signal })));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Adding up the time of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />;
+  if (answer.data === null)
+    return <Pending answer={answer} page={page} what={`Adding up the time of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />;
   if (answer.data.devices.length === 0) {
     return (
       <Panel
@@ -61,7 +74,8 @@ function Content({ page, budget }: { page: PageProps; budget: Budget }) {
     const where = budget.devices[device ?? 0]?.host ?? host;
     if (step) state.set(toolPatch(TRACE, where, OWN_KEYS, { window: windowOf(step, device ?? 0) }), "push");
   };
-  const who = device === null ? (budget.devices.length > 1 ? "all devices (mean)" : budget.devices[0]?.label) : budget.devices[device]?.label;
+  const who =
+    device === null ? (budget.devices.length > 1 ? "all devices (mean)" : budget.devices[0]?.label) : budget.devices[device]?.label;
   return (
     <div class="tool-page">
       <div class="tool-page-body time-budget">
@@ -74,26 +88,66 @@ function Content({ page, budget }: { page: PageProps; budget: Budget }) {
         {budget.devices.length > 1 ? (
           <p class="time-budget-choice">
             <label for="budget-device">Device</label>
-            <select id="budget-device" class="field" value={device === null ? EVERY : budget.devices[device]?.label} onChange={(event) => choose(event.currentTarget.value)}>
+            <select
+              id="budget-device"
+              class="field"
+              value={device === null ? EVERY : budget.devices[device]?.label}
+              onChange={(event) => choose(event.currentTarget.value)}
+            >
               <option value={EVERY}>All devices (mean)</option>
-              {budget.devices.map(({ label }) => <option key={label} value={label}>{label}</option>)}
+              {budget.devices.map(({ label }) => (
+                <option key={label} value={label}>
+                  {label}
+                </option>
+              ))}
             </select>
           </p>
         ) : null}
-        <Card title="Steps" help={"The parts of every step; they add up to its duration.\nOverlapping work counts once: computation before communication before copies.\nSource: trace."}>
-          <Chart spec={steps} title="" fileName={`${file}_steps`} height={260} onPick={open} pickHint="Click: open the step in the trace viewer. Drag: zoom." />
+        <Card
+          title="Steps"
+          help={
+            "The parts of every step; they add up to its duration.\n" +
+            "Overlapping work counts once: computation before communication before copies.\n" +
+            "Source: trace."
+          }
+        >
+          <Chart
+            spec={steps}
+            title=""
+            fileName={`${file}_steps`}
+            height={260}
+            onPick={open}
+            pickHint="Click: open the step in the trace viewer. Drag: zoom."
+          />
         </Card>
         <Card title={`Average step of ${who ?? ""}`} help={"Mean over the steps, and what the device does between steps.\nSource: trace."}>
-          <FitTable key={base.data === null ? "" : (base.run ?? "")} data={table} most={420} title="Parts of the step" fileName={`${file}_parts`} store={tableStore} />
+          <FitTable
+            key={base.data === null ? "" : (base.run ?? "")}
+            data={table}
+            most={420}
+            title="Parts of the step"
+            fileName={`${file}_parts`}
+            store={tableStore}
+          />
         </Card>
         {causes.rowCount > 0 ? (
-          <Card title="Host code behind idle time" help={"What the main thread does while devices are idle, where one event covers at least 80% of the idle time.\nSource: trace."}>
+          <Card
+            title="Host code behind idle time"
+            help={"What the main thread does while devices are idle, where one event covers at least 80% of the idle time.\nSource: trace."}
+          >
             <FitTable data={causes} most={420} title="Host code" fileName={`${file}_host_code`} store={causeStore} />
           </Card>
         ) : null}
         {budget.devices.length > 1 ? (
           <Card title="Devices" help={"The average step of every device.\nSource: trace."}>
-            <Chart spec={devices} title="" fileName={`${file}_devices`} height={260} onPick={(place) => choose(budget.devices[place]?.label ?? EVERY)} pickHint="Click: show the steps of this device." />
+            <Chart
+              spec={devices}
+              title=""
+              fileName={`${file}_devices`}
+              height={260}
+              onPick={(place) => choose(budget.devices[place]?.label ?? EVERY)}
+              pickHint="Click: show the steps of this device."
+            />
           </Card>
         ) : null}
       </div>

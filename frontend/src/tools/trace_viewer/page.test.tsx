@@ -13,11 +13,34 @@ import page from "./page";
 import { sorted } from "./pane/summary_table";
 
 const boxes = Array.from({ length: 10 }, (_, i) => ({ begin: i * 100_000, duration: 80_000, name: i % 2 ? "copy" : "fusion.1", event: i }));
-const trace = encodeTrace({ sections: [{ pid: 3, name: "/device:TPU:0", host: "vm", tracks: [{ tid: 1, name: "XLA Ops", boxes }] }], full: [0, 1_000_000] });
-const details = { name: "fusion.1", long_name: "%fusion.1 = f32[8]", section: "/device:TPU:0", track: "XLA Ops", pid: 3, tid: 1, row: 0, begin_ps: 200_000, duration_ps: 80_000, args: [{ key: "flops", value: 123 }], stack: ["a.py:1"], ancestors: [{ name: "jit_step", row: 0, event: 0, begin_ps: 0, duration_ps: 900_000 }] };
+const trace = encodeTrace({
+  sections: [{ pid: 3, name: "/device:TPU:0", host: "vm", tracks: [{ tid: 1, name: "XLA Ops", boxes }] }],
+  full: [0, 1_000_000],
+});
+const details = {
+  name: "fusion.1",
+  long_name: "%fusion.1 = f32[8]",
+  section: "/device:TPU:0",
+  track: "XLA Ops",
+  pid: 3,
+  tid: 1,
+  row: 0,
+  begin_ps: 200_000,
+  duration_ps: 80_000,
+  args: [{ key: "flops", value: 123 }],
+  stack: ["a.py:1"],
+  ancestors: [{ name: "jit_step", row: 0, event: 0, begin_ps: 0, duration_ps: 900_000 }],
+};
 const hits = encodeContainer(
   { total_hits: 1, strings: ["fusion.1"] },
-  { track: Uint32Array.of(0), row: Uint16Array.of(0), begin_ps: Float64Array.of(200_000), duration_ps: Float64Array.of(80_000), name: Uint32Array.of(0), event: Uint32Array.of(2) },
+  {
+    track: Uint32Array.of(0),
+    row: Uint16Array.of(0),
+    begin_ps: Float64Array.of(200_000),
+    duration_ps: Float64Array.of(80_000),
+    name: Uint32Array.of(0),
+    event: Uint32Array.of(2),
+  },
 );
 
 const asked: Params[] = [];
@@ -26,7 +49,12 @@ const ask = <T,>(params: Params | undefined): Promise<T> => {
   asked.push(params ?? {});
   return answer(params ?? {}) as Promise<T>;
 };
-const client: Client = { url: () => "", json: (_, params) => ask(params), bytes: (_, params) => ask(params), text: (_, params) => ask(params) };
+const client: Client = {
+  url: () => "",
+  json: (_, params) => ask(params),
+  bytes: (_, params) => ask(params),
+  text: (_, params) => ask(params),
+};
 const serve = (params: Params): Promise<unknown> => {
   if (params["format"] === "event") return Promise.resolve(details);
   return Promise.resolve(params["format"] === "search" ? hits : trace);
@@ -43,7 +71,13 @@ beforeEach(() => {
   asked.length = 0;
   address = new Map();
   vi.stubGlobal("matchMedia", () => ({ matches: true, addEventListener: () => undefined, removeEventListener: () => undefined }));
-  vi.stubGlobal("ResizeObserver", class { observe() {} disconnect() {} });
+  vi.stubGlobal(
+    "ResizeObserver",
+    class {
+      observe() {}
+      disconnect() {}
+    },
+  );
   vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(1000);
   vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(300);
   vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockImplementation(() => recordingContext().context);
@@ -69,14 +103,25 @@ async function open(query: Record<string, string> = {}, base = NO_BASE) {
     },
     subscribe: () => () => undefined,
   };
-  const tool = { id: "trace_viewer@", title: "Trace viewer", group: "Time", summary: "", hosts: "several" as const, host_names: ["vm"], available: true, reason: null, params: [] };
+  const tool = {
+    id: "trace_viewer@",
+    title: "Trace viewer",
+    group: "Time",
+    summary: "",
+    hosts: "several" as const,
+    host_names: ["vm"],
+    available: true,
+    reason: null,
+    params: [],
+  };
   render(<page.Page run="r" base={base} tool={tool} host={null} hosts={["vm"]} client={client} state={state} />, root);
   await eventually(() => expect(asked.length).toBeGreaterThan(0));
 }
 const words = () => root.textContent ?? "";
 const stage = () => root.querySelector<HTMLElement>(".tl-stage");
 function click(x: number, y: number): void {
-  for (const type of ["pointermove", "pointerdown", "pointerup"]) stage()?.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y + 24, bubbles: true }));
+  for (const type of ["pointermove", "pointerdown", "pointerup"])
+    stage()?.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y + 24, bubbles: true }));
 }
 const drawn = () => eventually(() => expect(window.__timeline?.boxesDrawn).toBe(10));
 
@@ -112,12 +157,15 @@ describe("trace viewer page", () => {
     await shown("1 of 1");
   });
 
-  it.each([{ window: "600000,900000", find: "fusion" }, { find: "fusion" }])("selects no match without a place that has one: %o", async (query) => {
-    await open(query);
-    await shown("1 match");
-    await eventually(() => expect(window.__timeline?.boxesDrawn).toBeGreaterThan(0));
-    expect(window.__timeline?.selection).toEqual([]);
-  });
+  it.each([{ window: "600000,900000", find: "fusion" }, { find: "fusion" }])(
+    "selects no match without a place that has one: %o",
+    async (query) => {
+      await open(query);
+      await shown("1 match");
+      await eventually(() => expect(window.__timeline?.boxesDrawn).toBeGreaterThan(0));
+      expect(window.__timeline?.selection).toEqual([]);
+    },
+  );
 
   it("opens a link to a moment around it, with a line at it, and keeps it in the address", async () => {
     await open({ marker: "850000,peak: 2 GiB" });
@@ -130,11 +178,22 @@ describe("trace viewer page", () => {
   });
 
   it("opens where the devices work; the whole recording has a window in the address then", async () => {
-    const late = encodeTrace({ sections: [
-      { pid: 3, name: "/device:GPU:0", tracks: [{ tid: 1, name: "Stream", boxes: [{ begin: 900_000, duration: 20_000, name: "kernel", event: 0 }] }] },
-      { pid: 4, name: "/device:GPU:1", tracks: [] },
-      { pid: 701, name: "/host:CPU", tracks: [{ tid: 1, name: "python", boxes: [{ begin: 0, duration: 1_000_000, name: "main", event: 0 }] }] },
-    ], full: [0, 1_000_000] });
+    const late = encodeTrace({
+      sections: [
+        {
+          pid: 3,
+          name: "/device:GPU:0",
+          tracks: [{ tid: 1, name: "Stream", boxes: [{ begin: 900_000, duration: 20_000, name: "kernel", event: 0 }] }],
+        },
+        { pid: 4, name: "/device:GPU:1", tracks: [] },
+        {
+          pid: 701,
+          name: "/host:CPU",
+          tracks: [{ tid: 1, name: "python", boxes: [{ begin: 0, duration: 1_000_000, name: "main", event: 0 }] }],
+        },
+      ],
+      full: [0, 1_000_000],
+    });
     answer = () => Promise.resolve(late);
     await open();
     await eventually(() => expect(window.__timeline?.window).toEqual([899_000, 921_000]));
@@ -162,14 +221,21 @@ describe("trace viewer page", () => {
     answer = (params) => (params["format"] === "sums" ? Promise.resolve(sums) : serve(params));
     await open();
     await drawn();
-    const at = (type: string, x: number, y: number) => stage()?.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y + 24, bubbles: true }));
+    const at = (type: string, x: number, y: number) =>
+      stage()?.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y + 24, bubbles: true }));
     at("pointerdown", 350, 25);
     at("pointermove", 720, 35);
     at("pointerup", 720, 35);
     expect(asked.at(-1)).toMatchObject({ format: "sums", areas: "3.1.0.0", start_time_ms: 0.00035, end_time_ms: 0.00072 });
     await shown("705 events of 2 names on 1 track in 370 ns");
-    const cells = () => [...root.querySelectorAll(".tv-many tbody tr")].map((row) => [...row.querySelectorAll("td")].slice(0, 4).map((cell) => cell.textContent));
-    expect(cells()).toEqual([["fusion.1", "700", "9 us", "4 us"], ["copy", "5", "0.005 ns", "0.005 ns"]]);
+    const cells = () =>
+      [...root.querySelectorAll(".tv-many tbody tr")].map((row) =>
+        [...row.querySelectorAll("td")].slice(0, 4).map((cell) => cell.textContent),
+      );
+    expect(cells()).toEqual([
+      ["fusion.1", "700", "9 us", "4 us"],
+      ["copy", "5", "0.005 ns", "0.005 ns"],
+    ]);
     [...root.querySelectorAll<HTMLElement>(".tv-many .tv-link")].find((b) => b.textContent === "fusion.1")?.click();
     await shown("700 events of 1 name");
     expect(window.__timeline?.selection.map(({ name }) => name)).toEqual(["fusion.1", "fusion.1"]);
@@ -217,7 +283,8 @@ describe("trace viewer page", () => {
   });
 
   it("explains a failure and tries again", async () => {
-    answer = () => Promise.reject(new ApiError(422, "corrupt_profile", "The file ends inside a message.", { file: "vm.xplane.pb", offset: 77 }));
+    answer = () =>
+      Promise.reject(new ApiError(422, "corrupt_profile", "The file ends inside a message.", { file: "vm.xplane.pb", offset: 77 }));
     await open();
     await shown("vm.xplane.pb");
     answer = serve;
@@ -260,7 +327,8 @@ describe("summary table", () => {
       return params["tag"] === "trace_viewer@" ? serve(params) : Promise.reject(new ApiError(404, "no_data", "none"));
     };
     await open({ clocks: "vm:2000" }, { ...NO_BASE, run: "b" });
-    const clocks = (run: string) => asked.filter((params) => params["run"] === run && params["format"] === "columns").map((params) => params["clocks"]);
+    const clocks = (run: string) =>
+      asked.filter((params) => params["run"] === run && params["format"] === "columns").map((params) => params["clocks"]);
     await eventually(() => expect([clocks("r")[0], clocks("b")[0]]).toEqual(["vm:2000", "vm:-3000"]));
     await shown("Clocks are corrected: vm +2 ns. Base: vm −3 ns.");
   });

@@ -1,7 +1,7 @@
 // Trace viewer: toolbar, timeline, and details below it.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { explain } from "../../page/explain";
+import { explain } from "../../page/failure/explain";
 import type { PageModule, PageProps } from "../../page/page";
 import { useKey } from "../../page/use_key";
 import "../../timeline/dom/timeline.css";
@@ -94,7 +94,10 @@ function Page(props: PageProps) {
   };
   const actions = session
     ? [
-        { label: "Copy link to this view", run: () => void copyLink(session).then((done) => announce(done ? "Link copied" : "The browser denied access to the clipboard")) },
+        {
+          label: "Copy link to this view",
+          run: () => void copyLink(session).then((done) => announce(done ? "Link copied" : "The browser denied access to the clipboard")),
+        },
         { label: "Save image (PNG)", run: () => savePicture(session, props.run) },
         { label: "Save window as Chrome trace (JSON)", run: () => save("Chrome trace", saveChrome) },
         { label: "Save window for Perfetto (.pftrace)", run: () => save("Perfetto trace", savePerfetto) },
@@ -126,7 +129,11 @@ function Page(props: PageProps) {
           </div>
         ) : null}
         <div key="run" class="tv-side">
-          {paired ? <p key="bar" class="tv-side-bar"><b>Run</b> <span class="tv-side-name">{props.run}</span></p> : null}
+          {paired ? (
+            <p key="bar" class="tv-side-bar">
+              <b>Run</b> <span class="tv-side-name">{props.run}</span>
+            </p>
+          ) : null}
           <div key="timeline" ref={root} class="tv-timeline" />
         </div>
         {trace === null && !problem ? (
@@ -145,7 +152,12 @@ function Page(props: PageProps) {
         ) : null}
         {empty ? (
           <div class="tv-cover">
-            <Panel tone="empty" title="The trace has no events" why="The profile was read, but its lines contain no events." todo={["Choose another host, or capture again while the program is running."]} />
+            <Panel
+              tone="empty"
+              title="The trace has no events"
+              why="The profile was read, but its lines contain no events."
+              todo={["Choose another host, or capture again while the program is running."]}
+            />
           </div>
         ) : null}
         {session && floating ? <FloatingTools session={session} /> : null}
@@ -165,7 +177,11 @@ function Page(props: PageProps) {
           onTab={setTab}
           tabs={[
             { id: "selection", label: "Selection", content: () => <Details session={session} /> },
-            { id: "matches", label: hits ? `Matches (${formatCount(hits.total)})` : "Matches", content: () => <Matches session={session} /> },
+            {
+              id: "matches",
+              label: hits ? `Matches (${formatCount(hits.total)})` : "Matches",
+              content: () => <Matches session={session} />,
+            },
             { id: "visible", label: "Visible events", content: () => <VisibleEvents session={session} /> },
           ]}
         />
@@ -180,9 +196,9 @@ function Page(props: PageProps) {
 /** `HOST:PS,...` -> `HOST +1 us, ...`. */
 function moves(clocks: string): string {
   const parts = clocks.split(",").map((part) => {
-    const at = part.lastIndexOf(":");
-    const ps = Number(part.slice(at + 1));
-    return `${part.slice(0, at)} ${ps < 0 ? "−" : "+"}${formatTime(Math.abs(ps))}`;
+    const colon = part.lastIndexOf(":");
+    const ps = Number(part.slice(colon + 1));
+    return `${part.slice(0, colon)} ${ps < 0 ? "−" : "+"}${formatTime(Math.abs(ps))}`;
   });
   return parts.join(", ");
 }
@@ -193,7 +209,8 @@ function ClocksBar({ state, base }: { state: PageProps["state"]; base: string | 
   if (!clocks) return null;
   return (
     <p class="tv-bar" role="status">
-      Clocks are corrected: {moves(clocks)}.{base === null ? null : base === "" ? " Those of the base agree, or are not known." : ` Base: ${moves(base)}.`}{" "}
+      Clocks are corrected: {moves(clocks)}.
+      {base === null ? null : base === "" ? " The clocks of the base agree, or are unknown." : ` Base: ${moves(base)}.`}{" "}
       <button type="button" class="tv-link" onClick={() => state.set({ [CLOCKS]: null }, "push")}>
         Show as recorded
       </button>
@@ -209,7 +226,13 @@ function Corner({ session }: { session: Session }) {
   return (
     <div class="tv-corner">
       <span>{formatCount(trace.tracks.length)} tracks</span>
-      <button type="button" class="button ghost" data-tip="Collapse all sections" aria-label="Collapse all sections" onClick={() => set(trace.sections.map((s) => s.pid))}>
+      <button
+        type="button"
+        class="button ghost"
+        data-tip="Collapse all sections"
+        aria-label="Collapse all sections"
+        onClick={() => set(trace.sections.map((s) => s.pid))}
+      >
         − all
       </button>
       <button type="button" class="button ghost" data-tip="Expand all sections" aria-label="Expand all sections" onClick={() => set([])}>
@@ -225,13 +248,18 @@ function Status({ session, message }: { session: Session; message: string }) {
   if (!trace || !arrangement) return null;
   const { events, merged } = session.timeline.eventsDrawn;
   const empty = countEmpty(trace);
-  const folded = [empty.sections > 0 ? plural(empty.sections, "section") : "", empty.tracks > 0 ? plural(empty.tracks, "track") : ""].filter(Boolean).join(" and ");
+  const folded = [empty.sections > 0 ? plural(empty.sections, "section") : "", empty.tracks > 0 ? plural(empty.tracks, "track") : ""]
+    .filter(Boolean)
+    .join(" and ");
   const toggle = (): void => session.timeline.apply(arrange({ ...arrangement, showEmpty: !arrangement.showEmpty }));
   return (
     <p class="tv-bar tv-status number">
-      <span>{formatTime(scale.span)} of {formatTime(trace.full.end - trace.full.begin)} visible</span>
+      <span>
+        {formatTime(scale.span)} of {formatTime(trace.full.end - trace.full.begin)} visible
+      </span>
       <span title="Merged: shorter than a pixel, drawn as one block with neighbours. Zoom in to separate them.">
-        {formatCount(events)} of {plural(trace.totalEvents, "event")} on the screen, {merged > 0 ? `${formatCount(merged)} merged` : "each drawn separately"}
+        {formatCount(events)} of {plural(trace.totalEvents, "event")} on the screen,{" "}
+        {merged > 0 ? `${formatCount(merged)} merged` : "each drawn separately"}
       </span>
       {folded ? (
         <span class="tv-fixed">
@@ -243,7 +271,9 @@ function Status({ session, message }: { session: Session; message: string }) {
       ) : null}
       {interval ? <span>marked: {formatTime(interval.end - interval.begin)}</span> : null}
       {trace.truncated ? <span class="tv-bad">the response was truncated</span> : null}
-      <span class="tv-fixed" aria-live="polite">{message}</span>
+      <span class="tv-fixed" aria-live="polite">
+        {message}
+      </span>
     </p>
   );
 }

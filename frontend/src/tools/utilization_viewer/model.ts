@@ -37,12 +37,29 @@ const TENSOR = "TensorCores";
 const SHARED = "Memory and interconnect";
 const SPARSE = "SparseCores";
 const HELP: Record<string, string> = {
-  [TENSOR]: "Work that the counters counted over what the unit could do in the counted cycles.\nA scalar or vector instruction counts as one cycle; MXU cycles are instructions times a fixed number of cycles.\nSource: performance counters.",
-  [SHARED]: "Bytes over what memory and links could move in the counted cycles; read and write ratios are parts of all bytes.\nSource: performance counters.",
+  [TENSOR]:
+    "Work that the counters counted over what the unit could do in the counted cycles.\n" +
+    "A scalar or vector instruction counts as one cycle; MXU cycles are instructions times a fixed number of cycles.\n" +
+    "Source: performance counters.",
+  [SHARED]:
+    "Bytes over what memory and links could move in the counted cycles; read and write ratios are parts of all bytes.\nSource: performance counters.",
   [SPARSE]: "Issued instructions over the cycles of all tiles, and of the sequencer (SCS).\nSource: performance counters.",
 };
 /** Units whose share of the peak says how well the chip is used, not how it idles. */
-const BUSY = new Set(["Scalar Unit", "Vector ALUs", "VPU Utilization", "Vmem Stores", "Vmem Loads", "Avg MXU Busy", "Avg XLU Busy", "ICI (Read)", "ICI (Write)", "TEC Scalar Issue", "SC Vector Issue", "SCS Scalar Issue"]);
+const BUSY = new Set([
+  "Scalar Unit",
+  "Vector ALUs",
+  "VPU Utilization",
+  "Vmem Stores",
+  "Vmem Loads",
+  "Avg MXU Busy",
+  "Avg XLU Busy",
+  "ICI (Read)",
+  "ICI (Write)",
+  "TEC Scalar Issue",
+  "SC Vector Issue",
+  "SCS Scalar Issue",
+]);
 const MEMORY = "HBM Rd+Wr";
 const MXU = "Avg MXU Busy";
 
@@ -64,7 +81,9 @@ export function samplesOf(table: TableData): Sample[] {
 const kindOf = (name: string): string => (/^(HBM|ICI)/.test(name) ? SHARED : /^(TEC|SC|SCS)\b/.test(name) ? SPARSE : TENSOR);
 
 function amount(done: number, peak: number, unit: string): string {
-  return unit === "bytes" || unit === "percent" ? `${formatBytes(done)} of ${formatBytes(peak)}` : `${formatCount(done)} of ${formatCount(peak)} ${unit}`;
+  return unit === "bytes" || unit === "percent"
+    ? `${formatBytes(done)} of ${formatBytes(peak)}`
+    : `${formatCount(done)} of ${formatCount(peak)} ${unit}`;
 }
 
 /** The units of a sample, drawn side by side for every host, device and core. */
@@ -122,9 +141,16 @@ export function headline(table: TableData, sample: Sample): Headline {
     const sum = sums.get(name) ?? { done: 0, peak: 0 };
     sums.set(name, { done: sum.done + (achieved[row] ?? 0), peak: sum.peak + (peaks[row] ?? 0) });
   }
-  const shares = [...sums].filter(([, { peak }]) => peak > 0).map(([name, { done, peak }]) => ({ name, percent: (100 * done) / peak })).sort((a, b) => b.percent - a.percent);
+  const shares = [...sums]
+    .filter(([, { peak }]) => peak > 0)
+    .map(([name, { done, peak }]) => ({ name, percent: (100 * done) / peak }))
+    .sort((a, b) => b.percent - a.percent);
   const [first] = shares;
-  if (!first || first.percent === 0) return { title: "The counters of this sample did not count", sentences: ["No cycles or no work were counted: the counters were off, or the chip did nothing."] };
+  if (!first || first.percent === 0)
+    return {
+      title: "The counters of this sample did not count",
+      sentences: ["No cycles or no work were counted: the counters were off, or the chip did nothing."],
+    };
   const mxu = shares.find(({ name }) => name === MXU);
   const sentences = mxu && mxu !== first ? [`The matrix units (MXU) were busy in ${formatPercent(mxu.percent)} of their cycles.`] : [];
   const next = shares.slice(1, 4).filter(({ name, percent }) => percent > 0 && name !== MXU);

@@ -7,7 +7,17 @@ import { MOST_COLUMNS, groupsOf, headline, samplesOf } from "./model";
 import type { Sample } from "./model";
 import page from "./page";
 
-type Row = [device: number, sample: number, node: number, name: string, achieved: number, peak: number, unit: string, host?: string, kernel?: string];
+type Row = [
+  device: number,
+  sample: number,
+  node: number,
+  name: string,
+  achieved: number,
+  peak: number,
+  unit: string,
+  host?: string,
+  kernel?: string,
+];
 
 const IDS = ["host", "device", "sample", "node", "name", "achieved", "peak", "unit", "hostname", "kernel"];
 const NUMBERS = new Set(["host", "device", "sample", "node", "achieved", "peak"]);
@@ -31,14 +41,18 @@ const ROWS: Row[] = [
   [0, 2, 0, "Scalar Unit", 0, 200, "instructions", "h", "kernel_b"],
 ];
 const tableOf = (rows: readonly Row[]) => readTable(answer(rows) as DataTable);
-const show = (rows: readonly Row[], keys: Record<string, string> = {}) => showPage(page, { id: "utilization_viewer", title: "Utilization Viewer", group: "Ops", hosts: "one_or_all" }, answer(rows), keys);
+const show = (rows: readonly Row[], keys: Record<string, string> = {}) =>
+  showPage(page, { id: "utilization_viewer", title: "Utilization Viewer", group: "Ops", hosts: "one_or_all" }, answer(rows), keys);
 
 describe("samples and units", () => {
   const table = tableOf(ROWS);
   const [first, second] = samplesOf(table) as [Sample, Sample];
 
   it("are told apart by name and id", () => {
-    expect(samplesOf(table).map(({ key, rows }) => [key, rows.length])).toEqual([["_counters_ #1", 8], ["kernel_b #2", 1]]);
+    expect(samplesOf(table).map(({ key, rows }) => [key, rows.length])).toEqual([
+      ["_counters_ #1", 8],
+      ["kernel_b #2", 1],
+    ]);
   });
 
   it("are grouped by the part of the chip, a column per core", () => {
@@ -48,7 +62,13 @@ describe("samples and units", () => {
       ["Memory and interconnect", ["device 0"]],
       ["SparseCores", ["device 0, core 3"]],
     ]);
-    expect(groups[0]?.units[0]).toEqual({ name: "Scalar Unit", bars: [{ share: 0.25, amount: "50 of 200 instructions" }, { share: null, amount: "0 of 0 instructions" }] });
+    expect(groups[0]?.units[0]).toEqual({
+      name: "Scalar Unit",
+      bars: [
+        { share: 0.25, amount: "50 of 200 instructions" },
+        { share: null, amount: "0 of 0 instructions" },
+      ],
+    });
     expect(groups[1]?.units[1]).toEqual({ name: "HBM Read Ratio - core 0", bars: [{ share: 0.5, amount: "512 B of 1 KiB" }] });
   });
 
@@ -71,7 +91,7 @@ describe("utilization viewer", () => {
     expect(shown.root.querySelectorAll("section.card")).toHaveLength(4);
     (shown.root.querySelector(".pick-button") as HTMLElement).click();
     await settle(shown.root);
-    ([...shown.root.querySelectorAll<HTMLElement>('[role="option"]')].find((one) => one.textContent?.includes("kernel_b")))?.click();
+    [...shown.root.querySelectorAll<HTMLElement>('[role="option"]')].find((one) => one.textContent?.includes("kernel_b"))?.click();
     await settle(shown.root);
     expect(shown.keys.get("sample")).toBe("kernel_b #2");
     expect(shown.text()).toContain("did not count");

@@ -1,7 +1,7 @@
 // Utilization viewer: the units of a TPU against their peaks, for each sample of its counters.
 import { useMemo } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
-import { Pending } from "../../page/pending";
+import { Pending } from "../../page/failure/pending";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { useKey } from "../../page/use_key";
 import { asTable } from "../../api/payload/fields";
@@ -23,15 +23,23 @@ const NO_PEAK = "No cycles were counted, so there is no peak to compare with.";
 function UtilizationPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
   const params = { run, tag: tool.id, host: host ?? undefined };
-  const answer = useLoad(JSON.stringify(params), async (signal) => asTable(await client.json<unknown>("data", params, { signal }), "the table of units"));
-  if (answer.data === null) return <Pending answer={answer} page={page} what={`Reading the counters of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />;
+  const answer = useLoad(JSON.stringify(params), async (signal) =>
+    asTable(await client.json<unknown>("data", params, { signal }), "the table of units"),
+  );
+  if (answer.data === null)
+    return (
+      <Pending answer={answer} page={page} what={`Reading the counters of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />
+    );
   if (answer.data.rowCount === 0) {
     return (
       <Panel
         tone="empty"
         title="No counters that can be compared with a peak"
         why="The profile has no values of performance counters of a TPU v6e or v7x; units and peaks of other chips are not known."
-        todo={["Perf Counters lists the values that were recorded.", "Capture with performance counters: see Capture in the documentation."]}
+        todo={[
+          "Perf Counters lists the values that were recorded.",
+          "Capture with performance counters: see Capture in the documentation.",
+        ]}
       />
     );
   }
@@ -52,14 +60,27 @@ function Content({ page, table }: { page: PageProps; table: TableData }) {
     <div class="tool-page">
       <div class="tool-page-body utilization">
         <SummaryBox title={title}>
-          {sentences.map((text) => <p key={text}>{text}</p>)}
+          {sentences.map((text) => (
+            <p key={text}>{text}</p>
+          ))}
         </SummaryBox>
         <p class="utilization-choice">
-          <Picker label="Sample" noun="sample" choices={choices} value={sample.key} onChoose={(key) => state.set({ sample: key }, "push")} />
+          <Picker
+            label="Sample"
+            noun="sample"
+            choices={choices}
+            value={sample.key}
+            onChoose={(key) => state.set({ sample: key }, "push")}
+          />
           <span class="dim">{plural(samples.length, "sample")}</span>
         </p>
-        {groups.map((group) => <UnitCard key={group.title} group={group} />)}
-        <Card title="All samples" help={"One row per sample, core and unit; achieved and peak are in the unit of the row.\nSource: performance counters."}>
+        {groups.map((group) => (
+          <UnitCard key={group.title} group={group} />
+        ))}
+        <Card
+          title="All samples"
+          help={"One row per sample, core and unit; achieved and peak are in the unit of the row.\nSource: performance counters."}
+        >
           <FitTable data={table} most={480} title="All samples" fileName={fileNameOf("utilization", run, host)} store={store} />
         </Card>
       </div>
@@ -76,14 +97,23 @@ function UnitCard({ group }: { group: Group }) {
           <thead>
             <tr>
               <th scope="col">Unit</th>
-              {columns.map((column) => <th key={column} scope="col">{column}<span class="dim"> (% of peak)</span></th>)}
+              {columns.map((column) => (
+                <th key={column} scope="col">
+                  {column}
+                  <span class="dim"> (% of peak)</span>
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
             {units.map(({ name, bars }) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
-                {bars.map((bar, i) => <td key={columns[i]}><UnitBar bar={bar} /></td>)}
+                {bars.map((bar, i) => (
+                  <td key={columns[i]}>
+                    <UnitBar bar={bar} />
+                  </td>
+                ))}
               </tr>
             ))}
           </tbody>

@@ -85,7 +85,8 @@ export function ChartCanvas({ spec, marks, pointed, chosen, hint, ...handlers }:
     };
   }, [chart, spec, theme, item?.seriesIndex, item?.dataIndex]);
 
-  if (failed) return <p class="chart-failed dim">The chart library could not be loaded. Show the table instead, or reload the browser tab.</p>;
+  if (failed)
+    return <p class="chart-failed dim">The chart library could not be loaded. Show the table instead, or reload the browser tab.</p>;
   return (
     <div class="chart-plot">
       <div ref={box} class={handlers.onPick ? "chart-canvas pickable" : "chart-canvas"} />
@@ -102,7 +103,12 @@ function Reading({ drawn, pointed, hint, box }: { drawn: Drawn; pointed: Pointed
   const [x, y] = pointed.x === undefined || pointed.y === undefined ? anchorOf(drawn, pointed.place) : [pointed.x, pointed.y];
   return (
     <>
-      {cursor ? <div class={cursor.width > 1 ? "chart-band" : "chart-line"} style={{ left: `${cursor.x}px`, top: `${cursor.y}px`, width: `${cursor.width}px`, height: `${cursor.height}px` }} /> : null}
+      {cursor ? (
+        <div
+          class={cursor.width > 1 ? "chart-band" : "chart-line"}
+          style={{ left: `${cursor.x}px`, top: `${cursor.y}px`, width: `${cursor.width}px`, height: `${cursor.height}px` }}
+        />
+      ) : null}
       {tip ? <TipBox tip={tip} x={x} y={y} width={box?.clientWidth ?? 0} height={box?.clientHeight ?? 0} hint={hint} /> : null}
     </>
   );
@@ -135,12 +141,12 @@ function useChart(box: { readonly current: HTMLDivElement | null }, treemap: boo
 
 /** A series that draws nothing, but reports the position of the plot after every layout. */
 function areaProbe(spec: ChartSpec, report: (area: Rect) => void): object {
-  const at = spec.kind === "scatter" ? [10 ** spec.x.from, 10 ** spec.y.from] : [0, 0];
+  const origin = spec.kind === "scatter" ? [10 ** spec.x.from, 10 ** spec.y.from] : [0, 0];
   const renderItem = ({ coordSys }: { coordSys: Rect }): null => {
     report({ x: coordSys.x, y: coordSys.y, width: coordSys.width, height: coordSys.height });
     return null;
   };
-  return { type: "custom", silent: true, data: [at], renderItem };
+  return { type: "custom", silent: true, data: [origin], renderItem };
 }
 
 interface ZrEvent {
@@ -156,7 +162,11 @@ interface Hit {
 }
 
 /** Moves point at places, clicks pick them, drags mark a range of x. Disposing the chart removes the listeners. */
-function followPointer(chart: EChartsType, shade: { readonly current: HTMLDivElement | null }, now: () => Handlers & { drawn: Drawn }): undefined {
+function followPointer(
+  chart: EChartsType,
+  shade: { readonly current: HTMLDivElement | null },
+  now: () => Handlers & { drawn: Drawn },
+): undefined {
   const zr = chart.getZr();
   let start: ZrEvent | null = null;
   let dragged = false;
@@ -173,7 +183,8 @@ function followPointer(chart: EChartsType, shade: { readonly current: HTMLDivEle
   };
   /** Whether ECharts reports the hit element (slices, rectangles); for other kinds we find the place. */
   const reported = (): boolean => ["pie", "treemap", "blocks"].includes(now().drawn.spec.kind);
-  const placeOf = ({ data, dataIndex }: Hit): number | null => data?.place ?? (now().drawn.spec.kind === "treemap" ? null : (dataIndex ?? null));
+  const placeOf = ({ data, dataIndex }: Hit): number | null =>
+    data?.place ?? (now().drawn.spec.kind === "treemap" ? null : (dataIndex ?? null));
   zr.on("mousedown", (event: ZrEvent) => {
     const { drawn, onDrag } = now();
     const { x, y, width, height } = drawn.area;

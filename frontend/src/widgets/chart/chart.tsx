@@ -69,8 +69,8 @@ export function Chart(props: Props) {
   const onKey = (event: KeyboardEvent): void => {
     if (isTyping(event.target) || (asTable && event.target !== event.currentTarget)) return;
     const key = keyName(event);
-    const at = pointed ? order.indexOf(pointed.place) : -1;
-    const next = moveIndex(COLUMN_KEYS[key] ?? key, at, order.length, Math.max(1, Math.round(order.length / 10)));
+    const pointedIndex = pointed ? order.indexOf(pointed.place) : -1;
+    const next = moveIndex(COLUMN_KEYS[key] ?? key, pointedIndex, order.length, Math.max(1, Math.round(order.length / 10)));
     if (key === "t" && onTable) onTable();
     else if (key === "t") setAsTable(!asTable);
     else if (key === "Escape" && (range || pointed)) {
@@ -89,25 +89,57 @@ export function Chart(props: Props) {
       {bare || onTable ? null : (
         <header class={title ? "chart-head" : "chart-head untitled"}>
           {title ? <h3>{title}</h3> : null}
-          {range ? <button type="button" class="button ghost" onClick={() => setRange(null)}>{isNumeric(spec) ? "Show all" : `Show all ${places(spec).length}`}</button> : null}
+          {range ? (
+            <button type="button" class="button ghost" onClick={() => setRange(null)}>
+              {isNumeric(spec) ? "Show all" : `Show all ${places(spec).length}`}
+            </button>
+          ) : null}
           <span class="chart-space" />
           {tools}
-          <button type="button" class="button ghost" aria-pressed={asTable} data-tip="The same data as a table (key t)" onClick={() => setAsTable(!asTable)}>
+          <button
+            type="button"
+            class="button ghost"
+            aria-pressed={asTable}
+            data-tip="The same data as a table (key t)"
+            onClick={() => setAsTable(!asTable)}
+          >
             {asTable ? "Chart" : "Table"}
           </button>
         </header>
       )}
       <div
-        class="chart-body" tabIndex={0} role="group" aria-label={`${sentence(spec)} Arrow keys move over its values, t shows a table.`} style={{ height: `${table ? Math.max(height, 240) : height}px` }}
-        onKeyDown={onKey} onBlur={() => point(null)} onContextMenu={(event) => { if (range) { event.preventDefault(); setRange(null); } }}
+        class="chart-body"
+        tabIndex={0}
+        role="group"
+        aria-label={`${sentence(spec)} Arrow keys move over its values, t shows a table.`}
+        style={{ height: `${table ? Math.max(height, 240) : height}px` }}
+        onKeyDown={onKey}
+        onBlur={() => point(null)}
+        onContextMenu={(event) => {
+          if (range) {
+            event.preventDefault();
+            setRange(null);
+          }
+        }}
       >
         {table ? (
           <Table data={table} title="" fileName={fileName} />
         ) : (
-          <ChartCanvas spec={shown} marks={marks} pointed={pointed} chosen={chosen} hint={pickHint ?? null} onPick={pick} onPoint={point} onDrag={zoomable(shown) ? (from, to) => setRange([first + from, first + to]) : undefined} />
+          <ChartCanvas
+            spec={shown}
+            marks={marks}
+            pointed={pointed}
+            chosen={chosen}
+            hint={pickHint ?? null}
+            onPick={pick}
+            onPoint={point}
+            onDrag={zoomable(shown) ? (from, to) => setRange([first + from, first + to]) : undefined}
+          />
         )}
       </div>
-      <p class="off-screen" aria-live="polite">{tip ? tipText(tip) : ""}</p>
+      <p class="off-screen" aria-live="polite">
+        {tip ? tipText(tip) : ""}
+      </p>
       {bare || table ? null : <Legend spec={spec} hidden={hidden} onToggle={toggle} />}
     </section>
   );

@@ -18,7 +18,12 @@ export function Legend({ spec, hidden, onToggle }: Props) {
     <ul class="chart-legend">
       {series.map((one) => (
         <li key={one.name}>
-          <button type="button" aria-pressed={!hidden.has(one.name)} data-tip={hidden.has(one.name) ? "Show it" : "Hide it"} onClick={() => onToggle(one.name)}>
+          <button
+            type="button"
+            aria-pressed={!hidden.has(one.name)}
+            data-tip={hidden.has(one.name) ? "Show it" : "Hide it"}
+            onClick={() => onToggle(one.name)}
+          >
             <Key series={one} />
             {one.name}
             {"points" in one ? <span class="dim number">{formatCount(one.points.length)}</span> : null}
@@ -33,7 +38,17 @@ export function Legend({ spec, hidden, onToggle }: Props) {
 function Key({ series }: { series: Series | StepsSeries | ScatterSeries }) {
   const theme = useTheme();
   const colour = fill(series.colour, theme);
-  if ("shape" in series) return <svg width="12" height="12" viewBox="-1.2 -1.2 2.4 2.4" aria-hidden="true"><path d={SHAPES[series.shape]} fill={colour} /></svg>;
-  if ("draw" in series && series.draw === "line") return <svg width="22" height="10" aria-hidden="true"><line x1="0" x2="22" y1="5" y2="5" stroke={colour} stroke-width="2" stroke-dasharray={series.dashed ? "5 3" : undefined} /></svg>;
+  if ("shape" in series)
+    return (
+      <svg width="12" height="12" viewBox="-1.2 -1.2 2.4 2.4" aria-hidden="true">
+        <path d={SHAPES[series.shape]} fill={colour} />
+      </svg>
+    );
+  if ("draw" in series && series.draw === "line")
+    return (
+      <svg width="22" height="10" aria-hidden="true">
+        <line x1="0" x2="22" y1="5" y2="5" stroke={colour} stroke-width="2" stroke-dasharray={series.dashed ? "5 3" : undefined} />
+      </svg>
+    );
   return <i class="swatch" style={swatchStyle(series.colour, theme, series.striped)} />;
 }

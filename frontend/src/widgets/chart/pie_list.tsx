@@ -43,12 +43,32 @@ export function PieList({ spec, title, fileName, height = 168, onPick, canPick =
         <h3>{title}</h3>
         <span class="pie-list-space" />
         {tools}
-        <button type="button" class="button ghost" aria-pressed={asTable} data-tip="The same data as a table (key t)" onClick={() => setAsTable(!asTable)}>{asTable ? "Chart" : "Table"}</button>
+        <button
+          type="button"
+          class="button ghost"
+          aria-pressed={asTable}
+          data-tip="The same data as a table (key t)"
+          onClick={() => setAsTable(!asTable)}
+        >
+          {asTable ? "Chart" : "Table"}
+        </button>
       </header>
       <div class="pie-list-body">
-        {table ? <div style={{ height: `${Math.max(220, height)}px` }}><Table data={table} fileName={fileName} /></div> : (
+        {table ? (
+          <div style={{ height: `${Math.max(220, height)}px` }}>
+            <Table data={table} fileName={fileName} />
+          </div>
+        ) : (
           <>
-            <Chart spec={spec} title={title} fileName={fileName} height={height} bare onPick={onPick ? pick : undefined} {...(pickHint ? { pickHint } : {})} />
+            <Chart
+              spec={spec}
+              title={title}
+              fileName={fileName}
+              height={height}
+              bare
+              onPick={onPick ? pick : undefined}
+              {...(pickHint ? { pickHint } : {})}
+            />
             <ul>
               {spec.slices.map(({ name, value, colour }, place) => {
                 const inside = (
@@ -60,7 +80,17 @@ export function PieList({ spec, title, fileName, height = 168, onPick, canPick =
                   </>
                 );
                 const tip = [name, onPick && canPick(place) ? pickHint : ""].filter(Boolean).join("\n");
-                return <li key={name}>{onPick && canPick(place) ? <button type="button" data-tip={tip} onClick={() => pick(place)}>{inside}</button> : <span data-tip={tip}>{inside}</span>}</li>;
+                return (
+                  <li key={name}>
+                    {onPick && canPick(place) ? (
+                      <button type="button" data-tip={tip} onClick={() => pick(place)}>
+                        {inside}
+                      </button>
+                    ) : (
+                      <span data-tip={tip}>{inside}</span>
+                    )}
+                  </li>
+                );
               })}
             </ul>
           </>

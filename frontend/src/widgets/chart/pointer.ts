@@ -24,7 +24,8 @@ export interface Drawn {
 const REACH_PX = 14;
 const GRID = { gridIndex: 0 } as const;
 
-const inside = ({ x, y, width, height }: Rect, px: number, py: number): boolean => px >= x && px <= x + width && py >= y && py <= y + height;
+const inside = ({ x, y, width, height }: Rect, px: number, py: number): boolean =>
+  px >= x && px <= x + width && py >= y && py <= y + height;
 const clamp = (value: number, from: number, to: number): number => Math.max(from, Math.min(to, value));
 
 /** The place at a pixel. Null outside the plot and for kinds whose hits ECharts reports (slices, rectangles). */
@@ -32,16 +33,16 @@ export function placeAt({ chart, spec, area }: Drawn, px: number, py: number): n
   if (spec.kind === "pie" || spec.kind === "treemap" || spec.kind === "blocks") return null;
   if (!inside(area, px, py)) return null;
   if (spec.kind === "scatter") return nearestPoint(chart, spec, px, py);
-  const at = axisValueAt({ chart, spec, area }, px, py);
-  if (spec.kind !== "steps") return at;
-  const place = lastAtMost(spec.at, at);
+  const axisValue = axisValueAt({ chart, spec, area }, px, py);
+  if (spec.kind !== "steps") return axisValue;
+  const place = lastAtMost(spec.at, axisValue);
   return place < 0 ? null : place;
 }
 
 /** The value of x at a pixel: the index of a label, or a number within the axis. */
 export function axisValueAt({ chart, spec }: Drawn, px: number, py: number): number {
-  const at = chart.convertFromPixel(GRID, [px, py]);
-  const value = (spec.kind === "bars" ? at[1] : at[0]) ?? Number.NaN;
+  const gridPoint = chart.convertFromPixel(GRID, [px, py]);
+  const value = (spec.kind === "bars" ? gridPoint[1] : gridPoint[0]) ?? Number.NaN;
   if (spec.kind === "steps" || spec.kind === "blocks") return clamp(value, spec.x.from, spec.x.to);
   return clamp(Math.round(value), 0, places(spec).length - 1);
 }
@@ -63,26 +64,26 @@ function nearestPoint(chart: EChartsType, spec: ScatterChart, px: number, py: nu
 
 /** The position of the tip for a place that was reached by key. */
 export function anchorOf({ chart, spec, area }: Drawn, place: number): readonly [number, number] {
-  const at = (x: number, y: number): readonly [number, number] => chart.convertToPixel(GRID, [x, y]) as [number, number];
+  const pixelOf = (x: number, y: number): readonly [number, number] => chart.convertToPixel(GRID, [x, y]) as [number, number];
   switch (spec.kind) {
     case "pie":
     case "treemap":
       return [area.x + area.width / 2, area.y + area.height / 2];
     case "blocks": {
       const block = spec.blocks[place];
-      return block ? at(clamp(block.x[0], spec.x.from, spec.x.to), block.y[1]) : [area.x, area.y];
+      return block ? pixelOf(clamp(block.x[0], spec.x.from, spec.x.to), block.y[1]) : [area.x, area.y];
     }
     case "scatter": {
       const point = spec.series.flatMap(({ points }) => points).find((one) => one.place === place);
-      return point ? at(point.x, point.y) : [area.x, area.y];
+      return point ? pixelOf(point.x, point.y) : [area.x, area.y];
     }
     case "bars":
-      return [area.x + 40, at(0, place)[1]];
+      return [area.x + 40, pixelOf(0, place)[1]];
     case "steps":
-      return [at(clamp(spec.at[place] ?? 0, spec.x.from, spec.x.to), 0)[0], area.y];
+      return [pixelOf(clamp(spec.at[place] ?? 0, spec.x.from, spec.x.to), 0)[0], area.y];
     case "stack":
     case "band":
-      return [at(place, 0)[0], area.y];
+      return [pixelOf(place, 0)[0], area.y];
   }
 }
 

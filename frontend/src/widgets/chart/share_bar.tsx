@@ -27,7 +27,12 @@ export function ShareBar({ parts, label }: { parts: readonly SharePart[]; label:
     <figure class="shares" aria-label={label}>
       <div class="shares-bar" aria-hidden="true">
         {parts.map(({ name, share, text, colour, striped }) => (
-          <span key={name} class="shares-part" data-tip={`${name}: ${text} (${formatPercent(share * 100)})`} style={{ width: `${share * 100}%`, ...swatchStyle(colour, theme, striped) }}>
+          <span
+            key={name}
+            class="shares-part"
+            data-tip={`${name}: ${text} (${formatPercent(share * 100)})`}
+            style={{ width: `${share * 100}%`, ...swatchStyle(colour, theme, striped) }}
+          >
             {share >= MIN_INSIDE ? <b>{Math.round(share * 100)}%</b> : null}
           </span>
         ))}

@@ -31,7 +31,10 @@ export function TipBox({ tip, x, y, width, height, hint = null }: Props) {
       <strong>{tip.title}</strong>
       <dl>
         {tip.lines.map(({ name, text, colour, striped }) => [
-          <dt key={name}>{colour === null ? null : <i class="swatch" style={swatchStyle(colour, theme, striped)} />}{name}</dt>,
+          <dt key={name}>
+            {colour === null ? null : <i class="swatch" style={swatchStyle(colour, theme, striped)} />}
+            {name}
+          </dt>,
           <dd key={`${name} value`}>{text}</dd>,
         ])}
       </dl>

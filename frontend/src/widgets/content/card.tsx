@@ -26,9 +26,13 @@ export function Card({ title, help, tools, collapsed, onToggle, class: extra = "
     <section class={`card ${extra}`} aria-label={title}>
       <header class="card-head">
         <h2>
-          {collapsed === undefined ? title : (
+          {collapsed === undefined ? (
+            title
+          ) : (
             <button type="button" class="card-fold" aria-expanded={!closed} onClick={toggle}>
-              <span class="card-arrow" aria-hidden="true">{closed ? "▸" : "▾"}</span>
+              <span class="card-arrow" aria-hidden="true">
+                {closed ? "▸" : "▾"}
+              </span>
               {title}
             </button>
           )}

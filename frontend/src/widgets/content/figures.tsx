@@ -31,16 +31,38 @@ export function Figures({ items }: { items: readonly Figure[] }) {
             <dt>
               <span>{name}</span>
               {help ? <Info text={help} label={name} /> : null}
-              {better ? <span class="figure-better" role="img" aria-label={`${better} is better`} data-tip={`${better === "higher" ? "Higher" : "Lower"} is better`}>{better === "higher" ? "↑" : "↓"}</span> : null}
+              {better ? (
+                <span
+                  class="figure-better"
+                  role="img"
+                  aria-label={`${better} is better`}
+                  data-tip={`${better === "higher" ? "Higher" : "Lower"} is better`}
+                >
+                  {better === "higher" ? "↑" : "↓"}
+                </span>
+              ) : null}
             </dt>
-            <dd class={value === null ? "missing number" : "number"} data-tip={value === null ? (reason ?? "No value in the profile.") : exact} tabIndex={value === null ? 0 : undefined}>
+            <dd
+              class={value === null ? "missing number" : "number"}
+              data-tip={value === null ? (reason ?? "No value in the profile.") : exact}
+              tabIndex={value === null ? 0 : undefined}
+            >
               {value ?? MISSING}
             </dd>
-            {detail || action ? <dd class="figure-note">{detail}{action}</dd> : null}
+            {detail || action ? (
+              <dd class="figure-note">
+                {detail}
+                {action}
+              </dd>
+            ) : null}
           </div>
         ))}
       </dl>
-      {some("higher") || some("lower") ? <p class="figure-key">{[some("higher") ? "↑ higher is better" : "", some("lower") ? "↓ lower is better" : ""].filter(Boolean).join(", ")}</p> : null}
+      {some("higher") || some("lower") ? (
+        <p class="figure-key">
+          {[some("higher") ? "↑ higher is better" : "", some("lower") ? "↓ lower is better" : ""].filter(Boolean).join(", ")}
+        </p>
+      ) : null}
     </>
   );
 }

@@ -19,8 +19,18 @@ const LARGEST_SHOWN = 10;
 
 /** The colour uses the square root, because most utilisations are small. Its end is visible at 0 %, too. */
 export function Meter({ value, reason, scaled = false, doubt = null }: Props) {
-  if (value !== null && doubt !== null) return <span class="meter doubtful" data-tip={`${doubt}\n${value * 100} %`}>⚠ {value > LARGEST_SHOWN ? ">1000%" : formatPercent(value * 100)}</span>;
-  if (value === null) return <span class="meter dim" data-tip={reason ?? "No value in the profile."}>{MISSING}</span>;
+  if (value !== null && doubt !== null)
+    return (
+      <span class="meter doubtful" data-tip={`${doubt}\n${value * 100} %`}>
+        ⚠ {value > LARGEST_SHOWN ? ">1000%" : formatPercent(value * 100)}
+      </span>
+    );
+  if (value === null)
+    return (
+      <span class="meter dim" data-tip={reason ?? "No value in the profile."}>
+        {MISSING}
+      </span>
+    );
   const fill = scaled ? utilisationColour(Math.sqrt(Math.max(0, value))) : "var(--accent)";
   return (
     <span class="meter" data-tip={`${value * 100} %`}>

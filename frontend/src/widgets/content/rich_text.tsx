@@ -5,7 +5,13 @@ export function RichText({ html }: { html: string }) {
   return (
     <>
       {segments(html).map(({ text, href }, i) =>
-        href === null ? text : <a key={i} href={href} target="_blank" rel="noreferrer noopener">{text}</a>,
+        href === null ? (
+          text
+        ) : (
+          <a key={i} href={href} target="_blank" rel="noreferrer noopener">
+            {text}
+          </a>
+        ),
       )}
     </>
   );

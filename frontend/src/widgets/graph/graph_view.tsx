@@ -16,7 +16,10 @@ const PAN_PX = 60;
 
 /** Which way a key with Shift moves the drawing. */
 const PANS: Readonly<Record<string, readonly [number, number]>> = {
-  "Shift+ArrowLeft": [-PAN_PX, 0], "Shift+ArrowRight": [PAN_PX, 0], "Shift+ArrowUp": [0, -PAN_PX], "Shift+ArrowDown": [0, PAN_PX],
+  "Shift+ArrowLeft": [-PAN_PX, 0],
+  "Shift+ArrowRight": [PAN_PX, 0],
+  "Shift+ArrowUp": [0, -PAN_PX],
+  "Shift+ArrowDown": [0, PAN_PX],
 };
 
 /** What is to be drawn. */
@@ -71,14 +74,28 @@ export function GraphView({ drawing, label, fileName, role = "group", active, hi
     <div class="graph-view">
       <div class="graph-view-tools">
         <span class="dim">{hint}</span>
-        <button type="button" class="button ghost icon" aria-label="Zoom out" disabled={scale <= SMALLEST} onClick={() => zoom(1 / STEP)}>−</button>
+        <button type="button" class="button ghost icon" aria-label="Zoom out" disabled={scale <= SMALLEST} onClick={() => zoom(1 / STEP)}>
+          −
+        </button>
         <span class="dim number">{Math.round(scale * 100)}%</span>
-        <button type="button" class="button ghost icon" aria-label="Zoom in" disabled={scale >= LARGEST} onClick={() => zoom(STEP)}>+</button>
-        <button type="button" class="button ghost" onClick={fit}>Fit</button>
-        <button type="button" class="button ghost" data-tip="Save the graph as SVG" onClick={() => setSaving(true)}>SVG</button>
+        <button type="button" class="button ghost icon" aria-label="Zoom in" disabled={scale >= LARGEST} onClick={() => zoom(STEP)}>
+          +
+        </button>
+        <button type="button" class="button ghost" onClick={fit}>
+          Fit
+        </button>
+        <button type="button" class="button ghost" data-tip="Save the graph as SVG" onClick={() => setSaving(true)}>
+          SVG
+        </button>
       </div>
       <div
-        ref={box} class="graph-view-box" tabIndex={0} role={role} aria-label={label} aria-activedescendant={active} onKeyDown={keyed}
+        ref={box}
+        class="graph-view-box"
+        tabIndex={0}
+        role={role}
+        aria-label={label}
+        aria-activedescendant={active}
+        onKeyDown={keyed}
         onPointerDown={(event) => drag(box.current, event)}
         onWheel={(event) => {
           if (!event.ctrlKey && !event.metaKey) return;
@@ -86,7 +103,14 @@ export function GraphView({ drawing, label, fileName, role = "group", active, hi
           zoom(event.deltaY < 0 ? STEP : 1 / STEP, event);
         }}
       >
-        <svg ref={svg} class="graph-view-svg" role={role === "tree" ? "none" : undefined} width={width * scale} height={height * scale} viewBox={`0 0 ${width} ${height}`}>
+        <svg
+          ref={svg}
+          class="graph-view-svg"
+          role={role === "tree" ? "none" : undefined}
+          width={width * scale}
+          height={height * scale}
+          viewBox={`0 0 ${width} ${height}`}
+        >
           {children({ viewport: saving ? EVERYTHING : viewport, scale, saving })}
         </svg>
       </div>

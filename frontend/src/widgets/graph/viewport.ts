@@ -14,7 +14,10 @@ const ALL: Viewport = { left: -Infinity, top: -Infinity, right: Infinity, bottom
 
 /** Rounded outwards to whole tiles, one more on every side. */
 export function tiles(left: number, top: number, width: number, height: number): Viewport {
-  const [low, high] = [(at: number): number => (Math.floor(at / TILE) - 1) * TILE, (at: number): number => (Math.ceil(at / TILE) + 1) * TILE];
+  const [low, high] = [
+    (at: number): number => (Math.floor(at / TILE) - 1) * TILE,
+    (at: number): number => (Math.ceil(at / TILE) + 1) * TILE,
+  ];
   return { left: low(left), top: low(top), right: high(left + width), bottom: high(top + height) };
 }
 

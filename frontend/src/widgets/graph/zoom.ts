@@ -23,7 +23,7 @@ export interface Drawing {
   focus: Rect | null;
 }
 
-export interface Zoom {
+interface Zoom {
   scale: number;
   /** Without a point about the middle of the box. */
   zoom: (factor: number, point?: { clientX: number; clientY: number }) => void;
@@ -59,7 +59,8 @@ export function useZoom(box: { readonly current: HTMLElement | null }, { width, 
   const centred = useRef<unknown>(null);
   const fit = (least: number): void => {
     const element = box.current;
-    if (element?.clientWidth) setScale(clamp(Math.max(least, Math.min(1, (element.clientWidth - 4) / width, (element.clientHeight - 4) / height))));
+    if (element?.clientWidth)
+      setScale(clamp(Math.max(least, Math.min(1, (element.clientWidth - 4) / width, (element.clientHeight - 4) / height))));
   };
   useLayoutEffect(() => fit(readable), [identity]);
   useLayoutEffect(() => {

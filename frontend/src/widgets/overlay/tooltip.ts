@@ -13,7 +13,11 @@ export interface Box {
 }
 
 /** Below the element, or above it if there is no room, always within the window. */
-export function placeTip(target: Box, tip: { width: number; height: number }, view: { width: number; height: number }): { left: number; top: number } {
+function placeTip(
+  target: Box,
+  tip: { width: number; height: number },
+  view: { width: number; height: number },
+): { left: number; top: number } {
   const below = target.bottom + GAP;
   const top = below + tip.height + EDGE > view.height ? Math.max(EDGE, target.top - GAP - tip.height) : below;
   const left = Math.max(EDGE, Math.min(target.left + Math.min(target.width, 24) / 2 - 12, view.width - tip.width - EDGE));
@@ -49,8 +53,7 @@ export function installTooltips(root: Document = document): () => void {
     owner = target;
     target.setAttribute("aria-describedby", tip.id);
   };
-  const near = (event: Event): Element | null =>
-    event.target instanceof Element ? event.target.closest("[data-tip]") : null;
+  const near = (event: Event): Element | null => (event.target instanceof Element ? event.target.closest("[data-tip]") : null);
 
   const over = (event: Event): void => {
     const target = near(event);

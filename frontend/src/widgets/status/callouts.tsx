@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { RichText } from "../content/rich_text";
 import "./callouts.css";
 
-export interface Callout {
+interface Callout {
   severity: "error" | "warning" | "info";
   text: string;
 }
@@ -19,8 +19,17 @@ export function Callouts({ messages }: { messages: readonly Callout[] }) {
       {shown.map(({ severity, text }) => (
         <div key={text} class={`callout callout-${severity}`} role={severity === "error" ? "alert" : "status"}>
           <strong>{LABELS[severity]}</strong>
-          <p><RichText html={text} /></p>
-          <button type="button" class="button ghost icon" aria-label={`Dismiss: ${text}`} onClick={() => setDismissed(new Set([...dismissed, text]))}>✕</button>
+          <p>
+            <RichText html={text} />
+          </p>
+          <button
+            type="button"
+            class="button ghost icon"
+            aria-label={`Dismiss: ${text}`}
+            onClick={() => setDismissed(new Set([...dismissed, text]))}
+          >
+            ✕
+          </button>
         </div>
       ))}
     </div>

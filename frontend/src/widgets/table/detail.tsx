@@ -5,8 +5,8 @@ import { formatExact } from "../../base/format";
 import type { TableColumn } from "../../base/table/table_data";
 import { CopyButton } from "../content/copy_button";
 import { Info } from "../content/info";
-import { plainText, toTabs } from "./csv";
-import { cellText } from "./model";
+import { plainText, toTabs } from "./model/csv";
+import { cellText } from "./model/table_model";
 
 const LONG = 60;
 
@@ -42,10 +42,16 @@ export function TableDetail({ columns, row, onClose, onStep, tools }: Props) {
         <h3>{title ? cellText(title, title.values[row]) : ""}</h3>
         <div class="table-detail-tools">
           {tools}
-          <button type="button" class="button ghost icon" aria-label="Previous row" data-tip="Previous row" onClick={() => onStep(-1)}>↑</button>
-          <button type="button" class="button ghost icon" aria-label="Next row" data-tip="Next row" onClick={() => onStep(1)}>↓</button>
+          <button type="button" class="button ghost icon" aria-label="Previous row" data-tip="Previous row" onClick={() => onStep(-1)}>
+            ↑
+          </button>
+          <button type="button" class="button ghost icon" aria-label="Next row" data-tip="Next row" onClick={() => onStep(1)}>
+            ↓
+          </button>
           <CopyButton text={() => toTabs(columns, row)} label="Copy row" class="ghost" />
-          <button type="button" class="button ghost icon" aria-label="Close" onClick={onClose}>✕</button>
+          <button type="button" class="button ghost icon" aria-label="Close" onClick={onClose}>
+            ✕
+          </button>
         </div>
       </header>
       <dl>

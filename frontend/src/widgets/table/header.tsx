@@ -3,9 +3,9 @@ import { useRef } from "preact/hooks";
 import { formatCount } from "../../base/format";
 import type { TableColumn } from "../../base/table/table_data";
 import { Info } from "../content/info";
-import { FILTER_HELP } from "./filter";
-import { columnHelp } from "./model";
-import type { TableModel } from "./model";
+import { FILTER_HELP } from "./model/filter";
+import { columnHelp } from "./model/table_model";
+import type { TableModel } from "./model/table_model";
 
 const RESIZE_STEP = 16;
 
@@ -15,9 +15,17 @@ export function TableHeader({ model, columns }: { model: TableModel; columns: re
     <>
       <div class="table-row table-head" role="row" aria-rowindex={1}>
         {columns.map((column, c) => {
-          const at = sorting.findIndex((s) => s.id === column.id);
+          const sortIndex = sorting.findIndex((s) => s.id === column.id);
           return (
-            <HeadCell key={column.id} model={model} column={column} index={c} order={at} desc={sorting[at]?.desc ?? false} several={sorting.length > 1} />
+            <HeadCell
+              key={column.id}
+              model={model}
+              column={column}
+              index={c}
+              order={sortIndex}
+              desc={sorting[sortIndex]?.desc ?? false}
+              several={sorting.length > 1}
+            />
           );
         })}
       </div>
@@ -57,7 +65,14 @@ function HeadCell({ model, column, index, order, desc, several }: HeadProps) {
       aria-sort={!sorted ? "none" : desc ? "descending" : "ascending"}
       style={{ width: `${model.width(column.id)}px` }}
     >
-      <button type="button" class="table-sort" tabIndex={index === 0 ? 0 : -1} data-tip={columnHelp(column)} onClick={(event) => model.toggleSort(column.id, event.shiftKey)} onKeyDown={onKey}>
+      <button
+        type="button"
+        class="table-sort"
+        tabIndex={index === 0 ? 0 : -1}
+        data-tip={columnHelp(column)}
+        onClick={(event) => model.toggleSort(column.id, event.shiftKey)}
+        onKeyDown={onKey}
+      >
         <span class="table-label">{column.label}</span>
         <span class="table-arrow" aria-hidden="true">
           {sorted ? (desc ? "▼" : "▲") : ""}
@@ -106,7 +121,12 @@ function FilterCell({ model, column, index }: { model: TableModel; column: Table
   const bad = matches === -1;
   const note = matches === null ? "" : bad ? "?" : formatCount(matches);
   return (
-    <div class={`table-cell table-filter${index === 0 ? " first" : ""}${bad ? " bad" : ""}`} role="gridcell" aria-colindex={index + 1} style={{ width: `${model.width(column.id)}px` }}>
+    <div
+      class={`table-cell table-filter${index === 0 ? " first" : ""}${bad ? " bad" : ""}`}
+      role="gridcell"
+      aria-colindex={index + 1}
+      style={{ width: `${model.width(column.id)}px` }}
+    >
       <input
         type="text"
         value={model.filter(column.id)}
@@ -122,7 +142,11 @@ function FilterCell({ model, column, index }: { model: TableModel; column: Table
           }
         }}
       />
-      {note ? <span class="table-matches number" aria-label={bad ? "invalid filter" : `${note} rows match`}>{note}</span> : null}
+      {note ? (
+        <span class="table-matches number" aria-label={bad ? "invalid filter" : `${note} rows match`}>
+          {note}
+        </span>
+      ) : null}
     </div>
   );
 }

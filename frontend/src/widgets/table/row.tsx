@@ -2,8 +2,8 @@
 import { Component } from "preact";
 import { cutMiddle, formatExact } from "../../base/format";
 import type { TableColumn } from "../../base/table/table_data";
-import { WIDEST, charWidth } from "./char_width";
-import { cellText } from "./model";
+import { WIDEST, charWidth } from "./model/char_width";
+import { cellText } from "./model/table_model";
 import { ROW_PX } from "./use_rows";
 
 const PADDING_PX = 16;
@@ -25,8 +25,12 @@ export class TableRow extends Component<Props> {
   override shouldComponentUpdate(next: Props): boolean {
     const now = this.props;
     return (
-      next.row !== now.row || next.at !== now.at || next.active !== now.active || next.opened !== now.opened ||
-      next.columns !== now.columns || next.widths !== now.widths
+      next.row !== now.row ||
+      next.at !== now.at ||
+      next.active !== now.active ||
+      next.opened !== now.opened ||
+      next.columns !== now.columns ||
+      next.widths !== now.widths
     );
   }
 
@@ -38,7 +42,14 @@ export class TableRow extends Component<Props> {
 function rowOf({ id, columns, widths, row, at, active, opened }: Props) {
   const state = `${active >= 0 ? " active" : ""}${opened ? " opened" : ""}${at % 2 ? " odd" : ""}`;
   return (
-    <div class={`table-row table-tr${state}`} role="row" data-at={at} aria-rowindex={at + 3} aria-selected={opened} style={{ top: `${at * ROW_PX}px` }}>
+    <div
+      class={`table-row table-tr${state}`}
+      role="row"
+      data-at={at}
+      aria-rowindex={at + 3}
+      aria-selected={opened}
+      style={{ top: `${at * ROW_PX}px` }}
+    >
       {columns.map((column, c) => (
         <TableCell key={column.id} id={`${id}-${c}`} column={column} width={widths[c] ?? 0} row={row} index={c} active={c === active} />
       ))}
@@ -68,7 +79,10 @@ function TableCell({ id, column, width, row, index, active }: CellProps) {
   return (
     <div
       id={active ? id : undefined}
-      class={`table-cell ${column.kind}${index === 0 ? " first" : ""}${active ? " active" : ""}${missing ? " missing" : ""}${doubt === null ? "" : " doubtful"}`}
+      class={
+        `table-cell ${column.kind}${index === 0 ? " first" : ""}${active ? " active" : ""}${missing ? " missing" : ""}` +
+        `${doubt === null ? "" : " doubtful"}`
+      }
       role="gridcell"
       aria-colindex={index + 1}
       data-col={index}

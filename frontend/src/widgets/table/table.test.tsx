@@ -4,20 +4,43 @@ import type { Cell, ColumnKind, TableColumn, TableData } from "../../base/table/
 import { unmount } from "../../base/testing";
 import { Table } from "./table";
 
-const column = (id: string, kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({ id, label: id, kind, unit, help: `About ${id}.`, values });
+const column = (id: string, kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({
+  id,
+  label: id,
+  kind,
+  unit,
+  help: `About ${id}.`,
+  values,
+});
 const N = 1000;
 const data: TableData = {
   rowCount: N,
   properties: {},
   columns: [
-    column("name", "string", Array.from({ length: N }, (_, i) => (i === 3 ? `%fusion.3 = ${"x".repeat(400)} end` : `op.${i}`))),
-    column("time", "number", Array.from({ length: N }, (_, i) => (i === 1 ? null : i * 1.5)), "us"),
-    column("share", "number", Array.from({ length: N }, (_, i) => i / 10), "percent"),
+    column(
+      "name",
+      "string",
+      Array.from({ length: N }, (_, i) => (i === 3 ? `%fusion.3 = ${"x".repeat(400)} end` : `op.${i}`)),
+    ),
+    column(
+      "time",
+      "number",
+      Array.from({ length: N }, (_, i) => (i === 1 ? null : i * 1.5)),
+      "us",
+    ),
+    column(
+      "share",
+      "number",
+      Array.from({ length: N }, (_, i) => i / 10),
+      "percent",
+    ),
   ],
 };
 
 const root = document.createElement("div");
-const flush = async (): Promise<void> => { for (let i = 0; i < 8; i++) await new Promise((done) => setTimeout(done, 5)); };
+const flush = async (): Promise<void> => {
+  for (let i = 0; i < 8; i++) await new Promise((done) => setTimeout(done, 5));
+};
 const all = (selector: string): HTMLElement[] => [...root.querySelectorAll<HTMLElement>(selector)];
 const texts = (selector: string): string[] => all(selector).map((e) => e.textContent ?? "");
 const press = async (key: string, init: KeyboardEventInit = {}): Promise<void> => {

@@ -4,13 +4,13 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isTyping, keyName, moveIndex } from "../../base/keys";
 import type { TableData } from "../../base/table/table_data";
 import { copyText } from "../content/copy";
-import { plainText, toTabs } from "./csv";
+import { plainText, toTabs } from "./model/csv";
 import { TableDetail } from "./detail";
 import { TableHeader } from "./header";
-import { makeTableModel } from "./model";
-import type { TableModel } from "./model";
+import { makeTableModel } from "./model/table_model";
+import type { TableModel } from "./model/table_model";
 import { TableRow } from "./row";
-import type { TableStore } from "./saved";
+import type { TableStore } from "./model/saved";
 import { TableToolbar } from "./toolbar";
 import { useRows } from "./use_rows";
 import "./table.css";
@@ -64,7 +64,9 @@ export function Table({ data, title = "", fileName = "table", store, onOpen, sho
       <TableToolbar model={model} title={title} fileName={fileName} />
       <div class="table-split">
         <TableGrid model={model} name={name} label={title} grid={grid} opened={opened} show={show} onOpen={onOpen ?? setOpened} />
-        {opened !== null ? <TableDetail columns={data.columns} row={opened} onClose={close} onStep={step} tools={rowTools?.(opened)} /> : null}
+        {opened !== null ? (
+          <TableDetail columns={data.columns} row={opened} onClose={close} onStep={step} tools={rowTools?.(opened)} />
+        ) : null}
       </div>
     </section>
   );
@@ -88,7 +90,7 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
   const full = widths.reduce((sum, w) => sum + w, 0);
   const [place, setPlace] = useState<Place>({ at: 0, col: 0 });
   const [focused, setFocused] = useState(false);
-  const at = Math.min(place.at, rows.length - 1);
+  const rowIndex = Math.min(place.at, rows.length - 1);
   const col = Math.min(place.col, columns.length - 1);
   const visible = useRows(grid, rows.length, HEAD_PX);
 
@@ -104,15 +106,16 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
   const onKey = (event: KeyboardEvent): void => {
     if (isTyping(event.target) || event.target !== grid.current) return;
     const key = keyName(event);
-    const row = rows[at];
+    const row = rows[rowIndex];
     const column = columns[col];
-    const down = moveIndex(key, at, rows.length, visible.perPage);
+    const down = moveIndex(key, rowIndex, rows.length, visible.perPage);
     const side = moveColumn(key, col, columns.length);
     if (down !== null) go({ at: down, col });
-    else if (side !== null) go({ at, col: side });
+    else if (side !== null) go({ at: rowIndex, col: side });
     else if (key === "Enter" && row !== undefined) onOpen(row);
     else if (key === "c" && row !== undefined) void copyText(toTabs(columns, row));
-    else if (key === "Ctrl+c" && row !== undefined && column && !window.getSelection()?.toString()) void copyText(plainText(column.values[row]));
+    else if (key === "Ctrl+c" && row !== undefined && column && !window.getSelection()?.toString())
+      void copyText(plainText(column.values[row]));
     else return;
     event.preventDefault();
   };
@@ -135,7 +138,7 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
       aria-label={label || "Table"}
       aria-rowcount={rows.length + 2}
       aria-colcount={columns.length}
-      aria-activedescendant={focused && rows.length ? `${name}-${at}-${col}` : undefined}
+      aria-activedescendant={focused && rows.length ? `${name}-${rowIndex}-${col}` : undefined}
       onKeyDown={onKey}
       onFocus={(event) => setFocused(event.target === grid.current)}
       onBlur={() => setFocused(false)}
@@ -154,23 +157,30 @@ function TableGrid({ model, name, label, grid, opened, show, onOpen }: GridProps
             widths={widths}
             row={row}
             at={visible.first + i}
-            active={visible.first + i === at ? col : -1}
+            active={visible.first + i === rowIndex ? col : -1}
             opened={row === opened}
           />
         ))}
       </div>
-      {rows.length === 0 ? <p class="table-none">{model.data.rowCount === 0 ? "This table has no rows." : "No row matches the filters."}</p> : null}
+      {rows.length === 0 ? (
+        <p class="table-none">{model.data.rowCount === 0 ? "This table has no rows." : "No row matches the filters."}</p>
+      ) : null}
     </div>
   );
 }
 
 function moveColumn(key: string, col: number, count: number): number | null {
   switch (key) {
-    case "ArrowRight": return Math.min(count - 1, col + 1);
-    case "ArrowLeft": return Math.max(0, col - 1);
-    case "Ctrl+ArrowRight": return count - 1;
-    case "Ctrl+ArrowLeft": return 0;
-    default: return null;
+    case "ArrowRight":
+      return Math.min(count - 1, col + 1);
+    case "ArrowLeft":
+      return Math.max(0, col - 1);
+    case "Ctrl+ArrowRight":
+      return count - 1;
+    case "Ctrl+ArrowLeft":
+      return 0;
+    default:
+      return null;
   }
 }
 

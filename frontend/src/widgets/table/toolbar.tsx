@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import { formatCount, plural } from "../../base/format";
 import { Popover } from "../overlay/popover";
 import { download } from "../content/download";
-import { toCsv } from "./csv";
-import type { TableModel } from "./model";
+import { toCsv } from "./model/csv";
+import type { TableModel } from "./model/table_model";
 
 const SEARCH_FROM = 13;
 
@@ -24,9 +24,13 @@ export function TableToolbar({ model, title, fileName }: Props) {
   return (
     <div class="table-tools" role="toolbar" aria-label={`${title}: table tools`}>
       {title ? <h2>{title}</h2> : null}
-      <span class="dim number" aria-live="polite">{count}</span>
+      <span class="dim number" aria-live="polite">
+        {count}
+      </span>
       {filters ? (
-        <button type="button" class="button ghost" onClick={model.clearFilters}>Clear {plural(filters, "filter")}</button>
+        <button type="button" class="button ghost" onClick={model.clearFilters}>
+          Clear {plural(filters, "filter")}
+        </button>
       ) : null}
       <span class="table-tools-space" />
       <Popover label={hidden ? `Columns (${hidden} hidden)` : "Columns"} buttonClass="button ghost" boxClass="right" popup="dialog">
@@ -35,10 +39,26 @@ export function TableToolbar({ model, title, fileName }: Props) {
       <Popover label="CSV" title="Save as CSV with exact values" buttonClass="button ghost" boxClass="right" popup="menu">
         {(close) => (
           <div role="menu" class="table-menu">
-            <button type="button" role="menuitem" class="button ghost" onClick={() => { close(); download(`${fileName}.csv`, toCsv(model.visible(), model.rows())); }}>
+            <button
+              type="button"
+              role="menuitem"
+              class="button ghost"
+              onClick={() => {
+                close();
+                download(`${fileName}.csv`, toCsv(model.visible(), model.rows()));
+              }}
+            >
               Visible rows and columns ({plural(rows.length, "row")}, {plural(model.visible().length, "column")})
             </button>
-            <button type="button" role="menuitem" class="button ghost" onClick={() => { close(); download(`${fileName}.csv`, toCsv(model.data.columns, Array(all).keys())); }}>
+            <button
+              type="button"
+              role="menuitem"
+              class="button ghost"
+              onClick={() => {
+                close();
+                download(`${fileName}.csv`, toCsv(model.data.columns, Array(all).keys()));
+              }}
+            >
               Everything ({plural(all, "row")}, {plural(model.data.columns.length, "column")})
             </button>
           </div>
@@ -58,16 +78,41 @@ function ColumnChooser({ model }: { model: TableModel }) {
   return (
     <>
       {columns.length >= SEARCH_FROM ? (
-        <input class="field wide" type="search" placeholder="Search columns" aria-label="Search columns" value={query} onInput={(e) => setQuery(e.currentTarget.value)} />
+        <input
+          class="field wide"
+          type="search"
+          placeholder="Search columns"
+          aria-label="Search columns"
+          value={query}
+          onInput={(e) => setQuery(e.currentTarget.value)}
+        />
       ) : null}
       <div class="table-chooser-tools">
-        <button type="button" class="button ghost" onClick={() => model.setVisible(ids, true)}>All</button>
-        <button type="button" class="button ghost" onClick={() => model.setVisible(ids.filter((id) => id !== first), false)}>None</button>
+        <button type="button" class="button ghost" onClick={() => model.setVisible(ids, true)}>
+          All
+        </button>
+        <button
+          type="button"
+          class="button ghost"
+          onClick={() =>
+            model.setVisible(
+              ids.filter((id) => id !== first),
+              false,
+            )
+          }
+        >
+          None
+        </button>
       </div>
       <div role="group" aria-label="Columns">
         {shown.map((column) => (
           <label key={column.id} class="check">
-            <input type="checkbox" checked={model.isVisible(column.id)} disabled={column.id === first} onChange={(e) => model.setVisible([column.id], e.currentTarget.checked)} />
+            <input
+              type="checkbox"
+              checked={model.isVisible(column.id)}
+              disabled={column.id === first}
+              onChange={(e) => model.setVisible([column.id], e.currentTarget.checked)}
+            />
             <span>{column.label}</span>
           </label>
         ))}

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 export const ROW_PX = 20;
 const OVERSCAN = 8;
 
-export interface VisibleRows {
+interface VisibleRows {
   first: number;
   /** One past the last. */
   end: number;

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from builders import answers
-from builders.planted import MS, tpu
+from builders.profiles.planted import MS, tpu
 
 from tpu_profile_plugin.analysis.findings import find as module
 from tpu_profile_plugin.analysis.findings.model import Advice, Finding, Rule, Silence

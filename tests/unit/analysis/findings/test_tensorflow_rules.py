@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builders.findings import evidence, told
+from builders.profiles.findings import evidence, told
 
 
 def eager(share: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_MODULES, lines_named
+from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_MODULES, lines_named, spans_at
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.core_details import chip_of
 from tpu_profile_plugin.analysis.ops.tpu.ops import (
@@ -91,6 +91,6 @@ def _span(plane: Plane, work: CoreWork) -> tuple[int, int] | None:
     for line in lines_named(plane, MODULES, SPARSE_MODULES):
         events = plane.lines.events_of(line)
         if events.start < events.stop:
-            begin = plane.events.begin_ps[events]
-            spans.append((int(begin.min()), int((begin + plane.events.duration_ps[events]).max())))
+            begin, end = spans_at(plane, events)
+            spans.append((int(begin.min()), int(end.max())))
     return enclosing_span(spans)

@@ -42,7 +42,10 @@ export function ExecutionsChart(props: Props) {
   const scale = useMemo(() => new TimeScale(begin, end, Math.max(50, width - gutter - 12)), [begin, end, width, gutter]);
   const rows = useMemo(() => rowsOf(run, drawn), [run, drawn]);
   const levels = useMemo(() => levelsOf(drawn), [drawn]);
-  const bars = useMemo(() => <Bars rows={rows} run={run} drawn={drawn} scale={scale} viewport={viewport} gutter={gutter} />, [rows, scale, viewport]);
+  const bars = useMemo(
+    () => <Bars rows={rows} run={run} drawn={drawn} scale={scale} viewport={viewport} gutter={gutter} />,
+    [rows, scale, viewport],
+  );
   const { point, held, handlers, onKey } = useStripInput({ ...props, rows, scale, whole, gutter, box });
   useEffect(() => showRow(scroller.current, selected), [selected]);
   const tip = point ? tipOf(run, drawn, point) : null;
@@ -51,25 +54,59 @@ export function ExecutionsChart(props: Props) {
   const marked = held && Math.abs(held.to - held.from) >= DRAG_PX ? held : null;
   return (
     <div
-      ref={scroller} class="tfd-executions-scroll" tabIndex={0} role="group" onKeyDown={onKey}
-      aria-label={`Executions of each iterator in run ${run.rank} of ${run.pipeline}: ${plural(run.executions, "execution")}. The up and down arrow keys select an iterator, left and right an execution, plus and minus zoom, Enter opens the trace viewer.`}
+      ref={scroller}
+      class="tfd-executions-scroll"
+      tabIndex={0}
+      role="group"
+      onKeyDown={onKey}
+      aria-label={
+        `Executions of each iterator in run ${run.rank} of ${run.pipeline}: ${plural(run.executions, "execution")}. The ` +
+        "up and down arrow keys select an iterator, left and right an execution, plus and minus zoom, Enter opens the trace viewer."
+      }
     >
       <div ref={box} class="tfd-executions" style={{ height: `${height}px` }} {...handlers}>
         {width > 0 ? (
           <svg class="tfd-executions-svg" width={width} height={height} aria-hidden="true">
-            <clipPath id="tfd-executions-clip"><rect x={gutter} y="0" width={scale.width} height={height} /></clipPath>
+            <clipPath id="tfd-executions-clip">
+              <rect x={gutter} y="0" width={scale.width} height={height} />
+            </clipPath>
             <Names drawn={drawn} levels={levels} selected={selected} viewport={viewport} gutter={gutter} width={width} />
             <g clip-path="url(#tfd-executions-clip)">
-              <rect class="tfd-run" x={left(run.beginPs)} y={AXIS_PX} width={Math.max(1, left(run.beginPs + run.durationPs) - left(run.beginPs))} height={height - AXIS_PX} />
+              <rect
+                class="tfd-run"
+                x={left(run.beginPs)}
+                y={AXIS_PX}
+                width={Math.max(1, left(run.beginPs + run.durationPs) - left(run.beginPs))}
+                height={height - AXIS_PX}
+              />
               <Axis scale={scale} run={run} gutter={gutter} height={height} />
               {bars}
             </g>
-            {marked ? <rect class="tfd-drag" x={gutter + Math.min(marked.from, marked.to)} width={Math.abs(marked.to - marked.from)} y={AXIS_PX} height={height - AXIS_PX} /> : null}
+            {marked ? (
+              <rect
+                class="tfd-drag"
+                x={gutter + Math.min(marked.from, marked.to)}
+                width={Math.abs(marked.to - marked.from)}
+                y={AXIS_PX}
+                height={height - AXIS_PX}
+              />
+            ) : null}
           </svg>
         ) : null}
-        {tip && point && !held ? <TipBox tip={tip} x={Math.max(gutter, left(run.spans.beginPs[point.span] ?? 0))} y={tipTop(point.row, rows.length)} width={width} height={height} hint="Double click or Enter: open in the trace viewer." /> : null}
+        {tip && point && !held ? (
+          <TipBox
+            tip={tip}
+            x={Math.max(gutter, left(run.spans.beginPs[point.span] ?? 0))}
+            y={tipTop(point.row, rows.length)}
+            width={width}
+            height={height}
+            hint="Double click or Enter: open in the trace viewer."
+          />
+        ) : null}
       </div>
-      <p class="off-screen" aria-live="polite">{tip ? tipText(tip) : ""}</p>
+      <p class="off-screen" aria-live="polite">
+        {tip ? tipText(tip) : ""}
+      </p>
     </div>
   );
 }
@@ -90,7 +127,9 @@ function tipTop(row: number, rows: number): number {
 
 function rowsOf(run: Run, drawn: readonly Drawn[]): ExecutionRow[] {
   const owner = new Array<number>(run.nodes.length).fill(-1);
-  drawn.forEach(({ nodes }, row) => { for (const node of nodes) owner[node] = row; });
+  drawn.forEach(({ nodes }, row) => {
+    for (const node of nodes) owner[node] = row;
+  });
   return executionRows(run.spans, owner, drawn.length);
 }
 
@@ -108,5 +147,8 @@ function tipOf(run: Run, drawn: readonly Drawn[], { row, span }: Point): Tip | n
     ["Consumer waited", spans.blocking[span] ? "yes" : "no"],
     ["Thread", thread ? thread.name || `thread ${thread.tid}` : "-"],
   ];
-  return { title: run.nodes[spans.node[span] ?? -1]?.name ?? node.name, lines: lines.map(([name, text]) => ({ name, text, colour: null })) };
+  return {
+    title: run.nodes[spans.node[span] ?? -1]?.name ?? node.name,
+    lines: lines.map(([name, text]) => ({ name, text, colour: null })),
+  };
 }

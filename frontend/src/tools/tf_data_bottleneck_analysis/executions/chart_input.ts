@@ -32,7 +32,7 @@ interface Options {
   onOpenTrace: (window: Window) => void;
 }
 
-export interface ChartInput {
+interface ChartInput {
   point: Point | null;
   /** Ends of the range that is being marked, in pixels of the scale. */
   held: { from: number; to: number } | null;
@@ -53,10 +53,20 @@ function under(event: MouseEvent, { run, rows, scale, gutter, box }: Options): P
   const px = Math.max(0, Math.min(scale.width, event.clientX - (edge?.left ?? 0) - gutter));
   const y = event.clientY - (edge?.top ?? 0) - AXIS_PX;
   const row = Math.floor(y / ROW_PX);
-  const found = rows[row];
-  if (!found) return { px, row, span: -1 };
-  const lane = Math.floor(((y - row * ROW_PX - 2) / (ROW_PX - 4)) * found.laneCount);
-  return { px, row, span: spanAt(found, run.spans, scale.toTime(px), Math.min(found.laneCount - 1, Math.max(0, lane)), SLACK_PX * scale.psPerPx) };
+  const executionRow = rows[row];
+  if (!executionRow) return { px, row, span: -1 };
+  const lane = Math.floor(((y - row * ROW_PX - 2) / (ROW_PX - 4)) * executionRow.laneCount);
+  return {
+    px,
+    row,
+    span: spanAt(
+      executionRow,
+      run.spans,
+      scale.toTime(px),
+      Math.min(executionRow.laneCount - 1, Math.max(0, lane)),
+      SLACK_PX * scale.psPerPx,
+    ),
+  };
 }
 
 /** A window around one execution. */
@@ -83,7 +93,8 @@ export function useStripInput(options: Options): ChartInput {
     if (!held) return;
     const { px, row } = under(event, options);
     setHeld(null);
-    if (Math.abs(px - held.from) >= DRAG_PX) set(new TimeScale(scale.toTime(Math.min(px, held.from)), scale.toTime(Math.max(px, held.from)), scale.width));
+    if (Math.abs(px - held.from) >= DRAG_PX)
+      set(new TimeScale(scale.toTime(Math.min(px, held.from)), scale.toTime(Math.max(px, held.from)), scale.width));
     else if (rows[row]) onSelect(row);
   };
   const onKey = (event: KeyboardEvent): void => {
@@ -94,12 +105,26 @@ export function useStripInput(options: Options): ChartInput {
     act();
   };
   return {
-    point, held, onKey,
+    point,
+    held,
+    onKey,
     handlers: {
-      onPointerMove: move, onPointerUp: up,
-      onPointerDown: (event) => { if (event.button === 0) { const { px } = under(event, options); setHeld({ from: px, to: px }); } },
-      onPointerLeave: () => { setPoint(null); setHeld(null); },
-      onDblClick: (event) => { const { span } = under(event, options); if (span >= 0) onOpenTrace(around(run, span)); },
+      onPointerMove: move,
+      onPointerUp: up,
+      onPointerDown: (event) => {
+        if (event.button === 0) {
+          const { px } = under(event, options);
+          setHeld({ from: px, to: px });
+        }
+      },
+      onPointerLeave: () => {
+        setPoint(null);
+        setHeld(null);
+      },
+      onDblClick: (event) => {
+        const { span } = under(event, options);
+        if (span >= 0) onOpenTrace(around(run, span));
+      },
       onWheel: (event) => {
         if (!event.ctrlKey && !event.metaKey) return;
         event.preventDefault();
@@ -109,15 +134,20 @@ export function useStripInput(options: Options): ChartInput {
   };
 }
 
-function keyActions(options: Options, point: Point | null, setPoint: (point: Point | null) => void, set: (scale: TimeScale) => void): Readonly<Record<string, () => void>> {
+function keyActions(
+  options: Options,
+  point: Point | null,
+  setPoint: (point: Point | null) => void,
+  set: (scale: TimeScale) => void,
+): Readonly<Record<string, () => void>> {
   const { run, rows, scale, selected, onSelect, onZoom, onOpenTrace } = options;
   const middle = point ? scale.toPx(run.spans.beginPs[point.span] ?? 0) : scale.width / 2;
   const row = Math.max(0, selected);
   /** Moves to the next or previous execution of a row. */
   const along = (by: number): void => {
     const spans = rows[row]?.spans ?? [];
-    const at = point?.row === row ? spans.indexOf(point.span) + by : by > 0 ? 0 : spans.length - 1;
-    const span = spans[Math.max(0, Math.min(spans.length - 1, at))];
+    const spanIndex = point?.row === row ? spans.indexOf(point.span) + by : by > 0 ? 0 : spans.length - 1;
+    const span = spans[Math.max(0, Math.min(spans.length - 1, spanIndex))];
     if (span === undefined) return;
     setPoint({ row, span });
     const from = run.spans.beginPs[span] ?? 0;
@@ -125,11 +155,20 @@ function keyActions(options: Options, point: Point | null, setPoint: (point: Poi
   };
   const closer = (): void => set(scale.zoom(1 / STEP, middle));
   return {
-    ArrowDown: () => onSelect(Math.min(rows.length - 1, selected + 1)), ArrowUp: () => onSelect(Math.max(0, selected - 1)),
-    ArrowRight: () => along(1), ArrowLeft: () => along(-1),
-    "Shift+ArrowRight": () => set(scale.pan(scale.width / 5)), "Shift+ArrowLeft": () => set(scale.pan(-scale.width / 5)),
-    "+": closer, "=": closer, "-": () => set(scale.zoom(STEP, middle)),
-    "0": () => onZoom(null), Escape: () => { onZoom(null); setPoint(null); },
+    ArrowDown: () => onSelect(Math.min(rows.length - 1, selected + 1)),
+    ArrowUp: () => onSelect(Math.max(0, selected - 1)),
+    ArrowRight: () => along(1),
+    ArrowLeft: () => along(-1),
+    "Shift+ArrowRight": () => set(scale.pan(scale.width / 5)),
+    "Shift+ArrowLeft": () => set(scale.pan(-scale.width / 5)),
+    "+": closer,
+    "=": closer,
+    "-": () => set(scale.zoom(STEP, middle)),
+    "0": () => onZoom(null),
+    Escape: () => {
+      onZoom(null);
+      setPoint(null);
+    },
     Enter: () => onOpenTrace(point ? around(run, point.span) : [scale.begin, scale.end]),
   };
 }

@@ -42,9 +42,14 @@ export function Names({ drawn, levels, selected, viewport, gutter, width }: Name
         if (!rowInView(i, viewport)) return null;
         const x = 6 + (levels[i] ?? 0) * 7;
         return (
-          <g key={node.id} class={`tfd-row${i === selected ? " selected" : ""}${node.role === 2 ? " bottleneck" : node.role === 1 ? " critical" : ""}`}>
+          <g
+            key={node.id}
+            class={`tfd-row${i === selected ? " selected" : ""}${node.role === 2 ? " bottleneck" : node.role === 1 ? " critical" : ""}`}
+          >
             <rect class="tfd-row-back" x="0" y={rowTop(i)} width={width} height={ROW_PX} />
-            <text x={x} y={rowTop(i) + 13}>{ROLES[node.role].mark.charAt(0)} {cutMiddle(node.name, Math.max(6, Math.floor((gutter - x - 20) / 7)))}</text>
+            <text x={x} y={rowTop(i) + 13}>
+              {ROLES[node.role].mark.charAt(0)} {cutMiddle(node.name, Math.max(6, Math.floor((gutter - x - 20) / 7)))}
+            </text>
           </g>
         );
       })}
@@ -59,7 +64,12 @@ export function Axis({ scale, run, gutter, height }: { scale: TimeScale; run: Ru
       {times.map((at, i) => {
         const px = gutter + scale.toPx(at);
         const room = px + 7 * (labels[i] ?? "").length < gutter + scale.width;
-        return [<line key={at} class="tfd-grid" x1={px} x2={px} y1={AXIS_PX - 4} y2={height} />, <text key={`${at} text`} x={room ? px + 3 : px - 3} y={14} text-anchor={room ? "start" : "end"}>{labels[i]}</text>];
+        return [
+          <line key={at} class="tfd-grid" x1={px} x2={px} y1={AXIS_PX - 4} y2={height} />,
+          <text key={`${at} text`} x={room ? px + 3 : px - 3} y={14} text-anchor={room ? "start" : "end"}>
+            {labels[i]}
+          </text>,
+        ];
       })}
       <line class="tfd-base" x1={gutter} x2={gutter + scale.width} y1={AXIS_PX} y2={AXIS_PX} />
     </g>
@@ -80,10 +90,14 @@ interface BarsProps {
 export function Bars({ rows, run, drawn, scale, viewport, gutter }: BarsProps) {
   return (
     <g transform={`translate(${gutter} 0)`}>
-      {rows.map((row, i) => (rowInView(i, viewport) ? [0, 1].map((blocking) => {
-        const path = barsPath(row, run.spans, scale, rowTop(i), (span) => (run.spans.blocking[span] ?? 0) === blocking);
-        return path ? <path key={`${i} ${blocking}`} class={blocking ? BARS[drawn[i]?.role ?? 1] : BARS[0]} d={path} /> : null;
-      }) : null))}
+      {rows.map((row, i) =>
+        rowInView(i, viewport)
+          ? [0, 1].map((blocking) => {
+              const path = barsPath(row, run.spans, scale, rowTop(i), (span) => (run.spans.blocking[span] ?? 0) === blocking);
+              return path ? <path key={`${i} ${blocking}`} class={blocking ? BARS[drawn[i]?.role ?? 1] : BARS[0]} d={path} /> : null;
+            })
+          : null,
+      )}
     </g>
   );
 }

@@ -17,11 +17,11 @@ export interface ExecutionRow {
 
 /** One row per drawn node; `owner` is the row of every node of the run. */
 export function executionRows(spans: Spans, owner: readonly number[], rows: number): ExecutionRow[] {
-  const found: ExecutionRow[] = Array.from({ length: rows }, () => ({ spans: [], lanes: [], laneCount: 1 }));
+  const packed: ExecutionRow[] = Array.from({ length: rows }, () => ({ spans: [], lanes: [], laneCount: 1 }));
   const order = spans.beginPs.map((_, i) => i).sort((a, b) => (spans.beginPs[a] ?? 0) - (spans.beginPs[b] ?? 0));
-  for (const i of order) found[owner[spans.node[i] ?? -1] ?? -1]?.spans.push(i);
-  for (const row of found) pack(row, spans);
-  return found;
+  for (const i of order) packed[owner[spans.node[i] ?? -1] ?? -1]?.spans.push(i);
+  for (const row of packed) pack(row, spans);
+  return packed;
 }
 
 /** The first free lane; if none is free, the one that becomes free first. */
@@ -62,7 +62,13 @@ export function wholeWindow(run: Parameters<typeof extent>[0]): Window {
 }
 
 /** SVG path data of a row's visible bars that match `blocking`; `top` is the upper edge of the row. */
-export function barsPath(row: ExecutionRow, { beginPs, durationPs }: Spans, scale: TimeScale, top: number, wanted: (span: number) => boolean = () => true): string {
+export function barsPath(
+  row: ExecutionRow,
+  { beginPs, durationPs }: Spans,
+  scale: TimeScale,
+  top: number,
+  wanted: (span: number) => boolean = () => true,
+): string {
   const height = (ROW_PX - 4) / row.laneCount;
   const parts: string[] = [];
   const ends = new Array<number>(row.laneCount).fill(-Infinity);

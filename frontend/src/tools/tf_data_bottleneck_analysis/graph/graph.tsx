@@ -44,8 +44,13 @@ export function Graph({ run, drawn, selected, label, fileName, onSelect, onExpan
   };
   return (
     <GraphView
-      drawing={{ width: layout.width, height: layout.height, identity: run, readable: READABLE, focus }} label={label} fileName={fileName} role="tree"
-      active={selected >= 0 ? nodeId(selected) : undefined} hint="Drag to move, Ctrl + wheel to zoom. Keys: arrows, + −, 0 fits, B bottleneck." onKey={onKey}
+      drawing={{ width: layout.width, height: layout.height, identity: run, readable: READABLE, focus }}
+      label={label}
+      fileName={fileName}
+      role="tree"
+      active={selected >= 0 ? nodeId(selected) : undefined}
+      hint="Drag to move, Ctrl + wheel to zoom. Keys: arrows, + −, 0 fits, B bottleneck."
+      onKey={onKey}
     >
       {(shown) => <Visible run={run} drawn={drawn} layout={layout} selected={selected} shown={shown} onChoose={choose} />}
     </GraphView>
@@ -60,7 +65,9 @@ interface VisibleProps extends Pick<Parameters<typeof VisibleGraph>[0], "run" | 
 function Visible({ run, drawn, layout, selected, shown: { viewport, scale, saving }, onChoose }: VisibleProps) {
   const plain = scale < LEGIBLE && !saving;
   return useMemo(
-    () => <VisibleGraph run={run} drawn={drawn} layout={layout} selected={selected} viewport={viewport} plain={plain} onChoose={onChoose} />,
+    () => (
+      <VisibleGraph run={run} drawn={drawn} layout={layout} selected={selected} viewport={viewport} plain={plain} onChoose={onChoose} />
+    ),
     [run, drawn, layout, selected, viewport, plain],
   );
 }

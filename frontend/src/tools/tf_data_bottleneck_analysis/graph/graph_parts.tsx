@@ -29,17 +29,55 @@ export function VisibleGraph({ run, drawn, layout, selected, viewport, plain, on
   return (
     <>
       <defs>
-        <marker id="tfd-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="10" markerHeight="10" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8Z" class="tfd-head" /></marker>
+        <marker
+          id="tfd-arrow"
+          viewBox="0 0 8 8"
+          refX="7"
+          refY="4"
+          markerWidth="10"
+          markerHeight="10"
+          markerUnits="userSpaceOnUse"
+          orient="auto"
+        >
+          <path d="M0 0L8 4L0 8Z" class="tfd-head" />
+        </marker>
       </defs>
       {layout.edges.map(({ from, to }) => {
         const [child, parent] = [layout.places[from], layout.places[to]];
-        const seen = child && parent && within(viewport, Math.min(child.x, parent.x), parent.y, Math.max(child.x, parent.x) + NODE_WIDTH, child.y + NODE_HEIGHT);
-        return seen ? <path key={from} class={drawn[from]?.role ? "tfd-edge critical" : "tfd-edge"} d={edgePath([[child.x + NODE_WIDTH / 2, child.y], [parent.x + NODE_WIDTH / 2, parent.y + NODE_HEIGHT]])} marker-end="url(#tfd-arrow)" /> : null;
+        const seen =
+          child &&
+          parent &&
+          within(viewport, Math.min(child.x, parent.x), parent.y, Math.max(child.x, parent.x) + NODE_WIDTH, child.y + NODE_HEIGHT);
+        return seen ? (
+          <path
+            key={from}
+            class={drawn[from]?.role ? "tfd-edge critical" : "tfd-edge"}
+            d={edgePath([
+              [child.x + NODE_WIDTH / 2, child.y],
+              [parent.x + NODE_WIDTH / 2, parent.y + NODE_HEIGHT],
+            ])}
+            marker-end="url(#tfd-arrow)"
+          />
+        ) : null;
       })}
       {layout.order.map((at) => {
         const [node, place] = [drawn[at], layout.places[at]];
         if (!node || !place || !within(viewport, place.x, place.y, place.x + NODE_WIDTH, place.y + NODE_HEIGHT)) return null;
-        return <Node key={node.id} at={at} node={node} run={run} x={place.x} y={place.y} level={place.depth + 1} most={most} selected={at === selected} plain={plain} onChoose={onChoose} />;
+        return (
+          <Node
+            key={node.id}
+            at={at}
+            node={node}
+            run={run}
+            x={place.x}
+            y={place.y}
+            level={place.depth + 1}
+            most={most}
+            selected={at === selected}
+            plain={plain}
+            onChoose={onChoose}
+          />
+        );
       })}
     </>
   );
@@ -64,9 +102,14 @@ const CLASSES = ["", " critical", " critical bottleneck"] as const;
 function Node({ at, node, run, x, y, level, most, selected, plain, onChoose }: NodeProps) {
   return (
     <g
-      id={nodeId(at)} class={`tfd-node${CLASSES[node.role]}${selected ? " selected" : ""}${node.grouped ? " grouped" : ""}`} transform={`translate(${x} ${y})`}
-      role="treeitem" aria-level={level} aria-selected={selected}
-      data-tip={node.grouped ? `${node.name} are not shown.\nClick to show all.` : node.longName} onClick={() => onChoose(at)}
+      id={nodeId(at)}
+      class={`tfd-node${CLASSES[node.role]}${selected ? " selected" : ""}${node.grouped ? " grouped" : ""}`}
+      transform={`translate(${x} ${y})`}
+      role="treeitem"
+      aria-level={level}
+      aria-selected={selected}
+      data-tip={node.grouped ? `${node.name} are not shown.\nClick to show all.` : node.longName}
+      onClick={() => onChoose(at)}
     >
       <text class="tfd-spoken">{node.grouped ? `${describeNode(node, run)} Press Enter to show them.` : describeNode(node, run)}</text>
       {node.grouped ? <rect class="tfd-behind" x="6" y="6" width={NODE_WIDTH} height={NODE_HEIGHT} rx="5" /> : null}
@@ -81,11 +124,19 @@ function NodeTexts({ node, run, most }: Pick<NodeProps, "node" | "run" | "most">
     // Screen readers have the sentence above.
     <g aria-hidden="true">
       <rect class="tfd-self" x="10" y="72" width={Math.max(0, (NODE_WIDTH - 20) * Math.min(1, node.selfPs / most))} height="16" />
-      <text class="tfd-name" x="10" y="19">{cutMiddle(node.name, CHARS)}</text>
-      <text class="tfd-role" x="10" y="35">{ROLES[node.role].mark}</text>
+      <text class="tfd-name" x="10" y="19">
+        {cutMiddle(node.name, CHARS)}
+      </text>
+      <text class="tfd-role" x="10" y="35">
+        {ROLES[node.role].mark}
+      </text>
       {nodeLines(node, run).map(([name, value], i) => [
-        <text key={name} class="tfd-key" x="10" y={52 + i * 16}>{name}</text>,
-        <text key={`${name} value`} class="tfd-value" x={NODE_WIDTH - 10} y={52 + i * 16} text-anchor="end">{value}</text>,
+        <text key={name} class="tfd-key" x="10" y={52 + i * 16}>
+          {name}
+        </text>,
+        <text key={`${name} value`} class="tfd-value" x={NODE_WIDTH - 10} y={52 + i * 16} text-anchor="end">
+          {value}
+        </text>,
       ])}
     </g>
   );

@@ -26,16 +26,44 @@ export function IteratorDetails({ run, node, chosen }: Props) {
   return (
     <aside class="tfd-details" aria-label="Selected iterator">
       <h3>{node.name}</h3>
-      <p class="dim">{chosen ? help : node.role === 2 ? `${help} Click another iterator for its details.` : `${help} This run has no bottleneck.`}</p>
+      <p class="dim">
+        {chosen ? help : node.role === 2 ? `${help} Click another iterator for its details.` : `${help} This run has no bottleneck.`}
+      </p>
       <dl>
-        <dt>Role</dt><dd>{name}</dd>
+        <dt>Role</dt>
+        <dd>{name}</dd>
         {dataset ? [<dt key="d">Dataset</dt>, <dd key="dv">{dataset}</dd>] : null}
-        <dt>Start time</dt><dd class="number" data-tip={formatExact(node.beginPs, "ps")}>{formatTime(node.beginPs)} ({sinceBegin(node.beginPs, run)} in the run)</dd>
-        <dt>Total duration</dt><dd class="number" data-tip={formatExact(node.durationPs, "ps")}>{formatTime(node.durationPs)}</dd>
-        <dt>Self duration</dt><dd class="number" data-tip={formatExact(node.selfPs, "ps")}>{formatTime(node.selfPs)}{share}</dd>
-        <dt>Calls</dt><dd class="number">{formatCount(node.calls)}</dd>
-        {node.grouped || !first ? null : settingLines(first).map(([label, value]) => [<dt key={label}>{label}</dt>, <dd key={`${label} value`} class="number">{value}</dd>])}
-        {node.grouped ? null : [<dt key="i">Id</dt>, <dd key="iv" class="mono">{node.id}</dd>]}
+        <dt>Start time</dt>
+        <dd class="number" data-tip={formatExact(node.beginPs, "ps")}>
+          {formatTime(node.beginPs)} ({sinceBegin(node.beginPs, run)} in the run)
+        </dd>
+        <dt>Total duration</dt>
+        <dd class="number" data-tip={formatExact(node.durationPs, "ps")}>
+          {formatTime(node.durationPs)}
+        </dd>
+        <dt>Self duration</dt>
+        <dd class="number" data-tip={formatExact(node.selfPs, "ps")}>
+          {formatTime(node.selfPs)}
+          {share}
+        </dd>
+        <dt>Calls</dt>
+        <dd class="number">{formatCount(node.calls)}</dd>
+        {node.grouped || !first
+          ? null
+          : settingLines(first).map(([label, value]) => [
+              <dt key={label}>{label}</dt>,
+              <dd key={`${label} value`} class="number">
+                {value}
+              </dd>,
+            ])}
+        {node.grouped
+          ? null
+          : [
+              <dt key="i">Id</dt>,
+              <dd key="iv" class="mono">
+                {node.id}
+              </dd>,
+            ]}
       </dl>
       <LongName name={node.longName} />
     </aside>
@@ -48,13 +76,26 @@ function LongName({ name }: { name: string }) {
   if (!own) return null;
   return (
     <div class="tfd-long-name">
-      <h4>How to read its long name <CopyButton text={() => name} class="ghost" /></h4>
+      <h4>
+        How to read its long name <CopyButton text={() => name} class="ghost" />
+      </h4>
       <code>{name}</code>
-      <p>The last part, <strong>{own.name}</strong>, is this iterator. {after.length ? "The parts before it are its consumers, the nearest last. Its elements go to" : "There is no part before it: its consumer is the program."}</p>
+      <p>
+        The last part, <strong>{own.name}</strong>, is this iterator.{" "}
+        {after.length
+          ? "The parts before it are its consumers, the nearest last. Its elements go to"
+          : "There is no part before it: its consumer is the program."}
+      </p>
       {after.length ? (
         <ol>
-          {after.slice(0, MAX_PARTS).map((part) => <li key={part.after}>{part.name}</li>)}
-          {after.length > MAX_PARTS ? <li class="dim">and {after.length - MAX_PARTS} more, up to {after.at(-1)?.name}</li> : null}
+          {after.slice(0, MAX_PARTS).map((part) => (
+            <li key={part.after}>{part.name}</li>
+          ))}
+          {after.length > MAX_PARTS ? (
+            <li class="dim">
+              and {after.length - MAX_PARTS} more, up to {after.at(-1)?.name}
+            </li>
+          ) : null}
         </ol>
       ) : null}
       <p class="dim">Example: range → map → repeat → batch calls the iterator of range Iterator::Batch::Repeat::Map::Range.</p>

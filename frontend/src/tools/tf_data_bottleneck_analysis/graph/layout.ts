@@ -1,7 +1,7 @@
 // Tree layout by d3-hierarchy: the root at the top, parents centred above their children. Pure.
 import { hierarchy, tree } from "d3-hierarchy";
 
-export interface Branch {
+interface Branch {
   id: string;
   /** Id of the parent; a node without parent, with an unknown one or in a cycle is a root. */
   parent: string;
@@ -33,11 +33,13 @@ const MARGIN = 12;
 
 /** Children of every node, and the roots. */
 export function treeOf(nodes: readonly Branch[]): { children: number[][]; roots: number[] } {
-  const at = new Map<string, number>();
-  nodes.forEach(({ id }, i) => { if (!at.has(id)) at.set(id, i); });
+  const indexById = new Map<string, number>();
+  nodes.forEach(({ id }, i) => {
+    if (!indexById.has(id)) indexById.set(id, i);
+  });
   const above = nodes.map(({ parent }, i) => {
-    const found = parent === "" ? undefined : at.get(parent);
-    return found === undefined || found === i ? -1 : found;
+    const parentIndex = parent === "" ? undefined : indexById.get(parent);
+    return parentIndex === undefined || parentIndex === i ? -1 : parentIndex;
   });
   cutCircles(above);
   const children: number[][] = nodes.map(() => []);
@@ -58,7 +60,7 @@ function cutCircles(above: number[]): void {
       node = above[node] ?? -1;
     }
     if (node >= 0 && state[node] === 1) above[node] = -1;
-    for (const one of path) state[one] = 2;
+    for (const visited of path) state[visited] = 2;
   }
 }
 
@@ -67,7 +69,9 @@ export function layOut(nodes: readonly Branch[]): Layout {
   const { children, roots } = treeOf(nodes);
   // A common root above all trees, which is not drawn.
   const above = hierarchy(-1, (node) => (node < 0 ? roots : (children[node] ?? [])));
-  const laid = tree<number>().nodeSize([NODE_WIDTH + GAP_X, NODE_HEIGHT + GAP_Y]).separation(() => 1)(above);
+  const laid = tree<number>()
+    .nodeSize([NODE_WIDTH + GAP_X, NODE_HEIGHT + GAP_Y])
+    .separation(() => 1)(above);
   const places: Place[] = nodes.map(() => ({ x: 0, y: 0, depth: 0 }));
   const edges: Layout["edges"] = [];
   const order: number[] = [];
@@ -83,6 +87,8 @@ export function layOut(nodes: readonly Branch[]): Layout {
   return {
     width: drawn.length ? right - left + NODE_WIDTH + 2 * MARGIN : 0,
     height: drawn.length ? 2 * MARGIN + laid.height * NODE_HEIGHT + (laid.height - 1) * GAP_Y : 0,
-    places, edges, order,
+    places,
+    edges,
+    order,
   };
 }

@@ -4,7 +4,7 @@ import { treeOf } from "./layout";
 import type { IteratorNode, Role } from "../types";
 
 /** Number of similar siblings that are always drawn. */
-export const SHOWN_ALIKE = 4;
+const SHOWN_ALIKE = 4;
 
 export interface Drawn {
   id: string;
@@ -29,28 +29,40 @@ function single(nodes: readonly IteratorNode[], at: number): Drawn {
 
 /** A node and its descendants. */
 function below(children: readonly (readonly number[])[], from: number): number[] {
-  const found = [from];
-  for (let i = 0; i < found.length; i++) found.push(...(children[found[i] ?? -1] ?? []));
-  return found;
+  const reached = [from];
+  for (let i = 0; i < reached.length; i++) reached.push(...(children[reached[i] ?? -1] ?? []));
+  return reached;
 }
 
-function siblingGroup(nodes: readonly IteratorNode[], children: readonly (readonly number[])[], alike: readonly number[], id: string): Drawn {
+function siblingGroup(
+  nodes: readonly IteratorNode[],
+  children: readonly (readonly number[])[],
+  alike: readonly number[],
+  id: string,
+): Drawn {
   const first = nodes[alike[0] ?? 0] as IteratorNode;
   const sum = (of: (node: IteratorNode) => number): number => alike.reduce((all, i) => all + of(nodes[i] as IteratorNode), 0);
   return {
-    id, parent: first.parent, name: `${plural(alike.length, `more ${first.name}`, `more ${first.name}`)}`, longName: first.longName,
+    id,
+    parent: first.parent,
+    name: `${plural(alike.length, `more ${first.name}`, `more ${first.name}`)}`,
+    longName: first.longName,
     beginPs: alike.reduce((least, i) => Math.min(least, nodes[i]?.beginPs ?? least), Infinity),
-    durationPs: sum((node) => node.durationPs), selfPs: sum((node) => node.selfPs), calls: sum((node) => node.calls),
+    durationPs: sum((node) => node.durationPs),
+    selfPs: sum((node) => node.selfPs),
+    calls: sum((node) => node.calls),
     role: alike.reduce<Role>((most, i) => Math.max(most, nodes[i]?.role ?? 0) as Role, 0),
-    nodes: alike.flatMap((i) => below(children, i)), grouped: alike.length,
+    nodes: alike.flatMap((i) => below(children, i)),
+    grouped: alike.length,
   };
 }
 
 /** Parents before children; among siblings the bottleneck and the critical path first. `opened`: ids of expanded groups. */
 export function drawnNodes(nodes: readonly IteratorNode[], opened: ReadonlySet<string>): Drawn[] {
   const { children, roots } = treeOf(nodes);
-  const leading = (a: number, b: number): number => (nodes[b]?.role ?? 0) - (nodes[a]?.role ?? 0) || (nodes[b]?.selfPs ?? 0) - (nodes[a]?.selfPs ?? 0);
-  const found: Drawn[] = [];
+  const leading = (a: number, b: number): number =>
+    (nodes[b]?.role ?? 0) - (nodes[a]?.role ?? 0) || (nodes[b]?.selfPs ?? 0) - (nodes[a]?.selfPs ?? 0);
+  const drawn: Drawn[] = [];
   const waiting: (number | Drawn)[] = [];
   const add = (siblings: readonly number[]): void => {
     const alike = new Map<string, number[]>();
@@ -68,8 +80,8 @@ export function drawnNodes(nodes: readonly IteratorNode[], opened: ReadonlySet<s
   };
   add(roots);
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    found.push(typeof next === "number" ? single(nodes, next) : next);
+    drawn.push(typeof next === "number" ? single(nodes, next) : next);
     if (typeof next === "number") add(children[next] ?? []);
   }
-  return found;
+  return drawn;
 }

@@ -32,7 +32,10 @@ export function readChromeTrace(text: string): ChromeTrace {
 
 /** The trace as text for a file, without the empty last element of the server's response. */
 export function chromeFile(trace: ChromeTrace): string {
-  const traceEvents = trace.traceEvents.filter((event) => event.ph !== undefined).map(withEntries).flat();
+  const traceEvents = trace.traceEvents
+    .filter((event) => event.ph !== undefined)
+    .map(withEntries)
+    .flat();
   return JSON.stringify({ displayTimeUnit: "ns", traceEvents });
 }
 

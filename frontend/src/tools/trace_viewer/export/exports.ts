@@ -7,7 +7,7 @@ import { perfettoFile } from "./perfetto";
 import type { Session } from "../session/session";
 
 /** The address to share: the parent's when embedded. */
-export function shareAddress(): string {
+function shareAddress(): string {
   try {
     return window.parent.location.href;
   } catch {
@@ -16,7 +16,7 @@ export function shareAddress(): string {
 }
 
 /** A file name from a run's name and a suffix. */
-export function fileName(run: string, suffix: string): string {
+function fileName(run: string, suffix: string): string {
   return `${run.replace(/[^\w.-]+/g, "_") || "trace"}.${suffix}`;
 }
 

@@ -67,7 +67,15 @@ const trace = readChromeTrace(
       { ph: "X", pid: 3, tid: 1, name: "inner", ts: 2, dur: 3, args: { hlo: "fusion" } },
       { ph: "X", pid: 3, tid: 1, name: "across", ts: 4, dur: 20 },
       { ph: "i", pid: 3, tid: 1, name: "now", ts: 5, s: "t" },
-      { ph: "C", pid: 3, name: "HBM", entries: [[1, 5], [2, 6]] },
+      {
+        ph: "C",
+        pid: 3,
+        name: "HBM",
+        entries: [
+          [1, 5],
+          [2, 6],
+        ],
+      },
       {},
     ],
   }),
@@ -111,7 +119,10 @@ describe("wire", () => {
 describe("chrome file", () => {
   it("has one event per counter sample and no empty element", () => {
     const { traceEvents } = JSON.parse(chromeFile(trace)) as { traceEvents: { ph: string; ts?: number }[] };
-    expect(traceEvents.filter((e) => e.ph === "C")).toMatchObject([{ ts: 1, args: { value: 5 } }, { ts: 2, args: { value: 6 } }]);
+    expect(traceEvents.filter((e) => e.ph === "C")).toMatchObject([
+      { ts: 1, args: { value: 5 } },
+      { ts: 2, args: { value: 6 } },
+    ]);
     expect(traceEvents.every((e) => e.ph)).toBe(true);
     expect(() => readChromeTrace("{}")).toThrow("no traceEvents");
   });

@@ -108,12 +108,18 @@ class PerfettoWriter {
     const uuid =
       this.tracks.get(key) ??
       this.describe(key, (track) =>
-        track.text(TRACK.name, event.name ?? "").uint(TRACK.parent, this.tracks.get(`${event.pid}`) ?? 0).message(TRACK.counter, new ProtoWriter()),
+        track
+          .text(TRACK.name, event.name ?? "")
+          .uint(TRACK.parent, this.tracks.get(`${event.pid}`) ?? 0)
+          .message(TRACK.counter, new ProtoWriter()),
       );
     const single = Object.values(event.args ?? {}).find((value) => typeof value === "number");
     const samples = event.entries ?? (event.ts === undefined ? [] : [[event.ts, single ?? 0]]);
     for (const [ts, value] of samples) {
-      const sample = new ProtoWriter().uint(EVENT.type, TYPE.counter).uint(EVENT.track, uuid).double(EVENT.doubleValue, value ?? 0);
+      const sample = new ProtoWriter()
+        .uint(EVENT.type, TYPE.counter)
+        .uint(EVENT.track, uuid)
+        .double(EVENT.doubleValue, value ?? 0);
       this.packet((packet) => packet.uint(PACKET.timestamp, Math.max(0, Math.round((ts ?? 0) * 1000))).message(PACKET.event, sample));
     }
   }
@@ -140,16 +146,19 @@ class PerfettoWriter {
   private close(lane: Lane, time: number): void {
     for (let end = lane.open[lane.open.length - 1]; end !== undefined && end <= time; end = lane.open[lane.open.length - 1]) {
       lane.open.pop();
-      const at = end;
+      const endPs = end;
       const body = new ProtoWriter().uint(EVENT.type, TYPE.end).uint(EVENT.track, lane.uuid);
-      this.packet((packet) => packet.uint(PACKET.timestamp, at).message(PACKET.event, body));
+      this.packet((packet) => packet.uint(PACKET.timestamp, endPs).message(PACKET.event, body));
     }
   }
 
   private lane(key: string, number: number): number {
     const name = this.names.get(key) ?? `thread ${key.split(".")[1]}`;
     return this.describe(`${key}#${number}`, (track) =>
-      track.text(TRACK.name, name).uint(TRACK.parent, this.tracks.get(`${pidOf(key)}`) ?? 0).int(TRACK.rank, rank(this.ranks.get(key))),
+      track
+        .text(TRACK.name, name)
+        .uint(TRACK.parent, this.tracks.get(`${pidOf(key)}`) ?? 0)
+        .int(TRACK.rank, rank(this.ranks.get(key))),
     );
   }
 

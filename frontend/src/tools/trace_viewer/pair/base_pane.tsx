@@ -2,9 +2,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { ALL_HOSTS } from "../../../api/types";
 import type { RunInfo } from "../../../api/types";
-import { hostOfBase, useComparison } from "../../../page/base_run";
+import { hostOfBase, useComparison } from "../../../page/compare/base_run";
 import { clocksText, readHostOffsets } from "../../../page/clocks";
-import { explain } from "../../../page/explain";
+import { explain } from "../../../page/failure/explain";
 import type { PageProps } from "../../../page/page";
 import { useKey } from "../../../page/use_key";
 import { useLoad } from "../../../widgets/status/use_load";
@@ -33,12 +33,17 @@ interface Opened {
 function hostsOfBase(info: RunInfo, id: string, hosts: readonly string[]): string[] | null {
   const tool = info.tools.find((one) => one.id === id);
   if (!tool) return null;
-  const found = hosts.map((host) => hostOfBase(tool, host));
-  return found.every((host) => typeof host === "string") ? [...new Set(found)] : null;
+  const baseHosts = hosts.map((host) => hostOfBase(tool, host));
+  return baseHosts.every((host) => typeof host === "string") ? [...new Set(baseHosts)] : null;
 }
 
 /** Opens the base in `root` while it is chosen; `changed` is called after every change. */
-export function usePair(props: PageProps, session: Session | null, root: { readonly current: HTMLDivElement | null }, changed: () => void): Opened {
+export function usePair(
+  props: PageProps,
+  session: Session | null,
+  root: { readonly current: HTMLDivElement | null },
+  changed: () => void,
+): Opened {
   const { run, base, client, tool, host, hosts, state } = props;
   const name = base.run;
   const chosen = hosts.length > 0 ? hosts : host === null ? [] : [host];
@@ -79,7 +84,14 @@ export function usePair(props: PageProps, session: Session | null, root: { reado
     pair?.align(place !== null && Number.isInteger(place) && place >= 0 && place < common ? place : null);
   }, [pair, common, align]);
   useEffect(() => pair?.setComparison(comparison), [pair, comparison]);
-  const why = name === null ? null : info.error !== null ? explain(info.error, { run: name }).why : info.data && !theirs ? "It has no host that corresponds to the shown ones." : null;
+  const why =
+    name === null
+      ? null
+      : info.error !== null
+        ? explain(info.error, { run: name }).why
+        : info.data && !theirs
+          ? "It has no host that corresponds to the shown ones."
+          : null;
   return { pair, clocks: clocks.base, why };
 }
 
@@ -91,9 +103,9 @@ function useClocks({ base, client, state }: PageProps): { readonly run: string; 
   const run = useKey(state, CLOCKS) ?? "";
   const name = run === "" ? null : base.run;
   const params = { run: name ?? "", tag: "communication", host: ALL_HOSTS };
-  const found = useLoad(name, async (signal) => clocksText(readHostOffsets(await client.json<unknown>("data", params, { signal }))));
-  if (name === null || found.error !== null) return { run, base: "" };
-  return { run, base: found.data };
+  const clocksAnswer = useLoad(name, async (signal) => clocksText(readHostOffsets(await client.json<unknown>("data", params, { signal }))));
+  if (name === null || clocksAnswer.error !== null) return { run, base: "" };
+  return { run, base: clocksAnswer.data };
 }
 
 /** The line above the base: its name, and where both are aligned. */
@@ -104,8 +116,8 @@ export function BaseBar({ page, pair, why }: { page: PageProps; pair: Pair | nul
   const problem = why ?? (pair?.error ? explain(pair.error, { run: base.run ?? undefined }).why : null);
   const nameOf = (i: number): string => {
     const [mine, theirs] = [pair?.steps.run[i]?.name ?? "", pair?.steps.base[i]?.name ?? ""];
-    const own = /^\d+$/.test(mine) ? `step ${mine}` : mine;
-    return mine === theirs ? own : `${own} (base: ${theirs})`;
+    const ownText = /^\d+$/.test(mine) ? `step ${mine}` : mine;
+    return mine === theirs ? ownText : `${ownText} (base: ${theirs})`;
   };
   return (
     <p class={problem === null ? "tv-side-bar" : "tv-side-bar tv-bad"} role="status">
@@ -114,13 +126,23 @@ export function BaseBar({ page, pair, why }: { page: PageProps; pair: Pair | nul
       {problem === null ? null : <span>cannot be shown: {problem}</span>}
       <label class="tv-align">
         Aligned at
-        <select class="field" value={align ?? (common > 0 ? "0" : START)} onChange={(event) => state.set({ [ALIGN]: event.currentTarget.value === "0" ? null : event.currentTarget.value }, "replace")}>
+        <select
+          class="field"
+          value={align ?? (common > 0 ? "0" : START)}
+          onChange={(event) => state.set({ [ALIGN]: event.currentTarget.value === "0" ? null : event.currentTarget.value }, "replace")}
+        >
           <option value={START}>the start of the recordings</option>
-          {Array.from({ length: common }, (_, i) => <option key={i} value={String(i)}>{nameOf(i)}</option>)}
+          {Array.from({ length: common }, (_, i) => (
+            <option key={i} value={String(i)}>
+              {nameOf(i)}
+            </option>
+          ))}
         </select>
       </label>
       {pair?.why && pair.timeline.state.selection.length > 0 ? <span>{pair.why}</span> : null}
-      <button type="button" class="tv-link" onClick={() => base.choose(null)}>Remove the base</button>
+      <button type="button" class="tv-link" onClick={() => base.choose(null)}>
+        Remove the base
+      </button>
     </p>
   );
 }

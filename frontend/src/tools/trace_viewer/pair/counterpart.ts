@@ -2,7 +2,7 @@
 import type { Comparison } from "../../../api/payload/comparison";
 import { plural } from "../../../base/format";
 import { pairRows } from "../../../base/table/difference";
-import { knownOps } from "../../../page/paired_ops";
+import { knownOps } from "../../../page/compare/paired_ops";
 import type { SearchHits } from "../../../timeline/data/search_hits";
 import type { SelectedEvent } from "../../../timeline/data/selection";
 import { trackKey } from "../../../timeline/data/trace";
@@ -30,9 +30,13 @@ const hostOf = (trace: Trace, { section }: Track): string => trace.sections[sect
 
 /** Per track of a trace the corresponding one of another, by section and name, else by both without numbers; null: none. */
 export function matchTracks(from: Trace, to: Trace): (number | null)[] {
-  const keys = (trace: Trace, of: (track: Track) => string): string[] => trace.tracks.map(of).map((key, i) => `${trace.tracks[i]?.kind}\0${key}`);
+  const keys = (trace: Trace, of: (track: Track) => string): string[] =>
+    trace.tracks.map(of).map((key, i) => `${trace.tracks[i]?.kind}\0${key}`);
   const level = (name: (text: string) => string, withHost: boolean) => {
-    const of = (trace: Trace) => (track: Track): string => `${withHost ? hostOf(trace, track) : ""}\0${name(sectionName(trace, track))}\0${name(track.name)}`;
+    const of =
+      (trace: Trace) =>
+      (track: Track): string =>
+        `${withHost ? hostOf(trace, track) : ""}\0${name(sectionName(trace, track))}\0${name(track.name)}`;
     return { run: keys(from, of(from)), base: keys(to, of(to)) };
   };
   const same = (text: string): string => text;
@@ -40,7 +44,13 @@ export function matchTracks(from: Trace, to: Trace): (number | null)[] {
 }
 
 /** The arrangement of a trace for another one: the corresponding sections and tracks are collapsed, hidden and pinned. */
-export function mappedArrangement(from: Trace, to: Trace, tracks: readonly (number | null)[], wanted: Arrangement, own: Arrangement): Arrangement {
+export function mappedArrangement(
+  from: Trace,
+  to: Trace,
+  tracks: readonly (number | null)[],
+  wanted: Arrangement,
+  own: Arrangement,
+): Arrangement {
   const keys = new Map<string, string>();
   const pids = new Map<number, number>();
   tracks.forEach((target, t) => {
@@ -53,7 +63,10 @@ export function mappedArrangement(from: Trace, to: Trace, tracks: readonly (numb
   const mapped = (list: Iterable<string>): string[] => [...list].flatMap((key) => keys.get(key) ?? []);
   return {
     ...own,
-    collapsedSections: new Set([...[...wanted.collapsedSections].flatMap((pid) => pids.get(pid) ?? []), ...[...own.collapsedSections].filter((pid) => !known.has(pid))]),
+    collapsedSections: new Set([
+      ...[...wanted.collapsedSections].flatMap((pid) => pids.get(pid) ?? []),
+      ...[...own.collapsedSections].filter((pid) => !known.has(pid)),
+    ]),
     collapsedTracks: new Set(mapped(wanted.collapsedTracks)),
     hiddenTracks: new Set(mapped(wanted.hiddenTracks)),
     pinnedTracks: mapped(wanted.pinnedTracks),
@@ -62,7 +75,7 @@ export function mappedArrangement(from: Trace, to: Trace, tracks: readonly (numb
 }
 
 /** `%fusion.1 = f32[8] fusion(...)` -> `fusion.1`. */
-export const instructionOf = (name: string): string => (name.split(" = ")[0] ?? "").replace(/^%/, "");
+const instructionOf = (name: string): string => (name.split(" = ")[0] ?? "").replace(/^%/, "");
 
 /** Names of instructions of the run -> those of the base, where they differ and all programs agree. */
 export function renamedOps(found: Comparison | null): Map<string, string> {
@@ -98,7 +111,7 @@ export function stepAt(steps: readonly Span[], at: Ps): number {
   return step && at < step.end ? low - 1 : -1;
 }
 
-export interface Side {
+interface Side {
   readonly trace: Trace;
   readonly hits: SearchHits;
   readonly steps: readonly Span[];
@@ -106,7 +119,9 @@ export interface Side {
 
 /** Hits on a track within a step, or outside of all steps for -1. */
 function hitsIn({ hits, steps }: Side, track: number, step: number): number[] {
-  return Array.from({ length: hits.length }, (_, i) => i).filter((i) => hits.track[i] === track && stepAt(steps, hits.begin[i] ?? 0) === step);
+  return Array.from({ length: hits.length }, (_, i) => i).filter(
+    (i) => hits.track[i] === track && stepAt(steps, hits.begin[i] ?? 0) === step,
+  );
 }
 
 /**
@@ -114,20 +129,30 @@ function hitsIn({ hits, steps }: Side, track: number, step: number): number[] {
  * many before it. Returns a sentence where there is none.
  */
 export function findCounterpart(event: SelectedEvent, from: Side, to: Side, tracks: readonly (number | null)[]): SelectedEvent | string {
-  if (from.hits.total > from.hits.length || to.hits.total > to.hits.length) return `there are more than ${to.hits.length} events of this name`;
+  if (from.hits.total > from.hits.length || to.hits.total > to.hits.length)
+    return `there are more than ${to.hits.length} events of this name`;
   const mine = from.trace.tracks.findIndex(({ pid, tid }) => pid === event.pid && tid === event.tid);
   const track = tracks[mine] ?? null;
   if (track === null) return "the other run has no such track";
   const step = stepAt(from.steps, event.begin);
   if (step >= to.steps.length) return "the other run has fewer steps";
   const place = hitsIn(from, mine, step).findIndex((i) => from.hits.event[i] === event.event);
-  const found = hitsIn(to, track, step);
-  const at = found[place];
-  if (place < 0 || at === undefined) return found.length === 0 ? `nothing of this name runs there${step >= 0 ? " in this step" : ""}` : `it runs ${plural(found.length, "time")} there${step >= 0 ? " in this step" : ""}, here more often`;
+  const stepHits = hitsIn(to, track, step);
+  const hit = stepHits[place];
+  if (place < 0 || hit === undefined)
+    return stepHits.length === 0
+      ? `nothing of this name runs there${step >= 0 ? " in this step" : ""}`
+      : `it runs ${plural(stepHits.length, "time")} there${step >= 0 ? " in this step" : ""}, here more often`;
   const { hits, trace } = to;
   const { pid, tid } = trace.tracks[track] ?? { pid: 0, tid: 0 };
   return {
-    pid, tid, event: hits.event[at] ?? 0, name: hits.strings[hits.name[at] ?? 0] ?? "",
-    begin: hits.begin[at] ?? 0, duration: hits.duration[at] ?? 0, count: 1, row: hits.row[at] ?? 0,
+    pid,
+    tid,
+    event: hits.event[hit] ?? 0,
+    name: hits.strings[hits.name[hit] ?? 0] ?? "",
+    begin: hits.begin[hit] ?? 0,
+    duration: hits.duration[hit] ?? 0,
+    count: 1,
+    row: hits.row[hit] ?? 0,
   };
 }

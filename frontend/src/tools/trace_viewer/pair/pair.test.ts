@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readComparison } from "../../../api/payload/comparison";
-import { COMPARISON } from "../../../page/comparison_testing";
+import { COMPARISON } from "../../../page/compare/comparison_testing";
 import type { SearchHits } from "../../../timeline/data/search_hits";
 import type { SelectedEvent } from "../../../timeline/data/selection";
 import type { Trace, Track } from "../../../timeline/data/trace";
@@ -13,7 +13,20 @@ function traceOf(sections: Record<string, string[]>, pid = 1): Trace {
   const tracks: Track[] = [];
   const made = Object.entries(sections).map(([name, names], section) => {
     const trackBegin = tracks.length;
-    names.forEach((track, tid) => tracks.push({ pid: pid + section, tid, name: track, rows: 1, events: 1, kind: "events", section, unit: "", main: false, range: null }));
+    names.forEach((track, tid) =>
+      tracks.push({
+        pid: pid + section,
+        tid,
+        name: track,
+        rows: 1,
+        events: 1,
+        kind: "events",
+        section,
+        unit: "",
+        main: false,
+        range: null,
+      }),
+    );
     return { pid: pid + section, name, host: "", trackBegin, trackEnd: tracks.length };
   });
   return { sections: made, tracks } as unknown as Trace;
@@ -21,15 +34,25 @@ function traceOf(sections: Record<string, string[]>, pid = 1): Trace {
 
 function hitsOf(rows: [track: number, begin: number, duration: number][], total = rows.length): SearchHits {
   return {
-    total, length: rows.length, strings: ["op"],
-    track: Uint32Array.from(rows, ([track]) => track), row: new Uint16Array(rows.length), begin: Float64Array.from(rows, ([, begin]) => begin),
-    duration: Float64Array.from(rows, ([, , duration]) => duration), name: new Uint32Array(rows.length), event: Uint32Array.from(rows, (_, i) => 10 + i),
+    total,
+    length: rows.length,
+    strings: ["op"],
+    track: Uint32Array.from(rows, ([track]) => track),
+    row: new Uint16Array(rows.length),
+    begin: Float64Array.from(rows, ([, begin]) => begin),
+    duration: Float64Array.from(rows, ([, , duration]) => duration),
+    name: new Uint32Array(rows.length),
+    event: Uint32Array.from(rows, (_, i) => 10 + i),
   };
 }
 
 const RUN = traceOf({ "/host:CPU": ["python/11", "worker/7"], "/device:TPU:0": ["XLA Ops"], "/device:TPU:1": ["XLA Ops"] });
 const BASE = traceOf({ "/device:TPU:0": ["Steps", "XLA Ops"], "/host:CPU": ["python/99"] }, 5);
-const STEPS = [{ begin: 0, end: 100 }, { begin: 100, end: 200 }, { begin: 250, end: 300 }];
+const STEPS = [
+  { begin: 0, end: 100 },
+  { begin: 100, end: 200 },
+  { begin: 250, end: 300 },
+];
 
 describe("tracks", () => {
   it("correspond by section and name, else without numbers of threads", () => {
@@ -38,7 +61,12 @@ describe("tracks", () => {
   });
 
   it("are collapsed, hidden and pinned as their counterparts", () => {
-    const wanted = { ...initialArrangement(RUN), collapsedSections: new Set([1]), pinnedTracks: ["2.0", "3.0"], hiddenTracks: new Set(["1.0"]) };
+    const wanted = {
+      ...initialArrangement(RUN),
+      collapsedSections: new Set([1]),
+      pinnedTracks: ["2.0", "3.0"],
+      hiddenTracks: new Set(["1.0"]),
+    };
     const own = initialArrangement(BASE);
     const mapped = mappedArrangement(RUN, BASE, matchTracks(RUN, BASE), wanted, own);
     expect([[...mapped.collapsedSections], mapped.pinnedTracks, [...mapped.hiddenTracks]]).toEqual([[6], ["5.1"], ["6.0"]]);
@@ -46,9 +74,36 @@ describe("tracks", () => {
 });
 
 describe("the counterpart of an event", () => {
-  const event = (index: number, begin: number): SelectedEvent => ({ pid: 2, tid: 0, event: index, name: "op", begin, duration: 9, count: 1, row: 0 });
-  const from = { trace: RUN, hits: hitsOf([[2, 10, 9], [2, 110, 9], [2, 120, 9], [3, 130, 9]]), steps: STEPS };
-  const to = { trace: BASE, hits: hitsOf([[1, 20, 5], [1, 105, 6], [2, 107, 1], [1, 150, 7]]), steps: STEPS };
+  const event = (index: number, begin: number): SelectedEvent => ({
+    pid: 2,
+    tid: 0,
+    event: index,
+    name: "op",
+    begin,
+    duration: 9,
+    count: 1,
+    row: 0,
+  });
+  const from = {
+    trace: RUN,
+    hits: hitsOf([
+      [2, 10, 9],
+      [2, 110, 9],
+      [2, 120, 9],
+      [3, 130, 9],
+    ]),
+    steps: STEPS,
+  };
+  const to = {
+    trace: BASE,
+    hits: hitsOf([
+      [1, 20, 5],
+      [1, 105, 6],
+      [2, 107, 1],
+      [1, 150, 7],
+    ]),
+    steps: STEPS,
+  };
   const tracks = matchTracks(RUN, BASE);
 
   it("is the one with as many before it on the same track and in the same step", () => {
@@ -64,7 +119,9 @@ describe("the counterpart of an event", () => {
   it("is missing for a reason", () => {
     const none = { ...to, hits: hitsOf([[1, 20, 5]]) };
     expect(findCounterpart(event(12, 120), from, none, tracks)).toBe("nothing of this name runs there in this step");
-    expect(findCounterpart(event(12, 120), from, { ...to, hits: hitsOf([[1, 105, 5]]) }, tracks)).toBe("it runs 1 time there in this step, here more often");
+    expect(findCounterpart(event(12, 120), from, { ...to, hits: hitsOf([[1, 105, 5]]) }, tracks)).toBe(
+      "it runs 1 time there in this step, here more often",
+    );
     expect(findCounterpart({ ...event(13, 130), pid: 3 }, from, to, tracks)).toBe("the other run has no such track");
     expect(findCounterpart(event(12, 120), from, { ...to, steps: STEPS.slice(0, 1) }, tracks)).toBe("the other run has fewer steps");
     expect(findCounterpart(event(12, 120), from, { ...to, hits: hitsOf([[1, 105, 5]], 20_000) }, tracks)).toContain("more than 1 events");
@@ -73,9 +130,18 @@ describe("the counterpart of an event", () => {
 
 it("finds renumbered ops by the comparison", () => {
   const renamed = renamedOps(readComparison(COMPARISON));
-  expect([...renamed]).toEqual([["fusion.11", "fusion.1"], ["b.1", "b.5"], ["b.2", "b.6"]]);
+  expect([...renamed]).toEqual([
+    ["fusion.11", "fusion.1"],
+    ["b.1", "b.5"],
+    ["b.2", "b.6"],
+  ]);
   const expression = searchFor("%fusion.11 = f32[8] fusion()", renamed);
-  expect(["%fusion.1 = f32[8] fusion()", "fusion.1", "fusion.11", "xfusion.1"].map((name) => new RegExp(expression).test(name))).toEqual([true, true, false, false]);
+  expect(["%fusion.1 = f32[8] fusion()", "fusion.1", "fusion.11", "xfusion.1"].map((name) => new RegExp(expression).test(name))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
   expect(new RegExp(searchFor("a(b)[1]", renamed)).test("a(b)[1]")).toBe(true);
 });
 
@@ -85,6 +151,12 @@ it("knows the step of a moment", () => {
 });
 
 it("reads the steps of the first device, by begin", () => {
-  const steps = [{ name: "1", begin_ps: 50, device_begin_ps: [60, 50], duration_ps: [10, 20] }, { name: "0", begin_ps: 5, duration_ps: [7] }];
-  expect(readSteps({ steps })).toEqual([{ name: "0", begin: 5, end: 12 }, { name: "1", begin: 60, end: 70 }]);
+  const steps = [
+    { name: "1", begin_ps: 50, device_begin_ps: [60, 50], duration_ps: [10, 20] },
+    { name: "0", begin_ps: 5, duration_ps: [7] },
+  ];
+  expect(readSteps({ steps })).toEqual([
+    { name: "0", begin: 5, end: 12 },
+    { name: "1", begin: 60, end: 70 },
+  ]);
 });

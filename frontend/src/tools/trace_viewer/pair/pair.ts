@@ -67,7 +67,8 @@ export class Pair implements PairState {
     const lead = (event: Event): void => {
       this.leader = event.target instanceof Node && root.contains(event.target) ? "base" : "run";
     };
-    for (const type of ["pointerdown", "wheel", "keydown"]) document.addEventListener(type, lead, { capture: true, signal: this.life.signal });
+    for (const type of ["pointerdown", "wheel", "keydown"])
+      document.addEventListener(type, lead, { capture: true, signal: this.life.signal });
     session.moved = () => this.runMoved();
     session.selected = () => this.chosen("run");
     session.pair = this;
@@ -164,7 +165,12 @@ export class Pair implements PairState {
     const { trace, scale } = this.timeline.state;
     const window = this.timeline.window;
     if (!trace || !meet(window, trace.full)) return;
-    this.loader.update({ range: trace.window, resolution: trace.resolution, filtered: trace.mergedEvents > 0 }, window, trace.full, scale.width * (devicePixelRatio || 1));
+    this.loader.update(
+      { range: trace.window, resolution: trace.resolution, filtered: trace.mergedEvents > 0 },
+      window,
+      trace.full,
+      scale.width * (devicePixelRatio || 1),
+    );
   }
 
   /** Matches the tracks of both traces; false until both are there. */
@@ -227,13 +233,21 @@ export class Pair implements PairState {
       ]);
       const [from, to] = [this.of(side).state.trace, this.of(other).state.trace];
       if (abort.signal.aborted || !from || !to) return;
-      const found = findCounterpart(event, { trace: from, hits: own, steps: this.steps[side] }, { trace: to, hits: theirs, steps: this.steps[other] }, this.tracks[side]);
-      if (typeof found === "string") {
-        this.why = side === "run" ? `No counterpart in the base: ${found}.` : `${name} of the base has no counterpart in the run: ${found}.`;
+      const counterpart = findCounterpart(
+        event,
+        { trace: from, hits: own, steps: this.steps[side] },
+        { trace: to, hits: theirs, steps: this.steps[other] },
+        this.tracks[side],
+      );
+      if (typeof counterpart === "string") {
+        this.why =
+          side === "run"
+            ? `No counterpart in the base: ${counterpart}.`
+            : `${name} of the base has no counterpart in the run: ${counterpart}.`;
         if (side === "base") this.choose("run", null);
       } else {
-        this.counterpart = side === "run" ? { run: event, base: found } : { run: found, base: event };
-        this.choose(other, found);
+        this.counterpart = side === "run" ? { run: event, base: counterpart } : { run: counterpart, base: event };
+        this.choose(other, counterpart);
       }
     } catch {
       if (abort.signal.aborted) return;

@@ -11,7 +11,9 @@ function laid(sections: Record<string, Record<string, number>>, change: Partial<
   const tracks: Track[] = [];
   const made = Object.entries(sections).map(([name, own], section) => {
     const trackBegin = tracks.length;
-    Object.entries(own).forEach(([track, rows], tid) => tracks.push({ pid: section, tid, name: track, rows, events: 1, kind: "events", section, unit: "", main: false, range: null }));
+    Object.entries(own).forEach(([track, rows], tid) =>
+      tracks.push({ pid: section, tid, name: track, rows, events: 1, kind: "events", section, unit: "", main: false, range: null }),
+    );
     return { pid: section, name, host: "", trackBegin, trackEnd: tracks.length };
   });
   const trace = { sections: made, tracks } as unknown as Trace;
@@ -32,7 +34,11 @@ describe("the other timeline", () => {
 
   it("shows the same track at its top whatever the heights", () => {
     expect(beside(run, base, 0)).toBe(0);
-    for (const [section, track] of [["/host:CPU", "main"], ["/host:CPU", "worker"], ["/device:TPU:0", "XLA Ops"]] as const) {
+    for (const [section, track] of [
+      ["/host:CPU", "main"],
+      ["/host:CPU", "worker"],
+      ["/device:TPU:0", "XLA Ops"],
+    ] as const) {
       expect(beside(run, base, topOf(run, section, track))).toBe(topOf(base, section, track));
       expect(beside(base, run, topOf(base, section, track))).toBe(topOf(run, section, track));
     }
@@ -55,7 +61,10 @@ describe("the other timeline", () => {
   });
 
   it("follows by section where the tracks are folded away", () => {
-    const folded = laid({ "/host:CPU": { main: 3, worker: 4, extra: 5 }, "/device:TPU:0": { "XLA Ops": 6 } }, { collapsedSections: new Set([0]) });
+    const folded = laid(
+      { "/host:CPU": { main: 3, worker: 4, extra: 5 }, "/device:TPU:0": { "XLA Ops": 6 } },
+      { collapsedSections: new Set([0]) },
+    );
     expect(beside(run, folded, topOf(run, "/device:TPU:0", "XLA Ops"))).toBe(topOf(folded, "/device:TPU:0", "XLA Ops"));
     expect(beside(run, folded, topOf(run, "/host:CPU", "worker"))).toBe(22);
   });

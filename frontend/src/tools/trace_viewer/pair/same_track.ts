@@ -34,13 +34,14 @@ function pairedLanes(from: Laid, to: Laid, counterpart: readonly (number | null)
     if (mine && other && !sectionOf.has(mine.section)) sectionOf.set(mine.section, other.section);
   });
   const { layout } = from;
-  const found: [Extent, Extent][] = [];
+  const pairs: [Extent, Extent][] = [];
   for (let lane = layout.pinned; lane < layout.length; lane++) {
     const index = layout.index[lane] ?? -1;
-    const other = layout.kind[lane] === LaneKind.Track ? theirs.tracks.get(counterpart[index] ?? -1) : theirs.sections.get(sectionOf.get(index) ?? -1);
-    if (other) found.push([extent(layout, lane), other]);
+    const other =
+      layout.kind[lane] === LaneKind.Track ? theirs.tracks.get(counterpart[index] ?? -1) : theirs.sections.get(sectionOf.get(index) ?? -1);
+    if (other) pairs.push([extent(layout, lane), other]);
   }
-  return found;
+  return pairs;
 }
 
 /**

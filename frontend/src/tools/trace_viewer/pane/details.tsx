@@ -8,7 +8,7 @@ import type { SelectedEvent } from "../../../timeline/data/selection";
 import { instant } from "../../../timeline/data/ticks";
 import { sectionTitle, trackKey } from "../../../timeline/data/trace";
 import type { Trace } from "../../../timeline/data/trace";
-import { explain } from "../../../page/explain";
+import { explain } from "../../../page/failure/explain";
 import type { PairState } from "../pair/counterpart";
 import type { Session } from "../session/session";
 import type { AreaSums, EventDetails } from "../session/source";
@@ -22,7 +22,9 @@ export function Details({ session }: { session: Session }) {
   const [only] = selection;
   if (!trace) return null;
   if (!only) {
-    return <p class="tv-hint">Select an event to see its name, time and arguments; drag a rectangle to select several. Press ? for all keys.</p>;
+    return (
+      <p class="tv-hint">Select an event to see its name, time and arguments; drag a rectangle to select several. Press ? for all keys.</p>
+    );
   }
   if (selection.length > 1) return <Many selection={selection} session={session} />;
   return only.name === null ? <Block block={only} session={session} /> : <One event={only} trace={trace} session={session} />;
@@ -34,7 +36,8 @@ function Block({ block, session }: { block: SelectedEvent; session: Session }) {
   return (
     <div class="tv-many">
       <p>
-        {formatCount(block.count)} neighbouring events, each shorter than a pixel, drawn as one block of {formatTime(block.duration)} in the colour of the name that fills most of it.{" "}
+        {formatCount(block.count)} neighbouring events, each shorter than a pixel, drawn as one block of {formatTime(block.duration)} in the
+        colour of the name that fills most of it.{" "}
         <button type="button" class="button" onClick={zoom}>
           Zoom in (F)
         </button>
@@ -47,14 +50,25 @@ function Block({ block, session }: { block: SelectedEvent; session: Session }) {
 /** Several events: those of a rectangle are added up by the server, merged ones included. */
 function Many({ selection, session }: { selection: readonly SelectedEvent[]; session: Session }) {
   const { area, trace, trackIndex } = session.timeline.state;
-  const local = useMemo(() => (trace && area === null ? localSums(trace, trackIndex, selection) : null), [trace, trackIndex, area, selection]);
-  if (local === null) return <div class="tv-many"><Sums session={session} /></div>;
+  const local = useMemo(
+    () => (trace && area === null ? localSums(trace, trackIndex, selection) : null),
+    [trace, trackIndex, area, selection],
+  );
+  if (local === null)
+    return (
+      <div class="tv-many">
+        <Sums session={session} />
+      </div>
+    );
   const merged = mergedCount(selection);
   return (
     <div class="tv-many">
       <p>
         {formatCount(local.events)} events selected
-        {merged > 0 ? `, and ${formatCount(merged)} more in merged blocks, which the table does not include; drag a rectangle over them to add them up` : ""}.
+        {merged > 0
+          ? `, and ${formatCount(merged)} more in merged blocks, which the table does not include; drag a rectangle over them to add them up`
+          : ""}
+        .
       </p>
       <SummaryTable key="local" session={session} sums={local} />
     </div>
@@ -70,7 +84,8 @@ function Sums({ session }: { session: Session }) {
   return (
     <>
       <p>
-        {plural(sums.events, "event")} of {plural(sums.names, "name")} on {plural(area.tracks.length, "track")} in {formatTime(area.window.end - area.window.begin)}; events that begin or end outside count whole.
+        {plural(sums.events, "event")} of {plural(sums.names, "name")} on {plural(area.tracks.length, "track")} in{" "}
+        {formatTime(area.window.end - area.window.begin)}; events that begin or end outside count whole.
       </p>
       <SummaryTable key="area" session={session} sums={sums} />
     </>
@@ -104,7 +119,11 @@ function One({ event, trace, session }: OneProps) {
           <Property name="Name" value={details?.long_name ?? event.name ?? ""} />
           {details?.long_name && details.long_name !== event.name ? <Property name="Shown as" value={event.name ?? ""} /> : null}
           <Property name="Start" value={instant(event.begin, precision)} exact={`${event.begin} ps`} />
-          <Property name="Duration" value={event.duration > 0 ? formatTime(event.duration) : "0 (an instant)"} exact={`${event.duration} ps`} />
+          <Property
+            name="Duration"
+            value={event.duration > 0 ? formatTime(event.duration) : "0 (an instant)"}
+            exact={`${event.duration} ps`}
+          />
           {session.pair === null ? null : <InBase event={event} pair={session.pair} />}
           {trace.originNs === null ? null : <Property name="Wall clock" value={wallClock(trace.originNs, event.begin)} />}
           <Property name="Section" value={track ? sectionTitle(trace, track.section) : (details?.section ?? String(event.pid))} />
@@ -200,7 +219,11 @@ function Ancestors({ details, session }: { details: EventDetails; session: Sessi
       <ul class="tv-links">
         {list.map((a) => (
           <li key={`${a.row}.${a.event}`}>
-            <button type="button" class="tv-link" onClick={() => void session.selectByRef({ pid: details.pid, tid: details.tid, event: a.event }, true)}>
+            <button
+              type="button"
+              class="tv-link"
+              onClick={() => void session.selectByRef({ pid: details.pid, tid: details.tid, event: a.event }, true)}
+            >
               {a.name}
             </button>{" "}
             <span class="dim number">{formatTime(a.duration_ps)}</span>
@@ -214,8 +237,8 @@ function Ancestors({ details, session }: { details: EventDetails; session: Sessi
 /** Events linked by flows. */
 function Flows({ session }: { session: Session }) {
   const { flows, selection } = session.timeline.state;
-  const own = selection[0];
-  if (flows.length === 0 || !own) return null;
+  const selectedEvent = selection[0];
+  if (flows.length === 0 || !selectedEvent) return null;
   return (
     <section>
       <h3>Linked events</h3>
@@ -223,7 +246,7 @@ function Flows({ session }: { session: Session }) {
         <ul key={flow.id} class="tv-links" aria-label={`Flow ${flow.category} ${flow.id}`}>
           {flow.ends.map((end) => (
             <li key={`${end.pid}.${end.tid}.${end.event}`}>
-              {end.pid === own.pid && end.tid === own.tid && end.event === own.event ? (
+              {end.pid === selectedEvent.pid && end.tid === selectedEvent.tid && end.event === selectedEvent.event ? (
                 <strong>{end.name} (this event)</strong>
               ) : (
                 <button type="button" class="tv-link" onClick={() => session.goTo({ ...end, count: 1 })}>

@@ -77,7 +77,9 @@ export function VisibleEvents({ session }: { session: Session }) {
       go: go(event),
     };
   });
-  return <EventTable rows={rows} total={boxes.length} caption={`${formatCount(boxes.length)} visible boxes`} precision={view.scale.psPerPx} />;
+  return (
+    <EventTable rows={rows} total={boxes.length} caption={`${formatCount(boxes.length)} visible boxes`} precision={view.scale.psPerPx} />
+  );
 }
 
 /** The matches of the search, by time, a page around the current one. */

@@ -23,7 +23,7 @@ function saveHeight(height: number): void {
   }
 }
 
-export interface PaneTab {
+interface PaneTab {
   readonly id: string;
   readonly label: string;
   readonly content: () => ComponentChildren;
@@ -61,7 +61,17 @@ export function Pane({ tabs, active, onTab }: Props) {
   const shown = tabs.find((tab) => tab.id === active) ?? tabs[0];
   return (
     <div class="tv-pane" ref={box} style={{ height: `${height}px` }}>
-      <div class="tv-pane-grip" role="separator" aria-orientation="horizontal" aria-label="Height of this pane" aria-valuenow={Math.round(height)} aria-valuemin={LEAST} tabIndex={0} onPointerDown={drag} onKeyDown={key} />
+      <div
+        class="tv-pane-grip"
+        role="separator"
+        aria-orientation="horizontal"
+        aria-label="Height of this pane"
+        aria-valuenow={Math.round(height)}
+        aria-valuemin={LEAST}
+        tabIndex={0}
+        onPointerDown={drag}
+        onKeyDown={key}
+      />
       <div class="tv-tabs" role="tablist" aria-label="Below the timeline">
         {tabs.map((tab) => (
           <button key={tab.id} type="button" role="tab" aria-selected={tab === shown} class="tv-tab" onClick={() => onTab(tab.id)}>

@@ -323,9 +323,9 @@ export class Session {
   /** Name of a track with its section, for tables. */
   trackName(track: { readonly pid: number; readonly tid: number }): string {
     const { trace, trackIndex } = this.timeline.state;
-    const found = trace?.tracks[trackIndex.get(trackKey(track)) ?? -1];
-    if (!trace || !found) return `${track.pid}.${track.tid}`;
-    return `${sectionTitle(trace, found.section)} / ${found.name || found.tid}`;
+    const knownTrack = trace?.tracks[trackIndex.get(trackKey(track)) ?? -1];
+    if (!trace || !knownTrack) return `${track.pid}.${track.tid}`;
+    return `${sectionTitle(trace, knownTrack.section)} / ${knownTrack.name || knownTrack.tid}`;
   }
 
   /** Fetches all events of the visible window, for exports. */

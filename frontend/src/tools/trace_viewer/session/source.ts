@@ -11,16 +11,16 @@ import type { Ps } from "../../../timeline/data/units";
 
 const PS_PER_MS = 1e9;
 /** Maximum number of hits that the server sends; the header has the total. */
-export const MAX_HITS = 10_000;
+const MAX_HITS = 10_000;
 
-export interface EventArg {
+interface EventArg {
   readonly key: string;
   readonly value: string | number;
   readonly kind?: string;
 }
 
 /** An event that encloses another on the same track. */
-export interface Ancestor {
+interface Ancestor {
   readonly name: string;
   readonly row: number;
   readonly event: number;
@@ -119,10 +119,7 @@ export class Source {
 
   /** Fetches the boxes of a range at a resolution. */
   async boxes(wanted: RangeRequest | { readonly range: null; readonly resolution: number }, signal: AbortSignal): Promise<Trace> {
-    const range = wanted.range && {
-      start_time_ms: wanted.range.begin / PS_PER_MS,
-      end_time_ms: wanted.range.end / PS_PER_MS,
-    };
+    const range = wanted.range && { start_time_ms: wanted.range.begin / PS_PER_MS, end_time_ms: wanted.range.end / PS_PER_MS };
     const params = { ...this.params(), format: "columns", ...range, resolution: Math.round(wanted.resolution) };
     return decodeTrace(await this.client.bytes("data", params, { signal }));
   }
@@ -130,7 +127,16 @@ export class Source {
   /** Fetches the details of an event. `host` is that of its section, if several are shown. */
   event(ref: EventRef, host: string, signal?: AbortSignal): Promise<EventDetails> {
     const owner = host || this.place.hosts[0];
-    const params = { run: this.place.run, tag: TAG, ...this.clocks(), host: owner, format: "event", pid: ref.pid, tid: ref.tid, event: ref.event };
+    const params = {
+      run: this.place.run,
+      tag: TAG,
+      ...this.clocks(),
+      host: owner,
+      format: "event",
+      pid: ref.pid,
+      tid: ref.tid,
+      event: ref.event,
+    };
     return this.client.json<EventDetails>("data", params, { signal });
   }
 
@@ -162,13 +168,7 @@ export class Source {
 
   /** Fetches all events of a window, unmerged, as trace-event JSON, for exports. */
   events(begin: number, end: number): Promise<string> {
-    const params = {
-      ...this.params(),
-      start_time_ms: begin / PS_PER_MS,
-      end_time_ms: end / PS_PER_MS,
-      resolution: 0,
-      full_args: 1,
-    };
+    const params = { ...this.params(), start_time_ms: begin / PS_PER_MS, end_time_ms: end / PS_PER_MS, resolution: 0, full_args: 1 };
     return this.client.text("data", params);
   }
 }
@@ -181,7 +181,13 @@ function sumsOf(wire: WireSums, only: string | null): AreaSums {
     self: only === null ? wire.self_ps : (one?.self_ps ?? 0),
     names: only === null ? wire.names : rows.length,
     rows: rows.map(({ name, count, wall_ps, self_ps: self, min_ps, max_ps }) => ({
-      name, count, wall: wall_ps, self, average: wall_ps / Math.max(count, 1), min: min_ps, max: max_ps,
+      name,
+      count,
+      wall: wall_ps,
+      self,
+      average: wall_ps / Math.max(count, 1),
+      min: min_ps,
+      max: max_ps,
     })),
   };
 }

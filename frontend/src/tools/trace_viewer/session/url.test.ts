@@ -12,7 +12,10 @@ const read = (search: string) => {
 
 const view: LinkedView = {
   window: { begin: 1_000_000.4, end: 98_102_478_363_000 },
-  selected: [{ pid: 3, tid: 4, event: 7 }, { pid: 701, tid: 2514723094, event: 0 }],
+  selected: [
+    { pid: 3, tid: 4, event: 7 },
+    { pid: 701, tid: 2514723094, event: 0 },
+  ],
   mark: { begin: 5, end: 9 },
   marker: { at: 44_000_000_000, label: "peak, 2 GiB" },
   mode: "timing",

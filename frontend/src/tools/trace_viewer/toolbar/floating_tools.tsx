@@ -15,10 +15,7 @@ export function FloatingTools({ session }: { session: Session }) {
       if (!parent) return;
       const right = start.right - (event.clientX - down.clientX);
       const top = start.top + event.clientY - down.clientY;
-      setAt({
-        right: Math.max(0, Math.min(right, parent.clientWidth - 44)),
-        top: Math.max(0, Math.min(top, parent.clientHeight - 150)),
-      });
+      setAt({ right: Math.max(0, Math.min(right, parent.clientWidth - 44)), top: Math.max(0, Math.min(top, parent.clientHeight - 150)) });
     };
     handle.addEventListener("pointermove", move);
     handle.addEventListener("pointerup", () => handle.removeEventListener("pointermove", move), { once: true });

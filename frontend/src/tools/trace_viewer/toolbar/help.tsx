@@ -61,7 +61,10 @@ export function Help({ onClose }: { onClose: () => void }) {
             </dl>
           </section>
         ))}
-        <p class="dim">A hatched block represents several events that are too short to draw separately, in the colour of the name that fills most of it; its tooltip shows how many.</p>
+        <p class="dim">
+          A hatched block represents several events that are too short to draw separately, in the colour of the name that fills most of it;
+          its tooltip shows how many.
+        </p>
       </div>
     </Dialog>
   );

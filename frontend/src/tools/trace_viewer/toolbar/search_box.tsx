@@ -10,7 +10,7 @@ const DEBOUNCE_MS = 400;
 export const SEARCH_ID = "tv-search";
 
 /** The status text: position and number of hits, or an error. */
-export function hitStatus(session: Session): string {
+function hitStatus(session: Session): string {
   const { hits, currentHit, searching, searchError, query } = session;
   if (query.text === "") return "";
   if (searching) return "searching…";
@@ -44,11 +44,18 @@ export function SearchBox({ session }: { session: Session }) {
     }
   };
   const toggle = (key: "regex" | "matchCase" | "args", label: string, tip: string) => (
-    <button type="button" class="button ghost tv-option" aria-pressed={session.query[key]} data-tip={tip} aria-label={tip} onClick={() => ask({ [key]: !session.query[key] })}>
+    <button
+      type="button"
+      class="button ghost tv-option"
+      aria-pressed={session.query[key]}
+      data-tip={tip}
+      aria-label={tip}
+      onClick={() => ask({ [key]: !session.query[key] })}
+    >
       {label}
     </button>
   );
-  const found = (session.hits?.length ?? 0) > 0;
+  const hasHits = (session.hits?.length ?? 0) > 0;
   return (
     <div class="tv-search" role="search">
       <input
@@ -67,10 +74,24 @@ export function SearchBox({ session }: { session: Session }) {
       <span class={session.searchError === null ? "tv-hits number" : "tv-hits tv-bad"} aria-live="polite">
         {hitStatus(session)}
       </span>
-      <button type="button" class="button ghost icon" disabled={!found} aria-label="Previous match (Shift+Enter)" data-tip="Previous match (Shift+Enter)" onClick={() => session.nextHit(-1)}>
+      <button
+        type="button"
+        class="button ghost icon"
+        disabled={!hasHits}
+        aria-label="Previous match (Shift+Enter)"
+        data-tip="Previous match (Shift+Enter)"
+        onClick={() => session.nextHit(-1)}
+      >
         ↑
       </button>
-      <button type="button" class="button ghost icon" disabled={!found} aria-label="Next match (Enter)" data-tip="Next match (Enter)" onClick={() => session.nextHit(1)}>
+      <button
+        type="button"
+        class="button ghost icon"
+        disabled={!hasHits}
+        aria-label="Next match (Enter)"
+        data-tip="Next match (Enter)"
+        onClick={() => session.nextHit(1)}
+      >
         ↓
       </button>
     </div>

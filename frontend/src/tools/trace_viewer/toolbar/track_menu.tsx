@@ -113,8 +113,8 @@ export function TrackMenu({ session, menu }: { session: Session; menu: MenuTarge
 
 /** Positions the menu below the anchor, or above it if there is no room. */
 function place(element: HTMLElement, anchor: HTMLElement): void {
-  const at = anchor.getBoundingClientRect();
-  const below = at.bottom + element.offsetHeight <= innerHeight;
-  element.style.left = `${Math.max(0, Math.min(at.left, innerWidth - element.offsetWidth))}px`;
-  element.style.top = `${below ? at.bottom : Math.max(0, at.top - element.offsetHeight)}px`;
+  const anchorBox = anchor.getBoundingClientRect();
+  const below = anchorBox.bottom + element.offsetHeight <= innerHeight;
+  element.style.left = `${Math.max(0, Math.min(anchorBox.left, innerWidth - element.offsetWidth))}px`;
+  element.style.top = `${below ? anchorBox.bottom : Math.max(0, anchorBox.top - element.offsetHeight)}px`;
 }

@@ -8,13 +8,13 @@ import type { ChartStyle } from "../style";
 export type Option = Record<string, unknown>;
 
 /** Above the plot: room for the name of the y axis. */
-export const TOP = 26;
+const TOP = 26;
 const LABEL_CHARS = 22;
 /** Shorter if there are many, so that the outer ones do not shrink the plot. */
 const SHORT_CHARS = 14;
 
 /** "Step time (ms)". */
-export function axisName(axis: Axis, unit: string | null): string {
+function axisName(axis: Axis, unit: string | null): string {
   const shown = unit === "percent" ? "%" : unit;
   return shown && shown !== "fraction" ? `${axis.name} (${shown})` : axis.name;
 }
@@ -26,7 +26,15 @@ function tick(value: number, factor: number): string {
 
 /** The plot and, around it, the bounds of labels; `below` is the room for the name of the x axis. */
 export function grid(below: number, right = 12): Option {
-  return { left: 4, right, top: TOP, bottom: below + 4, outerBoundsMode: "same", outerBounds: { left: 4, right: 4, top: TOP, bottom: below }, outerBoundsContain: "axisLabel" };
+  return {
+    left: 4,
+    right,
+    top: TOP,
+    bottom: below + 4,
+    outerBoundsMode: "same",
+    outerBounds: { left: 4, right: 4, top: TOP, bottom: below },
+    outerBoundsContain: "axisLabel",
+  };
 }
 
 export function base(style: ChartStyle): EChartsCoreOption {
@@ -51,7 +59,11 @@ export function niceStep(most: number): number {
 const TOLERANCE = 0.005;
 
 /** Maximum and step of a value axis that starts at 0. Steps are round in the displayed unit, not in that of the data. */
-export function valueRange(most: number, unit: string | null, max?: number): { max: number; interval: number; unit: string | null; factor: number } {
+function valueRange(
+  most: number,
+  unit: string | null,
+  max?: number,
+): { max: number; interval: number; unit: string | null; factor: number } {
   const shown = axisUnit(most, unit);
   const interval = niceStep((max ?? most) * shown.factor) / shown.factor;
   const end = max ?? (most > 0 ? Math.ceil(most / interval - TOLERANCE) * interval : 1);
@@ -77,7 +89,12 @@ export function valueAxis(axis: Axis & { max?: number }, most: number, style: Ch
 
 /** A second value axis on the right, without grid lines of its own. */
 export function rightAxis(axis: Axis & { max: number }, style: ChartStyle): Option {
-  return { ...valueAxis(axis, axis.max, style), position: "right", nameTextStyle: { color: style.dim, align: "right" }, splitLine: { show: false } };
+  return {
+    ...valueAxis(axis, axis.max, style),
+    position: "right",
+    nameTextStyle: { color: style.dim, align: "right" },
+    splitLine: { show: false },
+  };
 }
 
 /** Numbers along x, from `from` to `to` exactly. */
@@ -93,7 +110,13 @@ export function numberAxis({ name, from, to, labelFactor = 1 }: NumberAxis, styl
     axisLine: { show: true, onZero: false, lineStyle: { color: style.dim } },
     axisTick: { show: true, lineStyle: { color: style.dim } },
     // the ends of a zoomed axis are not round numbers
-    axisLabel: { color: style.dim, hideOverlap: true, showMinLabel: from === 0, showMaxLabel: false, formatter: (value: number) => tick(value, labelFactor) },
+    axisLabel: {
+      color: style.dim,
+      hideOverlap: true,
+      showMinLabel: from === 0,
+      showMaxLabel: false,
+      formatter: (value: number) => tick(value, labelFactor),
+    },
     splitLine: { show: false },
   };
 }
@@ -125,7 +148,8 @@ const SLANTED_PX = 22;
 
 /** Whether names (not numbers) do not fit side by side and are slanted, so that all are shown. */
 export function slanted(labels: readonly string[], width: number): boolean {
-  const names = labels.length <= MAX_SLANTED && labels.length * SLANTED_PX <= width - 80 && labels.some((label) => !/^[\d.%]+$/.test(label));
+  const names =
+    labels.length <= MAX_SLANTED && labels.length * SLANTED_PX <= width - 80 && labels.some((label) => !/^[\d.%]+$/.test(label));
   const longest = labels.reduce((most, label) => Math.max(most, Math.min(LABEL_CHARS, label.length)), 0);
   return names && (longest * CHAR_PX + 8) * labels.length > width - 80;
 }
@@ -143,7 +167,11 @@ export function labelAxis(axis: Axis & { labels: readonly string[] }, columns: b
     boundaryGap: columns,
     axisTick: { show: false },
     axisLine: { lineStyle: { color: style.dim } },
-    axisLabel: { color: style.dim, ...(slant ? { interval: 0, rotate: 32 } : { hideOverlap: true }), formatter: (label: string) => cutMiddle(label, axis.labels.length > MAX_SLANTED ? SHORT_CHARS : LABEL_CHARS) },
+    axisLabel: {
+      color: style.dim,
+      ...(slant ? { interval: 0, rotate: 32 } : { hideOverlap: true }),
+      formatter: (label: string) => cutMiddle(label, axis.labels.length > MAX_SLANTED ? SHORT_CHARS : LABEL_CHARS),
+    },
   };
 }
 

@@ -29,10 +29,15 @@ function blockItems(spec: BlocksChart, style: ChartStyle): CustomSeriesRenderIte
       style: block.colour === null ? { fill: style.sunken, stroke: style.border } : { fill: block.colour, opacity: block.opacity },
       emphasis: { style: { stroke: style.text, lineWidth: 3 } },
       ...(block.colour === null ? { silent: true } : {}),
-      ...(labelled ? {
-        textContent: { type: "text", style: { text: cutMiddle(block.name, letters), fill: textOn(block.colour ?? ""), fontSize: 12, fontFamily: style.font } },
-        textConfig: { position: "insideLeft" },
-      } : {}),
+      ...(labelled
+        ? {
+            textContent: {
+              type: "text",
+              style: { text: cutMiddle(block.name, letters), fill: textOn(block.colour ?? ""), fontSize: 12, fontFamily: style.font },
+            },
+            textConfig: { position: "insideLeft" },
+          }
+        : {}),
     };
   };
 }
@@ -43,7 +48,16 @@ export function blocksOption(spec: BlocksChart, style: ChartStyle): EChartsCoreO
     ...base(style),
     xAxis: numberAxis(spec.x, style),
     yAxis: valueAxis(spec.y, most, style),
-    series: [{ type: "custom", clip: true, z: 2, data: spec.blocks.map(({ x, y }) => [...x, ...y]), encode: { x: [0, 1], y: [2, 3] }, renderItem: blockItems(spec, style) }],
+    series: [
+      {
+        type: "custom",
+        clip: true,
+        z: 2,
+        data: spec.blocks.map(({ x, y }) => [...x, ...y]),
+        encode: { x: [0, 1], y: [2, 3] },
+        renderItem: blockItems(spec, style),
+      },
+    ],
   };
 }
 
@@ -53,23 +67,36 @@ export function treemapOption(spec: TreemapChart, style: ChartStyle): EChartsCor
   const label = { fontSize: 12, lineHeight: 15, fontFamily: style.font, position: "insideTopLeft", padding: 4, overflow: "truncate" };
   return {
     ...base(style),
-    series: [{
-      type: "treemap", left: 0, right: 0, top: 0, bottom: 0, roam: false, nodeClick: false, breadcrumb: { show: false }, sort: "desc",
-      upperLabel: { show: true, height: HEAD_PX, color: style.text, fontWeight: 600, fontFamily: style.font },
-      itemStyle: { gapWidth: 1, borderWidth: 1, borderColor: style.border },
-      levels: [{ itemStyle: { gapWidth: 1, borderWidth: 0 }, upperLabel: { show: false } }, { itemStyle: { gapWidth: 1, borderWidth: 1, borderColor: style.sunken } }],
-      data: spec.groups.map(({ name, text, tiles }) => ({
-        name: `${name}, ${text}`,
-        itemStyle: { color: style.sunken },
-        children: tiles.map((tile) => ({
-          name: tile.name,
-          value: tile.value,
-          place: tile.place,
-          itemStyle: { color: tile.colour, opacity: tile.faded ? 0.22 : 1 },
-          label: { ...label, color: textOn(tile.colour), formatter: `${tile.name}\n${tile.text}` },
-          emphasis: { itemStyle: { borderColor: style.text, borderWidth: 3 } },
+    series: [
+      {
+        type: "treemap",
+        left: 0,
+        right: 0,
+        top: 0,
+        bottom: 0,
+        roam: false,
+        nodeClick: false,
+        breadcrumb: { show: false },
+        sort: "desc",
+        upperLabel: { show: true, height: HEAD_PX, color: style.text, fontWeight: 600, fontFamily: style.font },
+        itemStyle: { gapWidth: 1, borderWidth: 1, borderColor: style.border },
+        levels: [
+          { itemStyle: { gapWidth: 1, borderWidth: 0 }, upperLabel: { show: false } },
+          { itemStyle: { gapWidth: 1, borderWidth: 1, borderColor: style.sunken } },
+        ],
+        data: spec.groups.map(({ name, text, tiles }) => ({
+          name: `${name}, ${text}`,
+          itemStyle: { color: style.sunken },
+          children: tiles.map((tile) => ({
+            name: tile.name,
+            value: tile.value,
+            place: tile.place,
+            itemStyle: { color: tile.colour, opacity: tile.faded ? 0.22 : 1 },
+            label: { ...label, color: textOn(tile.colour), formatter: `${tile.name}\n${tile.text}` },
+            emphasis: { itemStyle: { borderColor: style.text, borderWidth: 3 } },
+          })),
         })),
-      })),
-    }],
+      },
+    ],
   };
 }

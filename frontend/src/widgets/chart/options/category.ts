@@ -21,7 +21,13 @@ function stackSeries(one: Series, columns: boolean, style: ChartStyle): Option {
   const decal = one.striped ? { decal: stripes(style) } : {};
   const shared = { name: one.name, stack: "all", data: [...one.values], emphasis: { disabled: true } };
   return columns
-    ? { ...shared, type: "bar", itemStyle: { color, ...decal }, barMaxWidth: 48, barCategoryGap: one.values.length > MAX_COLUMNS ? "0%" : "20%" }
+    ? {
+        ...shared,
+        type: "bar",
+        itemStyle: { color, ...decal },
+        barMaxWidth: 48,
+        barCategoryGap: one.values.length > MAX_COLUMNS ? "0%" : "20%",
+      }
     : { ...shared, type: "line", symbol: "none", lineStyle: { width: 0 }, itemStyle: { color }, areaStyle: { color, opacity: 1 } };
 }
 
@@ -33,18 +39,42 @@ export function stackOption(spec: StackChart, style: ChartStyle): EChartsCoreOpt
   if (spec.showTotal && columns) {
     series.push({
       // ECharts attaches labels to symbols, so there is a transparent one.
-      type: "line", name: "", data: spec.x.labels.map((_, place) => totalAt(spec, place)), symbol: "circle", symbolSize: 1, itemStyle: { color: "transparent" }, lineStyle: { width: 0 }, silent: true,
-      label: { show: true, position: "top", color: style.text, formatter: ({ value }: { value: number }) => formatQuantity(value, spec.y.unit) },
+      type: "line",
+      name: "",
+      data: spec.x.labels.map((_, place) => totalAt(spec, place)),
+      symbol: "circle",
+      symbolSize: 1,
+      itemStyle: { color: "transparent" },
+      lineStyle: { width: 0 },
+      silent: true,
+      label: {
+        show: true,
+        position: "top",
+        color: style.text,
+        formatter: ({ value }: { value: number }) => formatQuantity(value, spec.y.unit),
+      },
     });
   }
-  return { ...base(style), grid: grid(slanted(spec.x.labels, style.width) ? 2 : 26), xAxis: labelAxis(spec.x, columns, style), yAxis: valueAxis(spec.y, most, style), series };
+  return {
+    ...base(style),
+    grid: grid(slanted(spec.x.labels, style.width) ? 2 : 26),
+    xAxis: labelAxis(spec.x, columns, style),
+    yAxis: valueAxis(spec.y, most, style),
+    series,
+  };
 }
 
 export function bandOption(spec: BandChart, style: ChartStyle): EChartsCoreOption {
   const color = fill(spec.line.colour, style.theme);
   const single = spec.x.labels.length === 1;
   const edge = (data: readonly (number | null)[]): Option => ({
-    type: "line", name: "", stack: "band", data: [...data], symbol: "none", lineStyle: { width: 0 }, silent: true,
+    type: "line",
+    name: "",
+    stack: "band",
+    data: [...data],
+    symbol: "none",
+    lineStyle: { width: 0 },
+    silent: true,
   });
   const width = spec.high.map((high, i) => (high === null ? null : high - (spec.low[i] ?? 0)));
   return {
@@ -54,7 +84,16 @@ export function bandOption(spec: BandChart, style: ChartStyle): EChartsCoreOptio
     series: [
       edge(spec.low),
       { ...edge(width), areaStyle: { color, opacity: 0.22 } },
-      { type: "line", name: spec.line.name, data: [...spec.line.values], symbol: "circle", symbolSize: 5, showSymbol: spec.x.labels.length <= MAX_COLUMNS, lineStyle: { width: 2, color }, itemStyle: { color } },
+      {
+        type: "line",
+        name: spec.line.name,
+        data: [...spec.line.values],
+        symbol: "circle",
+        symbolSize: 5,
+        showSymbol: spec.x.labels.length <= MAX_COLUMNS,
+        lineStyle: { width: 2, color },
+        itemStyle: { color },
+      },
     ],
   };
 }
@@ -62,23 +101,58 @@ export function bandOption(spec: BandChart, style: ChartStyle): EChartsCoreOptio
 export function barsOption(spec: BarsChart, style: ChartStyle): EChartsCoreOption {
   return {
     ...base(style),
-    grid: { left: 4, right: 24, top: 40, bottom: 4, outerBoundsMode: "same", outerBounds: { left: 4, right: 12, top: 20, bottom: 4 }, outerBoundsContain: "axisLabel" },
-    xAxis: { ...valueAxis(spec.y, largest(spec), style), position: "top", nameLocation: "middle", nameGap: 22, nameTextStyle: { color: style.dim, align: "center" } },
+    grid: {
+      left: 4,
+      right: 24,
+      top: 40,
+      bottom: 4,
+      outerBoundsMode: "same",
+      outerBounds: { left: 4, right: 12, top: 20, bottom: 4 },
+      outerBoundsContain: "axisLabel",
+    },
+    xAxis: {
+      ...valueAxis(spec.y, largest(spec), style),
+      position: "top",
+      nameLocation: "middle",
+      nameGap: 22,
+      nameTextStyle: { color: style.dim, align: "center" },
+    },
     yAxis: {
-      type: "category", inverse: true, data: [...spec.x.labels], axisTick: { show: false }, axisLine: { lineStyle: { color: style.dim } },
+      type: "category",
+      inverse: true,
+      data: [...spec.x.labels],
+      axisTick: { show: false },
+      axisLine: { lineStyle: { color: style.dim } },
       axisLabel: { color: style.text, formatter: (label: string) => cutMiddle(label, 34) },
     },
-    series: [{ type: "bar", name: spec.y.name, data: [...spec.values], itemStyle: { color: fill(spec.colour, style.theme) }, barMaxWidth: 18, emphasis: { disabled: true } }],
+    series: [
+      {
+        type: "bar",
+        name: spec.y.name,
+        data: [...spec.values],
+        itemStyle: { color: fill(spec.colour, style.theme) },
+        barMaxWidth: 18,
+        emphasis: { disabled: true },
+      },
+    ],
   };
 }
 
 export function pieOption(spec: PieChart, style: ChartStyle): EChartsCoreOption {
   return {
     ...base(style),
-    series: [{
-      type: "pie", radius: ["38%", "96%"], center: ["50%", "50%"], startAngle: 90, label: { show: false }, labelLine: { show: false },
-      itemStyle: { borderColor: style.background, borderWidth: 1 }, emphasis: { scale: false },
-      data: spec.slices.map(({ name, value, colour }) => ({ name, value, itemStyle: { color: fill(colour, style.theme) } })),
-    }],
+    series: [
+      {
+        type: "pie",
+        radius: ["38%", "96%"],
+        center: ["50%", "50%"],
+        startAngle: 90,
+        label: { show: false },
+        labelLine: { show: false },
+        itemStyle: { borderColor: style.background, borderWidth: 1 },
+        emphasis: { scale: false },
+        data: spec.slices.map(({ name, value, colour }) => ({ name, value, itemStyle: { color: fill(colour, style.theme) } })),
+      },
+    ],
   };
 }

@@ -8,7 +8,17 @@ import { niceStep, slanted } from "./axes";
 import { MAX_COLUMNS } from "./category";
 import { optionOf } from "./options";
 
-const style: ChartStyle = { theme: "light", text: "#000", dim: "#555", border: "#ccc", background: "#fff", sunken: "#eee", accent: "#00f", font: "sans-serif", width: 600 };
+const style: ChartStyle = {
+  theme: "light",
+  text: "#000",
+  dim: "#555",
+  border: "#ccc",
+  background: "#fff",
+  sunken: "#eee",
+  accent: "#00f",
+  font: "sans-serif",
+  width: 600,
+};
 const chart = (places: number): StackChart => ({
   kind: "stack",
   x: { name: "Step", unit: null, labels: Array.from({ length: places }, (_, i) => String(i)) },
@@ -19,12 +29,19 @@ const chart = (places: number): StackChart => ({
   ],
   total: "All",
 });
-interface Drawn { series: { type: string; stack?: string; itemStyle: { color: string; decal?: unknown } }[]; yAxis: { name: string; max: number; interval: number; axisLabel: { formatter: (v: number) => string } } }
-const drawn = (spec: Parameters<typeof optionOf>[0], theme: "light" | "dark" = "light"): Drawn => optionOf(spec, { ...style, theme }) as unknown as Drawn;
+interface Drawn {
+  series: { type: string; stack?: string; itemStyle: { color: string; decal?: unknown } }[];
+  yAxis: { name: string; max: number; interval: number; axisLabel: { formatter: (v: number) => string } };
+}
+const drawn = (spec: Parameters<typeof optionOf>[0], theme: "light" | "dark" = "light"): Drawn =>
+  optionOf(spec, { ...style, theme }) as unknown as Drawn;
 
 describe("options", () => {
   it("draws columns for few steps and areas for many, stacked in order", () => {
-    expect(drawn(chart(3)).series.map(({ type, stack }) => [type, stack])).toEqual([["bar", "all"], ["bar", "all"]]);
+    expect(drawn(chart(3)).series.map(({ type, stack }) => [type, stack])).toEqual([
+      ["bar", "all"],
+      ["bar", "all"],
+    ]);
     expect(drawn(chart(MAX_COLUMNS + 1)).series[0]?.type).toBe("line");
     expect(drawn({ ...chart(MAX_COLUMNS + 1), unordered: true }).series[0]?.type).toBe("bar");
   });
@@ -45,9 +62,20 @@ describe("options", () => {
   });
 
   it("shows a band as its lower edge and its width", () => {
-    const band: BandChart = { kind: "band", x: chart(2).x, y: { name: "Share", unit: "percent" }, line: { name: "Mean", colour: 0, values: [5, 6] }, low: [1, 2], high: [9, 10] };
+    const band: BandChart = {
+      kind: "band",
+      x: chart(2).x,
+      y: { name: "Share", unit: "percent" },
+      line: { name: "Mean", colour: 0, values: [5, 6] },
+      low: [1, 2],
+      high: [9, 10],
+    };
     const { series } = optionOf(band, style) as unknown as { series: { data: number[] }[] };
-    expect(series.map(({ data }) => data)).toEqual([[1, 2], [8, 8], [5, 6]]);
+    expect(series.map(({ data }) => data)).toEqual([
+      [1, 2],
+      [8, 8],
+      [5, 6],
+    ]);
   });
 
   it("rotates names that do not fit, but not numbers", () => {
@@ -79,25 +107,70 @@ describe("tips", () => {
 
 const described = { sentence: "", tip: () => null, table: () => ({ columns: [], rowCount: 0, properties: {} }) };
 const steps: StepsChart = {
-  ...described, kind: "steps", x: { name: "Time", unit: null, from: 0, to: 10 }, y: { name: "Memory", unit: "bytes" }, right: { name: "Share", unit: "percent", max: 100 }, at: [0, 5, 5],
+  ...described,
+  kind: "steps",
+  x: { name: "Time", unit: null, from: 0, to: 10 },
+  y: { name: "Memory", unit: "bytes" },
+  right: { name: "Share", unit: "percent", max: 100 },
+  at: [0, 5, 5],
   series: [
-    { name: "a", colour: 0, draw: "area", values: [1, 2, 3] }, { name: "b", colour: 1, draw: "area", values: [1, 1, 1], striped: true },
+    { name: "a", colour: 0, draw: "area", values: [1, 2, 3] },
+    { name: "b", colour: 1, draw: "area", values: [1, 1, 1], striped: true },
     { name: "c", colour: 2, draw: "line", values: [50, 60, 70], right: true },
   ],
 };
 const scatter: ScatterChart = {
-  ...described, kind: "scatter", x: { name: "x", unit: null, from: 0, to: 2 }, y: { name: "y", unit: null, from: 0, to: 3 }, guides: [],
-  series: [{ name: "s", colour: 0, shape: "circle", points: [{ place: 7, x: 50, y: 2, size: 8 }, { place: 3, x: 2, y: 900, size: 8 }] }, { name: "t", colour: 1, shape: "star", points: [{ place: 9, x: 20, y: 1, size: 8 }] }],
+  ...described,
+  kind: "scatter",
+  x: { name: "x", unit: null, from: 0, to: 2 },
+  y: { name: "y", unit: null, from: 0, to: 3 },
+  guides: [],
+  series: [
+    {
+      name: "s",
+      colour: 0,
+      shape: "circle",
+      points: [
+        { place: 7, x: 50, y: 2, size: 8 },
+        { place: 3, x: 2, y: 900, size: 8 },
+      ],
+    },
+    { name: "t", colour: 1, shape: "star", points: [{ place: 9, x: 20, y: 1, size: 8 }] },
+  ],
 };
-const blocks: BlocksChart = { ...described, kind: "blocks", x: { name: "x", unit: null, from: 0, to: 5 }, y: { name: "y", unit: "bytes" }, blocks: [{ name: "b", x: [0, 1], y: [0, 64], colour: "#123456", opacity: 1 }] };
+const blocks: BlocksChart = {
+  ...described,
+  kind: "blocks",
+  x: { name: "x", unit: null, from: 0, to: 5 },
+  y: { name: "y", unit: "bytes" },
+  blocks: [{ name: "b", x: [0, 1], y: [0, 64], colour: "#123456", opacity: 1 }],
+};
 const tile = (place: number) => ({ place, name: "t", text: "1 B", value: 1, colour: "#123456", faded: false });
-const treemap: TreemapChart = { ...described, kind: "treemap", groups: [{ name: "g", text: "2 B", tiles: [tile(4), tile(2)] }, { name: "h", text: "1 B", tiles: [tile(5)] }] };
+const treemap: TreemapChart = {
+  ...described,
+  kind: "treemap",
+  groups: [
+    { name: "g", text: "2 B", tiles: [tile(4), tile(2)] },
+    { name: "h", text: "1 B", tiles: [tile(5)] },
+  ],
+};
 
 describe("charts over numbers", () => {
   it("extend the last value and keep equal times apart, so that areas stack", () => {
-    const { series } = optionOf(steps, style) as unknown as { series: { data: [number, number][]; stack?: string; yAxisIndex?: number; step?: string }[] };
-    expect(series[0]?.data).toEqual([[0, 1], [5, 2], [6, 3], [10, 3]]);
-    expect(series.slice(0, 3).map(({ stack, yAxisIndex, step }) => [stack, yAxisIndex, step])).toEqual([["areas", 0, "end"], ["areas", 0, "end"], [undefined, 1, "end"]]);
+    const { series } = optionOf(steps, style) as unknown as {
+      series: { data: [number, number][]; stack?: string; yAxisIndex?: number; step?: string }[];
+    };
+    expect(series[0]?.data).toEqual([
+      [0, 1],
+      [5, 2],
+      [6, 3],
+      [10, 3],
+    ]);
+    expect(series.slice(0, 3).map(({ stack, yAxisIndex, step }) => [stack, yAxisIndex, step])).toEqual([
+      ["areas", 0, "end"],
+      ["areas", 0, "end"],
+      [undefined, 1, "end"],
+    ]);
     expect((optionOf(steps, style) as unknown as { yAxis: { max: number }[] }).yAxis.map(({ max }) => max)).toEqual([4, 100]);
   });
 
@@ -123,7 +196,9 @@ describe("charts over numbers", () => {
   });
 
   it("label powers of ten", () => {
-    const { xAxis } = optionOf(scatter, style) as unknown as { xAxis: { min: number; max: number; axisLabel: { formatter: (v: number) => string } } };
+    const { xAxis } = optionOf(scatter, style) as unknown as {
+      xAxis: { min: number; max: number; axisLabel: { formatter: (v: number) => string } };
+    };
     expect([xAxis.min, xAxis.max]).toEqual([1, 100]);
     expect([0.001, 0.01, 1000, 1e6].map(xAxis.axisLabel.formatter)).toEqual(["10⁻³", "0.01", "1,000", "10⁶"]);
   });

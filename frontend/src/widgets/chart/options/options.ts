@@ -9,13 +9,21 @@ import { stepsOption } from "./steps";
 
 export function optionOf(spec: ChartSpec, style: ChartStyle): EChartsCoreOption {
   switch (spec.kind) {
-    case "stack": return stackOption(spec, style);
-    case "band": return bandOption(spec, style);
-    case "bars": return barsOption(spec, style);
-    case "pie": return pieOption(spec, style);
-    case "steps": return stepsOption(spec, style);
-    case "scatter": return scatterOption(spec, style);
-    case "blocks": return blocksOption(spec, style);
-    case "treemap": return treemapOption(spec, style);
+    case "stack":
+      return stackOption(spec, style);
+    case "band":
+      return bandOption(spec, style);
+    case "bars":
+      return barsOption(spec, style);
+    case "pie":
+      return pieOption(spec, style);
+    case "steps":
+      return stepsOption(spec, style);
+    case "scatter":
+      return scatterOption(spec, style);
+    case "blocks":
+      return blocksOption(spec, style);
+    case "treemap":
+      return treemapOption(spec, style);
   }
 }

@@ -30,11 +30,36 @@ function guides(lines: readonly GuideLine[], style: ChartStyle): CustomSeriesRen
     return {
       type: "group",
       children: [
-        { type: "polyline", shape: { points }, style: { fill: "none", stroke: line.colour === null ? style.text : fill(line.colour, style.theme), lineWidth: 1.5, lineDash: line.dash ? [...line.dash] : false } },
-        ...(labelled ? [{
-          type: "text" as const, x: start[0] + dx * line.labelAt, y: start[1] + dy * line.labelAt, rotation: -Math.atan2(dy, dx),
-          style: { text: line.label ?? "", verticalAlign: line.labelBelow ? ("top" as const) : ("bottom" as const), padding: [3, 0, 3, 0], fill: style.text, stroke: style.background, lineWidth: 3, fontSize: 11, fontFamily: style.font },
-        }] : []),
+        {
+          type: "polyline",
+          shape: { points },
+          style: {
+            fill: "none",
+            stroke: line.colour === null ? style.text : fill(line.colour, style.theme),
+            lineWidth: 1.5,
+            lineDash: line.dash ? [...line.dash] : false,
+          },
+        },
+        ...(labelled
+          ? [
+              {
+                type: "text" as const,
+                x: start[0] + dx * line.labelAt,
+                y: start[1] + dy * line.labelAt,
+                rotation: -Math.atan2(dy, dx),
+                style: {
+                  text: line.label ?? "",
+                  verticalAlign: line.labelBelow ? ("top" as const) : ("bottom" as const),
+                  padding: [3, 0, 3, 0],
+                  fill: style.text,
+                  stroke: style.background,
+                  lineWidth: 3,
+                  fontSize: 11,
+                  fontFamily: style.font,
+                },
+              },
+            ]
+          : []),
       ],
     };
   };
@@ -57,7 +82,14 @@ export function scatterOption(spec: ScatterChart, style: ChartStyle): EChartsCor
         silent: true,
         z: 3,
       })),
-      { type: "custom", silent: true, clip: true, z: 2, data: spec.guides.map(({ corners }) => [...(corners[0] ?? [1, 1])]), renderItem: guides(spec.guides, style) },
+      {
+        type: "custom",
+        silent: true,
+        clip: true,
+        z: 2,
+        data: spec.guides.map(({ corners }) => [...(corners[0] ?? [1, 1])]),
+        renderItem: guides(spec.guides, style),
+      },
     ],
   };
 }

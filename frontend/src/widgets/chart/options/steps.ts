@@ -13,7 +13,7 @@ const MAX_POINTS = 4000;
 const MIN_MARK_PX = { width: 2, height: 3 } as const;
 /** Room for a label on the right of its mark. */
 const LABEL_PX = 50;
-export const MARKS_ID = "marks";
+const MARKS_ID = "marks";
 
 /** Strictly ascending values, because ECharts stacks points with equal x. */
 function ascending(values: readonly number[]): number[] {
@@ -49,13 +49,13 @@ function seriesOption(one: StepsSeries, at: readonly number[], end: number, styl
 }
 
 export function stepsOption(spec: StepsChart, style: ChartStyle): EChartsCoreOption {
-  const at = ascending(spec.at);
+  const ascendingAt = ascending(spec.at);
   const left = valueAxis(spec.y, largest(spec), style);
   return {
     ...base(style),
     xAxis: numberAxis(spec.x, style),
     yAxis: spec.right ? [left, rightAxis(spec.right, style)] : left,
-    series: [...spec.series.map((one) => seriesOption(one, at, spec.x.to, style)), marksSeries([], style)],
+    series: [...spec.series.map((one) => seriesOption(one, ascendingAt, spec.x.to, style)), marksSeries([], style)],
   };
 }
 
@@ -75,11 +75,34 @@ export function marksSeries(marks: readonly Mark[], style: ChartStyle): Option {
     return {
       type: "group",
       children: [
-        { type: "rect", shape: { x: left, y: top, width, height: bottom - top }, style: { fill: colour, opacity: mark.to === undefined ? 1 : mark.colour === null ? 0.28 : 0.8, ...(mark.colour === null ? {} : { stroke: style.text }) } },
-        ...(mark.label === undefined ? [] : [{
-          type: "text" as const, x: onRight ? left + width + 4 : left - 4, y: top + 2,
-          style: { text: mark.label, align: onRight ? ("left" as const) : ("right" as const), fill: style.text, stroke: style.background, lineWidth: 3, fontSize: 12, fontWeight: 600, fontFamily: style.font },
-        }]),
+        {
+          type: "rect",
+          shape: { x: left, y: top, width, height: bottom - top },
+          style: {
+            fill: colour,
+            opacity: mark.to === undefined ? 1 : mark.colour === null ? 0.28 : 0.8,
+            ...(mark.colour === null ? {} : { stroke: style.text }),
+          },
+        },
+        ...(mark.label === undefined
+          ? []
+          : [
+              {
+                type: "text" as const,
+                x: onRight ? left + width + 4 : left - 4,
+                y: top + 2,
+                style: {
+                  text: mark.label,
+                  align: onRight ? ("left" as const) : ("right" as const),
+                  fill: style.text,
+                  stroke: style.background,
+                  lineWidth: 3,
+                  fontSize: 12,
+                  fontWeight: 600,
+                  fontFamily: style.font,
+                },
+              },
+            ]),
       ],
     };
   };

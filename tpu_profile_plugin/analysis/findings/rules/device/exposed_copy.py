@@ -112,8 +112,9 @@ def judge(run: RunView, parts: Sequence[Waited]) -> Finding | Silence:
     share = run.share(lost)
     known = [(part, part.copies, host) for part, host in zip(parts, run.hosts, strict=True) if part.copies]
     if share < EXPOSED_COPY_SHARE or not known:
-        looked = bool(run.budget.devices) and run.hardware is Hardware.TPU
-        return Silence(f"Copies that no computation hides take {share:.1%} of the {run.base}.", looked)
+        if not run.budget.devices or run.hardware is not Hardware.TPU:
+            return Silence("Only TPUs record copies between memories inside programs.", looked=False)
+        return Silence(f"Copies that no computation hides take {share:.1%} of the {run.base}.")
     part, copies, host = max(known, key=lambda one: one[1].time_ps)
     where = " to or from the host's memory" if copies.host else ""
     evidence = [

@@ -149,7 +149,7 @@ def judge(run: RunView, gathered: Sequence[Fetches | None]) -> Finding | Silence
         return Silence("No devices recorded.", looked=False)
     known = run.present(gathered)
     if not known:
-        return Silence("Devices work on while the host waits for results.")
+        return Silence("No idle time follows a wait for results.")
     worst, host = max(known, key=lambda one: one[0].after_ps)
     if not worst.harmful:
         return Silence(

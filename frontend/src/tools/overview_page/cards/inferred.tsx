@@ -1,0 +1,116 @@
+// Steps of a profile without step markers: inferred with their evidence, or from an event that the user names.
+import { useMemo, useState } from "preact/hooks";
+import type { StackChart } from "../../../base/chart/chart_spec";
+import { formatPercent, formatQuantity, plural } from "../../../base/format";
+import { CATEGORIES } from "../../../base/steps/step_category";
+import { describeTime } from "../../../base/steps/steps";
+import type { TableData } from "../../../base/table/table_data";
+import { Card } from "../../../widgets/content/card";
+import { Chart } from "../../../widgets/chart/chart";
+import type { Inferred } from "../decode";
+import type { PartProps } from "../part";
+
+function values(table: TableData, id: string): (number | null)[] {
+  return (table.columns.find((column) => column.id === id)?.values ?? []).map((value) => (typeof value === "number" ? value : null));
+}
+
+/** Busy and idle time of the device if known, else the step time. */
+export function inferredChart(inferred: Inferred): StackChart {
+  const { table } = inferred;
+  const labels = (table.columns.find(({ id }) => id === "stepnum")?.values ?? []).map(String);
+  const busy = values(table, "deviceBusyMs");
+  const known = busy.some((value) => value !== null);
+  const series = known
+    ? [
+        { name: "Device busy", colour: CATEGORIES.device_compute.colour, values: busy },
+        { name: "Device idle", colour: CATEGORIES.idle.colour, values: values(table, "deviceIdleMs") },
+      ]
+    : [{ name: "Step time", colour: 4, values: values(table, "stepTimeMs") }];
+  return {
+    kind: "stack",
+    x: { name: "Inferred step", unit: null, labels },
+    y: { name: "Time", unit: "ms" },
+    series,
+    ...(known ? { total: "Step time" } : {}),
+  };
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  "device program": "a program that the device runs repeatedly",
+  "device kernel": "a kernel that the device runs repeatedly",
+  "host event": "a host event that repeats regularly",
+  "named event": "the event that you named",
+};
+
+export function InferredCard({ page, overview, fileName }: PartProps) {
+  const inferred = overview.extras?.inferred ?? null;
+  const named = page.state.get("step_event");
+  const marked = overview.steps.labels.length > 0;
+  if (marked && !named) return null;
+  if (!overview.extras) return null;
+  return (
+    <Card
+      title={inferred?.evidence.source === "named event" ? "Steps by a named event" : "Inferred steps"}
+      class="inferred"
+      help="Inferred from repeating events, not measured. Not part of the other numbers on this page."
+    >
+      {inferred ? (
+        <Guess inferred={inferred} fileName={fileName} />
+      ) : (
+        <p>
+          {named
+            ? `No event named "${named}" was found.`
+            : "This profile contains no step markers, and no event repeats regularly enough to infer steps from it."}
+        </p>
+      )}
+      <EventForm page={page} named={named} />
+    </Card>
+  );
+}
+
+function Guess({ inferred, fileName }: { inferred: Inferred; fileName: string }) {
+  const { evidence, statistics } = inferred;
+  const spec = useMemo(() => inferredChart(inferred), [inferred]);
+  return (
+    <>
+      <p>
+        <span class="guess">{evidence.source === "named event" ? "named" : "inferred"}</span> {describeTime(statistics)}, if{" "}
+        {WHY[evidence.source] ?? evidence.source} is a step.
+      </p>
+      <dl class="evidence">
+        <dt>Repeating event</dt>
+        <dd>{evidence.event}</dd>
+        <dt>Location</dt>
+        <dd>{[evidence.plane, evidence.line, inferred.host].filter(Boolean).join(", ")}</dd>
+        <dt>Evidence</dt>
+        <dd class="number">
+          {plural(evidence.occurrences, "time")}, every {formatQuantity(evidence.periodMs, "ms")}, intervals vary by{" "}
+          {formatPercent(100 * evidence.variation)}, covering {formatPercent(100 * evidence.coverage)} of the recording
+        </dd>
+      </dl>
+      <Chart spec={spec} title="Inferred step time" fileName={`${fileName}_inferred_steps`} height={200} pickHint="Drag: zoom." />
+    </>
+  );
+}
+
+function EventForm({ page, named }: { page: PartProps["page"]; named: string | null }) {
+  const [text, setText] = useState(named ?? "");
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    page.state.set({ step_event: text.trim() || null }, "push");
+  };
+  return (
+    <form class="event-form" onSubmit={submit}>
+      <label for="step-event">Name of an event that marks a step, as shown in the trace viewer</label>
+      <input id="step-event" class="field" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <button type="submit" class="button">
+        Use it
+      </button>
+      {named ? (
+        <button type="button" class="button ghost" onClick={() => page.state.set({ step_event: null }, "push")}>
+          Remove
+        </button>
+      ) : null}
+    </form>
+  );
+}

@@ -1,0 +1,194 @@
+// The panel of findings: what each could save, the evidence as links to the views that show it, advice, and the checks without a finding.
+import { useContext, useEffect, useRef } from "preact/hooks";
+import { availableTool, evidenceKeys, FINDING_KEY } from "../../../page/findings";
+import { explain } from "../../../page/failure/explain";
+import { useKey } from "../../../page/use_key";
+import { formatExact, plural } from "../../../base/format";
+import type { CheckState, Evidence, Finding, Findings, Silence } from "../../../api/payload/findings";
+import { Card } from "../../../widgets/content/card";
+import { Info } from "../../../widgets/content/info";
+import { Progress, useWaitStep } from "../../../widgets/status/loading";
+import type { Loaded } from "../../../widgets/status/use_load";
+import { checksOf, evidenceText, foundText, gainOf } from "./model";
+import type { PartProps } from "../part";
+
+const HELP =
+  "Causes of lost time or memory, the most costly first.\n" +
+  "The share is what a step could gain at most, per step and device.\n" +
+  "Source: trace, HLO.";
+const CONFIDENCE: Readonly<Record<Finding["confidence"], string>> = {
+  high: "Events show cause and effect.",
+  medium: "The cause is inferred from the events.",
+  low: "A possible cause that the profile cannot confirm.",
+};
+
+interface Props extends PartProps {
+  answer: Loaded<Findings>;
+}
+
+export function FindingsPanel({ answer, ...part }: Props) {
+  const { data, error, reload } = answer;
+  return (
+    <Card title="Findings" help={HELP} class="findings">
+      {data ? <Found found={data} {...part} /> : error !== null ? <Failed error={error} reload={reload} page={part.page} /> : <Looking />}
+    </Card>
+  );
+}
+
+function Looking() {
+  const step = useWaitStep();
+  const progress = useContext(Progress);
+  return (
+    <p class="dim findings-wait" role="status" aria-busy="true">
+      {step > 0 ? `Looking for causes of lost time${progress === null ? "" : `: ${progress}`}…` : "\u00a0"}
+    </p>
+  );
+}
+
+function Failed({ error, reload, page }: { error: unknown; reload: () => void; page: PartProps["page"] }) {
+  const { title, why } = explain(error, { run: page.run, tool: page.tool.id, host: page.host });
+  return (
+    <div class="findings-failed" role="alert">
+      <p>
+        <strong>The findings are missing.</strong> {title}: {why}
+      </p>
+      <button type="button" class="button" onClick={reload}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+function Found({ found, ...part }: PartProps & { found: Findings }) {
+  const text = foundText(found);
+  return (
+    <>
+      {text ? <p>{text}</p> : null}
+      {found.findings.length ? (
+        <ol class="findings-list">
+          {found.findings.map((one) => (
+            <FindingItem key={one.id} one={one} base={found.base} {...part} />
+          ))}
+        </ol>
+      ) : null}
+      <Silent silent={found.silent} />
+    </>
+  );
+}
+
+function FindingItem({ one, base, page, tools, open, overview }: PartProps & { one: Finding; base: string }) {
+  const chosen = useKey(page.state, FINDING_KEY) === one.id;
+  const item = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (!chosen) return;
+    item.current?.scrollIntoView?.({ block: "center" });
+    item.current?.focus({ preventScroll: true });
+  }, [chosen]);
+  const gain = gainOf(one, base);
+  const some = one.hosts.length > 0 && one.hosts.length < Number(overview.environment["host_count"] ?? 1);
+  return (
+    <li ref={item} class={chosen ? "finding chosen" : "finding"} tabIndex={-1} data-finding={one.id}>
+      <div class="finding-head">
+        <h3>{one.title}</h3>
+        {one.help ? <Info text={one.help} label={one.id} /> : null}
+      </div>
+      <p class="finding-gain">
+        {gain ? (
+          <>
+            <span class="finding-bar" aria-hidden="true">
+              <i style={{ width: `${Math.min(100, 100 * one.share)}%` }} />
+            </span>
+            <b class="number">{gain.share}</b>
+            <span class="number finding-saving" tabIndex={0} data-tip={`${formatExact(one.savingPs / 1e9, "ms")}\n${one.formula}`}>
+              {gain.saving}
+            </span>
+          </>
+        ) : (
+          <span class="dim">no direct cost</span>
+        )}
+        <span class={`finding-confidence ${one.confidence}`} tabIndex={0} data-tip={CONFIDENCE[one.confidence]}>
+          {one.confidence} confidence
+        </span>
+        {some ? (
+          <span class="dim">
+            on {one.hosts.slice(0, 3).join(", ")}
+            {one.hosts.length > 3 ? ` and ${plural(one.hosts.length - 3, "more host")}` : ""}
+          </span>
+        ) : null}
+      </p>
+      {one.evidence.length ? (
+        <ul class="finding-evidence">
+          {one.evidence.map((proof) => (
+            <li key={`${proof.label}${proof.value}`}>
+              <Proof proof={proof} here={page.tool.id} tools={tools} open={open} />
+            </li>
+          ))}
+        </ul>
+      ) : null}
+      <p class="finding-advice">{one.advice}</p>
+    </li>
+  );
+}
+
+/** A piece of evidence; a link if the run has the page that shows it, and that is another one. */
+function Proof({ proof, here, tools, open }: Pick<PartProps, "tools" | "open"> & { proof: Evidence; here: string }) {
+  const text = (
+    <>
+      <span>{proof.label}:</span>{" "}
+      <b class="number" data-exact={formatExact(proof.value, proof.unit)}>
+        {evidenceText(proof)}
+      </b>
+    </>
+  );
+  const tool = availableTool(tools, proof.tool);
+  if (tool === null || tool === here) return <span class="finding-proof">{text}</span>;
+  return (
+    <button
+      type="button"
+      class="link finding-proof"
+      data-tip={`Open: ${tools.get(tool) ?? tool}`}
+      onClick={() => open(tool, evidenceKeys(proof))}
+    >
+      {text}
+    </button>
+  );
+}
+
+const MARKS: Readonly<Record<CheckState, { text: string; tip: string } | null>> = {
+  passed: null,
+  unknown: { text: "not possible", tip: "The recording lacks what this check needs." },
+  failed: { text: "failed", tip: "This check met an error of the profiler; the others are not affected." },
+};
+
+function Silent({ silent }: { silent: readonly Silence[] }) {
+  if (silent.length === 0) return null;
+  const { text, checks } = checksOf(silent);
+  return (
+    <details class="findings-silent">
+      <summary>{text}</summary>
+      <dl>
+        {checks.map((one) => (
+          <Check key={one.id} {...one} />
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+function Check({ id, looksFor, reason, state, help }: Silence) {
+  const mark = MARKS[state];
+  return (
+    <div data-check={id}>
+      <dt>
+        {looksFor}
+        {help ? <Info text={help} label={id} /> : null}
+        {mark === null ? null : (
+          <span class="not-known" tabIndex={0} data-tip={mark.tip}>
+            {mark.text}
+          </span>
+        )}
+      </dt>
+      <dd>{state === "failed" ? `Check failed: ${id}. ${reason}` : reason}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,132 @@
+import { describe, expect, it, vi } from "vitest";
+import type { Cell, ColumnKind, TableColumn, TableData } from "../../../base/table/table_data";
+import { cellText, makeTableModel, nextSorting, startWidth } from "./table_model";
+
+const column = (id: string, kind: ColumnKind, values: Cell[], unit: string | null = null): TableColumn => ({
+  id,
+  label: id,
+  kind,
+  unit,
+  help: null,
+  values,
+});
+const data: TableData = {
+  rowCount: 5,
+  properties: {},
+  columns: [
+    column("name", "string", ["fusion.10", "fusion.2", "copy", null, "copy"]),
+    column("time", "number", [5, 1, null, 3, 2], "us"),
+    column("hot", "boolean", [true, false, true, false, null]),
+  ],
+};
+
+describe("sorting", () => {
+  it("puts numbers largest first, then smallest, then back; missing always last", () => {
+    const model = makeTableModel(data);
+    expect(model.rows()).toEqual([0, 1, 2, 3, 4]);
+    model.toggleSort("time", false);
+    expect(model.rows()).toEqual([0, 3, 4, 1, 2]);
+    model.toggleSort("time", false);
+    expect(model.rows()).toEqual([1, 4, 3, 0, 2]);
+    model.toggleSort("time", false);
+    expect(model.rows()).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it("sorts texts naturally and by several columns", () => {
+    const model = makeTableModel(data);
+    model.toggleSort("name", false);
+    expect(model.rows()).toEqual([2, 4, 1, 0, 3]);
+    model.toggleSort("time", true);
+    expect(model.rows()).toEqual([4, 2, 1, 0, 3]);
+    expect(model.sorting()).toEqual([
+      { id: "name", desc: false },
+      { id: "time", desc: true },
+    ]);
+  });
+
+  it("cycles in place when it adds", () => {
+    const sort = [
+      { id: "a", desc: false },
+      { id: "b", desc: true },
+    ];
+    expect(nextSorting(sort, "a", true, false)).toEqual([
+      { id: "a", desc: true },
+      { id: "b", desc: true },
+    ]);
+    expect(nextSorting(sort, "b", true, false)).toEqual([{ id: "a", desc: false }]);
+    expect(nextSorting(sort, "b", false, true)).toEqual([{ id: "b", desc: false }]);
+  });
+});
+
+describe("filters", () => {
+  it("combine, count separately, and ignore invalid filters", () => {
+    const model = makeTableModel(data);
+    model.setFilter("name", "copy");
+    model.setFilter("time", "> 1");
+    expect(model.rows()).toEqual([4]);
+    expect(model.matches("name")).toBe(2);
+    expect(model.matches("time")).toBe(3);
+    expect(model.matches("hot")).toBeNull();
+    model.setFilter("time", "nonsense");
+    expect(model.matches("time")).toBe(-1);
+    expect(model.rows()).toEqual([2, 4]);
+    model.clearFilters();
+    expect(model.rows()).toHaveLength(5);
+  });
+});
+
+describe("state", () => {
+  it("is saved and read back", () => {
+    const kept = new Map<string, string | null>();
+    const store = {
+      get: (key: string) => kept.get(key) ?? null,
+      set: (patch: Readonly<Record<string, string | null>>) => {
+        for (const [k, v] of Object.entries(patch)) kept.set(k, v);
+      },
+    };
+    const model = makeTableModel(data, store);
+    const heard = vi.fn();
+    model.subscribe(heard);
+    model.toggleSort("time", false);
+    model.setFilter("name", "f");
+    model.setVisible(["hot"], false);
+    expect(heard).toHaveBeenCalled();
+    expect(Object.fromEntries(kept)).toEqual({ sort: "-time", filter: "name~f", hide: "hot" });
+    const again = makeTableModel(data, store);
+    expect(again.rows()).toEqual([0, 1]);
+    expect(again.visible().map((c) => c.id)).toEqual(["name", "time"]);
+  });
+});
+
+it("formats cells for display", () => {
+  expect(cellText(column("t", "number", [], "us"), 1500)).toBe("1.500 ms");
+  expect(cellText(column("program_id", "number", []), 1234567)).toBe("1234567");
+  expect(cellText(column("n", "number", []), 1234567)).toBe("1,234,567");
+  expect(cellText(column("b", "boolean", []), false)).toBe("no");
+  expect(cellText(column("s", "string", []), "")).toBe("-");
+});
+
+it("starts wide enough for the label, never too wide", () => {
+  expect(startWidth(column("name", "string", ["x".repeat(400)]))).toBe(360);
+  // "demo-host" is shown whole: nine characters of 7 px, an eighth wider, and the padding.
+  expect(startWidth(column("h", "string", ["demo-host"]))).toBe(93);
+  expect(startWidth(column("n", "number", [1]))).toBe(64);
+});
+
+it("handles 100,000 rows", () => {
+  const n = 100_000;
+  const big: TableData = {
+    rowCount: n,
+    properties: {},
+    columns: [
+      column(
+        "name",
+        "string",
+        Array.from({ length: n }, (_, i) => `op.${(i * 7919) % n}`),
+      ),
+    ],
+  };
+  const model = makeTableModel(big);
+  model.toggleSort("name", false);
+  expect(model.rows()[2]).toBe(Array.from({ length: n }, (_, i) => (i * 7919) % n).indexOf(2));
+}, 20_000);
