@@ -124,7 +124,8 @@ def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches:
     old, new = _by_program(base.ops), _by_program(run.ops)
     names: list[str | None] = [*new, *(None for _ in old.keys() - set(programs.values()))]
     origins = [*map(programs.get, new), *sorted(old.keys() - set(programs.values()))]
-    before = [[] if origin is None else old.get(origin, []) for origin in origins]
+    pairs = list(zip(names, origins, strict=True))
+    before = [old.get(origin or "", []) if origin or name is None else [] for name, origin in pairs]
     after = [[] if name is None else new[name] for name in names]
     table = Table(
         PROGRAMS,
@@ -133,7 +134,7 @@ def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches:
             "base_program": [origin or "" for origin in origins],
             "kind": [
                 "removed" if name is None else "added" if origin is None else "same" if name == origin else "renamed"
-                for name, origin in zip(names, origins, strict=True)
+                for name, origin in pairs
             ],
             **_times(map(_time, before), map(_time, after)),
             "ops": list(map(len, after)),
