@@ -97,7 +97,7 @@ class OpenRun(Run):
         """Every tool by id: None if it is available for this run, else the reason why not."""
         return {tool.id: tool.available(self.facts) for tool in registry.TOOLS if tool.offered}
 
-    def table(self, tool: str, name: str | int = 0, host: str | None = None, **params: str | float | bool) -> Table:
+    def table(self, tool: str, name: str | int = 0, /, host: str | None = None, **params: str | float | bool) -> Table:
         """A table of a tool's answer by its name, such as "ops", or its position; `host` None: all, or the only one.
 
         Raises NotFound for an unknown tool or host, BadRequest for an invalid parameter, CorruptProfile, and NoData if
