@@ -23,6 +23,7 @@ from tpu_profile_plugin.capture.wire.response import Response, scan_xspace
 from tpu_profile_plugin.capture.worker import Worker
 from tpu_profile_plugin.errors import CorruptProfile, Forbidden
 from tpu_profile_plugin.protos.wire import MalformedMessage
+from tpu_profile_plugin.units import MS_PER_S, NS_PER_MS, NS_PER_S
 
 _LOG = logging.getLogger("tpu_profile_plugin")
 
@@ -129,12 +130,12 @@ class Job:
             "phase": "ended" if ended else self._phase(),
             "run": self.session.name if stored else None,
             "session": self.session.name,
-            "created_ms": int(self.created * 1e3),
+            "created_ms": int(self.created * MS_PER_S),
             "seconds": round(self._seconds if ended else time.monotonic() - self._began, 3),
             "duration_ms": self.options.duration_ms,
             "delay_ms": self.options.delay_for(len(self.workers)),
             "attempts": self.options.retries + 1,
-            "starts_in_ms": max(0, round((self._starts - time.time()) * 1e3)) if self._starts and not ended else 0,
+            "starts_in_ms": max(0, round((self._starts - time.time()) * MS_PER_S)) if self._starts and not ended else 0,
             "recording_left_ms": self._left_ms(),
             "bytes": sum(worker.bytes for worker in self.workers),
             "message": self.summary() if ended else "",
@@ -164,15 +165,15 @@ class Job:
             return "connecting"
         if now < self._starts:
             return "delay"
-        return "recording" if now < self._starts + self.options.duration_ms / 1e3 - 0.1 else "receiving"
+        return "recording" if now < self._starts + self.options.duration_ms / MS_PER_S - 0.1 else "receiving"
 
     def _left_ms(self) -> int:
         """Milliseconds until the recording ends."""
         if self._ended.is_set():
             return 0
         begin = max(time.time(), self._starts) if self._starts else time.time()
-        end = (self._starts or time.time()) + self.options.duration_ms / 1e3
-        return max(0, round((end - begin) * 1e3))
+        end = (self._starts or time.time()) + self.options.duration_ms / MS_PER_S
+        return max(0, round((end - begin) * MS_PER_S))
 
     def _attempts(self) -> None:
         with ThreadPoolExecutor(len(self.workers), thread_name_prefix="capture") as pool:
@@ -202,8 +203,8 @@ class Job:
         """Records on all workers from one start time, chosen when the last one is connected."""
         if not connected or self._cancelled.is_set():
             return
-        start_ns = time.time_ns() + self.options.delay_for(len(self.workers)) * 1_000_000
-        self._starts = start_ns / 1e9
+        start_ns = time.time_ns() + self.options.delay_for(len(self.workers)) * NS_PER_MS
+        self._starts = start_ns / NS_PER_S
         if self._worker_list and self._new_session(connected, start_ns):
             return
         list(pool.map(lambda worker: self._profile(worker, start_ns), connected))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.units import MS_PER_S
 
 SEVERAL_DELAY_MS = 3000
 """Default delay for several workers: they start together, late enough for every request to arrive first."""
@@ -74,7 +75,7 @@ class CaptureOptions:
 
     def attempt_seconds(self, workers: int) -> float:
         """The deadline of one attempt: the delay, and twice the duration or a minute, whichever is longer."""
-        return self.delay_for(workers) / 1e3 + max(60.0, 2 * self.duration_ms / 1e3)
+        return self.delay_for(workers) / MS_PER_S + max(60.0, 2 * self.duration_ms / MS_PER_S)
 
 
 OPTION_NAMES = frozenset(item.name for item in fields(CaptureOptions))

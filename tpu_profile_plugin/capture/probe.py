@@ -14,6 +14,7 @@ from tpu_profile_plugin.capture.wire.client import ProfilerClient
 from tpu_profile_plugin.capture.wire.dial import find_open_ip, open_channel, resolve
 from tpu_profile_plugin.capture.wire.failures import FORBIDDEN, WorkerFailure
 from tpu_profile_plugin.errors import Forbidden
+from tpu_profile_plugin.units import MS_PER_S
 
 STEPS = ("name", "allowed", "port", "grpc", "profiler")
 _WAIT_S = 5.0
@@ -52,6 +53,6 @@ def _probe(address: Address, allowed: AllowList) -> dict[str, Any]:
         "address": str(address),
         "ok": failure is None,
         "steps": steps,
-        "milliseconds": round((time.monotonic() - began) * 1e3, 1),
+        "milliseconds": round((time.monotonic() - began) * MS_PER_S, 1),
         "error": failure.describe() if failure is not None else None,
     }

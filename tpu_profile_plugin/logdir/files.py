@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tpu_profile_plugin.errors import FileChanged, Forbidden, NotFound
 from tpu_profile_plugin.logdir.names import is_relevant
 from tpu_profile_plugin.system import files as system
+from tpu_profile_plugin.units import NS_PER_S
 
 if TYPE_CHECKING:
     import numpy as np
@@ -180,7 +181,7 @@ def may_be_mapped(size: int, mtime_ns: int) -> bool:
 
 
 def _is_stable(mtime_ns: int) -> bool:
-    return abs(time.time_ns() - mtime_ns) > _STABLE_AGE_S * 1e9
+    return abs(time.time_ns() - mtime_ns) > _STABLE_AGE_S * NS_PER_S
 
 
 def mapping_faults() -> int:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from tpu_profile_plugin.units import NS_PER_MS
+
 FileKind = Literal["xplane", "trace.json.gz"]
 
 _SESSION = re.compile(r"(\d{4})[_-](\d{2})[_-](\d{2})[_-](\d{2})[_:-](\d{2})[_:-](\d{2})", re.ASCII)
@@ -100,7 +102,7 @@ class RunFiles:
     @property
     def mtime_ms(self) -> int:
         """The latest modification time of the profiles, ms since 1970; 0 without profiles."""
-        return max((file.mtime_ns for file in self.hosts), default=0) // 1_000_000
+        return max((file.mtime_ns for file in self.hosts), default=0) // NS_PER_MS
 
     @property
     def time_ms(self) -> int:

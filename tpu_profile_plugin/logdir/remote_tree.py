@@ -9,6 +9,7 @@ from typing import Any
 
 from tpu_profile_plugin.logdir.files import FileStat
 from tpu_profile_plugin.logdir.names import is_relevant, is_xplane
+from tpu_profile_plugin.units import NS_PER_S
 
 _TIMES = ("mtime", "LastModified", "updated", "last_modified", "modified", "timeModified", "created")
 _TAGS = ("etag", "ETag", "generation", "md5Hash")
@@ -109,5 +110,5 @@ def time_ns(value: Any) -> int:
         except ValueError:
             return 0
     if isinstance(value, datetime):
-        return int(value.timestamp() * 1e9)
-    return int(value * 1e9) if isinstance(value, (int, float)) else 0
+        return int(value.timestamp() * NS_PER_S)
+    return int(value * NS_PER_S) if isinstance(value, (int, float)) else 0

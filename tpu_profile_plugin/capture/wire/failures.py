@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from tpu_profile_plugin.units import GIGA
+
 BUSY = "Another profiling session active"
 
 
@@ -113,7 +115,7 @@ def from_status(code: str, details: str, deadline_s: float, limit_bytes: int) ->
         return failure(NOT_PROFILER, "A gRPC server responded, but it is not a profiler server.")
     if code == "RESOURCE_EXHAUSTED" and "larger than" in text.lower():
         return failure(
-            TOO_LARGE, f"The profile is larger than {limit_bytes / 1e9:.3g} GB, the limit of what can be received."
+            TOO_LARGE, f"The profile is larger than {limit_bytes / GIGA:.3g} GB, the limit of what can be received."
         )
     if code == "INTERNAL" and "deserializ" in text.lower():
         return failure(GARBLED, "The response is not that of a profiler server.")

@@ -23,6 +23,7 @@ from tpu_profile_plugin.server.http.query import Place, Query
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
 from tpu_profile_plugin.server.results import Results, Side, ToolRequest
+from tpu_profile_plugin.units import MS_PER_S, NS_PER_MS
 
 PATTERNS = (
     "plugins/profile/<session>/<host>.xplane.pb",
@@ -65,7 +66,7 @@ class Routes:
                 "absolute_logdir": self._catalog.logdir.absolute_path,
                 "patterns": list(PATTERNS),
                 "scanned_directories": scan.directories,
-                "scan_ms": round((scan.ended - scan.began) * 1e3, 3),
+                "scan_ms": round((scan.ended - scan.began) * MS_PER_S, 3),
                 "runs": len(scan.locations),
                 "capture_enabled": self._options.capture_enabled,
                 "capture_hosts": self._options.capture_hosts,
@@ -106,7 +107,7 @@ class Routes:
             {
                 "name": file.host,
                 "bytes": file.size,
-                "mtime_ms": file.mtime_ns // 1_000_000,
+                "mtime_ms": file.mtime_ns // NS_PER_MS,
                 "kind": file.kind,
                 "problem": _described(inspected.problems.get(file.name)),
             }
