@@ -51,7 +51,8 @@ def run_kernels(run: RunHosts) -> Kernels:
     """The kernels of the chosen hosts. Raises NoData without any."""
     rows = tuple(combine_kernel_rows(run.map_hosts(host_kernels)))
     if not rows:
-        raise NoData(NO_KERNELS)
+        gpus = any(plane.name.startswith(GPU) for host in run.readable for plane in host.lazy.planes)
+        raise NoData("No kernel of a GPU was recorded." if gpus else NO_KERNELS)
     numbers = np.array([(row.runs, row.total_ns, row.min_ns, row.max_ns) for row in rows], np.int64)
     return Kernels(
         name=tuple(row.kernel.name for row in rows),

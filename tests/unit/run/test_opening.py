@@ -1,0 +1,72 @@
+"""Logdirs for scripts: the newest run, files as logdirs of one run, tables by name, errors that say what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from builders.logdirs import SMALL, build, write
+from builders.planes import tpu
+
+import tpu_profile_plugin as tp
+from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+from tpu_profile_plugin.opening import OpenLogdir
+
+PLACE = "plugins/profile"
+
+
+def opened(root: Path, *sessions: str) -> OpenLogdir:
+    write(root, {f"{session.replace('/', f'/{PLACE}/', 1)}/h.xplane.pb": SMALL for session in sessions})
+    return tp.open(root)
+
+
+def test_the_newest_run_is_the_latest_session_whatever_its_directory(tmp_path: Path) -> None:
+    logdir = opened(tmp_path, "b/2026_01_01_10_00_00", "a/2026_01_02_10_00_00", "c/2025_12_31_10_00_00")
+    assert logdir.run().name == "a/2026_01_02_10_00_00"
+    assert [run.name[0] for run in logdir.runs()] == ["a", "b", "c"]
+    assert logdir.run("c/2025_12_31_10_00_00").hosts == ["h"]
+
+
+def test_a_file_is_a_logdir_of_one_run(tmp_path: Path) -> None:
+    file = tmp_path / "worker.xplane.pb"
+    file.write_bytes(build(SMALL))
+    logdir = tp.open(file)
+    assert len(logdir) == len(logdir.runs()) == 1
+    assert logdir.run().hosts == ["worker"]
+    assert logdir.run(logdir.run().name).columns().planes
+    with pytest.raises(NotFound, match="single file"):
+        logdir.run("other")
+    with pytest.raises(NotFound, match=r"no file gone\.xplane\.pb"):
+        tp.open(tmp_path / "gone.xplane.pb")
+
+
+def test_errors_name_what_there_is(tmp_path: Path) -> None:
+    logdir = opened(tmp_path, "a/2026_01_02_10_00_00")
+    with pytest.raises(NotFound, match="2026_01_02_10_00_00"):
+        logdir.run("a/2026_01_02_10_00_01")
+    run = logdir.run()
+    with pytest.raises(NotFound, match="no host 'x'; the hosts are h"):
+        run.on("x")
+    with pytest.raises(BadRequest, match="has no parameter 'colour'"):
+        run.table("hlo_stats", colour="red")
+    with pytest.raises(NotFound, match="no tool 'hlo_statistics'"):
+        run.table("hlo_statistics")
+    with pytest.raises(NotFound, match="does not exist"):
+        tp.open(tmp_path / "a" / PLACE / "nothing").run()
+
+
+def test_tables_of_an_answer_by_name_and_position(tmp_path: Path) -> None:
+    write(tmp_path, {f"{PLACE}/s/h.xplane.pb": tpu("0 5 x\n10 5 y")})
+    run = tp.open(tmp_path).run()
+    tables = run.tables("time_budget")
+    assert list(tables) == ["average"]
+    average = run.table("time_budget", "average")
+    assert average.ids == ["device", "category", "time_ps", "percent"]
+    assert average.units == ["", "", "ps", "%"]
+    assert run.table("time_budget", -1).ids == average.ids
+    assert average.to_pandas()["category"].tolist() == average.column("category")
+    assert average.to_arrow().column_names == average.ids
+    with pytest.raises(NoData, match=r"has no table 'ops'; it has: average"):
+        run.table("time_budget", "ops")
+    with pytest.raises(NoData, match="has no table 0; it has: none"):
+        run.table("op_profile")
