@@ -15,18 +15,19 @@ from tpu_profile_plugin.analysis.findings.find import Report
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.logdir import HostFile
-from tpu_profile_plugin.run.budget import run_budget
-from tpu_profile_plugin.run.communication import run_communication
-from tpu_profile_plugin.run.comparison import Comparison, compare_runs
 from tpu_profile_plugin.run.facts import NO_DEVICES, RunFacts, combine_facts
-from tpu_profile_plugin.run.figures import Ops, Programs, Steps, run_ops, run_programs, run_steps
-from tpu_profile_plugin.run.findings import run_findings
+from tpu_profile_plugin.run.figures.budget import run_budget
+from tpu_profile_plugin.run.figures.communication import run_communication
+from tpu_profile_plugin.run.figures.comparison import Comparison, compare_runs
+from tpu_profile_plugin.run.figures.findings import run_findings
+from tpu_profile_plugin.run.figures.kernels import Kernels, run_kernels
+from tpu_profile_plugin.run.figures.memory import Memory, run_memory
+from tpu_profile_plugin.run.figures.ops import Backend, Ops, run_ops
+from tpu_profile_plugin.run.figures.programs import Programs, run_programs
+from tpu_profile_plugin.run.figures.steps import Steps, run_steps
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, KeptResults, Origin
 from tpu_profile_plugin.run.host_facts import host_facts
 from tpu_profile_plugin.run.hosts import RunHosts, ignore_progress, local_threads
-from tpu_profile_plugin.run.kernels import Kernels, run_kernels
-from tpu_profile_plugin.run.memory import Memory, run_memory
-from tpu_profile_plugin.run.ops import Backend
 
 R = TypeVar("R", bound="Run")
 

@@ -9,8 +9,8 @@ from builders.answers import run_of
 from builders.planes import host, tpu
 
 from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.run.figures.summary import host_summary
 from tpu_profile_plugin.run.host import derived, per_host
-from tpu_profile_plugin.run.summary import host_summary
 from tpu_profile_plugin.units import PS_PER_US
 
 US = PS_PER_US
@@ -117,7 +117,7 @@ def test_figures_of_several_hosts_are_merged() -> None:
 def test_a_step_travels_by_its_name() -> None:
     given = host_summary.given()
     assert pickle.loads(pickle.dumps(given)) == given
-    assert given.name == "tpu_profile_plugin.run.summary:host_summary" or given.name.endswith(":host_summary")
+    assert given.name == "tpu_profile_plugin.run.figures.summary:host_summary" or given.name.endswith(":host_summary")
 
 
 def test_derived_values_are_computed_once_and_dropped_with_the_columns() -> None:

@@ -11,8 +11,8 @@ from builders.xspace_text import build, build_message
 
 from tpu_profile_plugin.analysis.summary.framework_ops import need_groups
 from tpu_profile_plugin.columns import load_lazily
-from tpu_profile_plugin.run.framework_ops import host_framework_ops
-from tpu_profile_plugin.run.summary import host_summary
+from tpu_profile_plugin.run.figures.framework_ops import host_framework_ops
+from tpu_profile_plugin.run.figures.summary import host_summary
 from tpu_profile_plugin.tools.registry import find
 
 HOST = """

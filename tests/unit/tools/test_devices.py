@@ -5,10 +5,10 @@ from __future__ import annotations
 from builders.answers import host_of
 
 from tpu_profile_plugin.columns import lazy
-from tpu_profile_plugin.run import devices as module
-from tpu_profile_plugin.run.budget import budget
-from tpu_profile_plugin.run.communication import communication
-from tpu_profile_plugin.run.comparison import host_side
+from tpu_profile_plugin.run.figures import devices as module
+from tpu_profile_plugin.run.figures.budget import budget
+from tpu_profile_plugin.run.figures.communication import communication
+from tpu_profile_plugin.run.figures.comparison import host_side
 
 TEXT = """
 plane 1 "/device:TPU:0"

@@ -12,7 +12,7 @@ from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns.lazy import LazyDecoder
 from tpu_profile_plugin.errors import CorruptProfile
-from tpu_profile_plugin.run import findings
+from tpu_profile_plugin.run.figures import findings
 from tpu_profile_plugin.run.host import HostProfile
 
 HOST = """

@@ -11,9 +11,9 @@ from tpu_profile_plugin.analysis.findings.rules.communication.barrier import (
     barriers,
     may_have_barriers,
 )
+from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.run.summary import groups_if_any
 
 _NO_OUTLIER = (
     "<li><b>Compare the workers:</b> One that takes longer than the rest makes all others wait at the barrier. "

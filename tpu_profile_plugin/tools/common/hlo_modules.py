@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.figures.programs import chosen_program
 from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.programs import chosen_program
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict
-from tpu_profile_plugin.run.steps import UNSEEN
+from tpu_profile_plugin.run.figures.steps import UNSEEN
 
 _INPUT = {
     "HIGHLY": "Input takes {0:.1f}% of the step time: it is prepared more slowly than the steps use it.",

@@ -6,7 +6,7 @@ from typing import cast
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.summary.ops import OpSummary
-from tpu_profile_plugin.run.ops import Backend, op_summary
+from tpu_profile_plugin.run.figures.ops import Backend, op_summary
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import property_text
 from tpu_profile_plugin.tools.params import Param

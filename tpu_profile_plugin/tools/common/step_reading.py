@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.steps.bottleneck import Verdict
 from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps
 from tpu_profile_plugin.analysis.steps.table import host_among
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.run.steps import Reading
+from tpu_profile_plugin.run.figures.steps import Reading
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.step_tables import GENERIC_COLUMNS
 

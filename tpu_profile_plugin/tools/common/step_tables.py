@@ -6,7 +6,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.statistics import Statistics, statistics
 from tpu_profile_plugin.analysis.steps.breakdown import GenericBreakdown, TpuBreakdown
-from tpu_profile_plugin.run.steps import StepAnalysis
+from tpu_profile_plugin.run.figures.steps import StepAnalysis
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common import step_texts
 

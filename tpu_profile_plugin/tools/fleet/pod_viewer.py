@@ -14,11 +14,11 @@ from tpu_profile_plugin.analysis.steps.slowest import core_parts, part_names
 from tpu_profile_plugin.analysis.steps.table import host_among
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.run.budget import LABELS, run_budget
-from tpu_profile_plugin.run.diagnostics import step_warnings
+from tpu_profile_plugin.run.figures.budget import LABELS, run_budget
+from tpu_profile_plugin.run.figures.diagnostics import step_warnings
+from tpu_profile_plugin.run.figures.steps import own_steps
+from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.run.steps import own_steps
-from tpu_profile_plugin.run.summary import run_summary
 from tpu_profile_plugin.tools.common.step_reading import PART_NAMES
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json

@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, SpecialAllocatio
 from tpu_profile_plugin.analysis.summary.host import has_root
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.errors import BadRequest, NoData
-from tpu_profile_plugin.run.summary import groups_of
+from tpu_profile_plugin.run.figures.summary import groups_of
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Raw
 from tpu_profile_plugin.tools.tool import HostChoice, Tool

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.rates import Resource, peak_gib
 from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
-from tpu_profile_plugin.run.framework_ops import run_framework_ops
+from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.ops import BACKEND, OP_PARAMS, chosen_ops, peak_properties

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import combine_kernel_rows
-from tpu_profile_plugin.run.kernels import GPU, NO_KERNELS, host_kernels
+from tpu_profile_plugin.run.figures.kernels import GPU, NO_KERNELS, host_kernels
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.query import Query

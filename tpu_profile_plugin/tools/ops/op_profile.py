@@ -22,7 +22,7 @@ from tpu_profile_plugin.analysis.ops.tree import (
     utilization_of,
 )
 from tpu_profile_plugin.analysis.summary.ops import OpSummary
-from tpu_profile_plugin.run.ops import OpKey, run_op_details
+from tpu_profile_plugin.run.figures.ops import OpKey, run_op_details
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
 from tpu_profile_plugin.tools.params import Param

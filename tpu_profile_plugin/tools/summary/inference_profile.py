@@ -10,8 +10,8 @@ from tpu_profile_plugin.analysis.serving.batching_parameters import BatchingPara
 from tpu_profile_plugin.analysis.serving.requests import ALL_MODELS, Batch, Inference, Phase, Request
 from tpu_profile_plugin.analysis.serving.sampling import sample
 from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.figures.summary import host_inference
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.run.summary import host_inference
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query

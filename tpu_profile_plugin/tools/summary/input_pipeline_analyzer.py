@@ -8,10 +8,10 @@ from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.run.diagnostics import Diagnostics, step_warnings
+from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, step_warnings
+from tpu_profile_plugin.run.figures.steps import Reading, analyse, read_steps
+from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.run.steps import Reading, analyse, read_steps
-from tpu_profile_plugin.run.summary import run_summary
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common import step_texts
 from tpu_profile_plugin.tools.common.input_statement import input_text

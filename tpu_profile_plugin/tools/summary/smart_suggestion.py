@@ -25,8 +25,8 @@ from typing import Any
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding
 from tpu_profile_plugin.analysis.findings.model import Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.run.budget import LABELS
-from tpu_profile_plugin.run.findings import run_findings
+from tpu_profile_plugin.run.figures.budget import LABELS
+from tpu_profile_plugin.run.figures.findings import run_findings
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
 from tpu_profile_plugin.tools.params import Param

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.findings import find as module
 from tpu_profile_plugin.analysis.findings.model import Advice, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.errors import CorruptProfile
-from tpu_profile_plugin.run import findings as run_findings
+from tpu_profile_plugin.run.figures import findings as run_findings
 from tpu_profile_plugin.tools.summary.smart_suggestion import TOOL
 
 PROFILE = tpu("", "0 400 fusion.1\n900 100 fusion.1", steps=4)

@@ -28,8 +28,8 @@ from tpu_profile_plugin.analysis.megascale.parts import PLANE as COPIES
 from tpu_profile_plugin.analysis.megascale.slack import Collective, collectives, combine
 from tpu_profile_plugin.analysis.megascale.trace import load
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.host import HostProfile, per_host
-from tpu_profile_plugin.run.programs import programs_of
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.fleet.megascale_stats.perfetto import TraceWriter

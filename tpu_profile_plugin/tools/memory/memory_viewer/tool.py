@@ -9,8 +9,8 @@ from tpu_profile_plugin.analysis.hlo.source import source_of
 from tpu_profile_plugin.analysis.memory.buffers import HloPosition
 from tpu_profile_plugin.analysis.memory.layout import VECTOR_SPACE, Block, MemoryLayout, PeakBuffer, by_size
 from tpu_profile_plugin.errors import in_file
+from tpu_profile_plugin.run.figures.memory import host_device_memory
 from tpu_profile_plugin.run.host import HostProfile
-from tpu_profile_plugin.run.memory import host_device_memory
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, no_modules, requested_program
 from tpu_profile_plugin.tools.memory.memory_viewer.block_drawing import drawing

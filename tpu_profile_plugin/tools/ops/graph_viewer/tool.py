@@ -18,7 +18,7 @@ from tpu_profile_plugin.analysis.hlo.text.attributes import backend_config
 from tpu_profile_plugin.analysis.hlo.text.module import HloText
 from tpu_profile_plugin.errors import BadRequest, NotFound
 from tpu_profile_plugin.protos.text import text_form
-from tpu_profile_plugin.run.programs import program_with
+from tpu_profile_plugin.run.figures.programs import program_with
 from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, no_modules, requested_program
 from tpu_profile_plugin.tools.ops.graph_viewer.dot import dot
 from tpu_profile_plugin.tools.ops.graph_viewer.output import Picture, picture_json

@@ -15,10 +15,10 @@ from tpu_profile_plugin.analysis.steps.table import StepTable
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
 from tpu_profile_plugin.analysis.summary.roofline import Ops, Programs, Roofline, roofline
-from tpu_profile_plugin.run.diagnostics import Diagnostics, run_diagnostics, step_warnings
+from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, run_diagnostics, step_warnings
+from tpu_profile_plugin.run.figures.summary import groups_of, host_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.run.summary import groups_of, host_summary
 from tpu_profile_plugin.tables.table import Table, property_text
 from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
 from tpu_profile_plugin.tools.common.source_cell import source_cell

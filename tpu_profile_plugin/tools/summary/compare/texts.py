@@ -8,8 +8,8 @@ from typing import Any
 from tpu_profile_plugin.analysis.compare.contributions import Contribution
 from tpu_profile_plugin.analysis.compare.noise import welch
 from tpu_profile_plugin.analysis.compare.run import RunWork
-from tpu_profile_plugin.run.budget import LABELS
-from tpu_profile_plugin.run.comparison import RunSide
+from tpu_profile_plugin.run.figures.budget import LABELS
+from tpu_profile_plugin.run.figures.comparison import RunSide
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 _SIDES = ("base", "run")

@@ -30,8 +30,8 @@ from tpu_profile_plugin.analysis.compare.noise import Sample, welch
 from tpu_profile_plugin.analysis.compare.run import CONTAINERS, RunWork, WorkedOp
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.run.budget import LABELS
-from tpu_profile_plugin.run.comparison import RunSide, compare_runs
+from tpu_profile_plugin.run.figures.budget import LABELS
+from tpu_profile_plugin.run.figures.comparison import RunSide, compare_runs
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes
 from tpu_profile_plugin.tools.common.devices import devices_available

@@ -44,9 +44,9 @@ from tpu_profile_plugin.analysis.steps.table import StepTable, host_among
 from tpu_profile_plugin.analysis.summary.framework import NAMES
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.columns.arrays import F64
+from tpu_profile_plugin.run.figures.steps import Reading, StepAnalysis, own_steps, read_steps
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.run.steps import Reading, StepAnalysis, own_steps, read_steps
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.step_reading import reading_json
 from tpu_profile_plugin.tools.params import Param

@@ -13,11 +13,11 @@ from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.serving.requests import Inference, Phase, combine_inference
 from tpu_profile_plugin.analysis.serving.sampling import LATENCY_PERCENTILES, at_percentile
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.run.diagnostics import run_diagnostics, step_warnings
-from tpu_profile_plugin.run.ops import DEVICE_OPS
+from tpu_profile_plugin.run.figures.diagnostics import run_diagnostics, step_warnings
+from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
+from tpu_profile_plugin.run.figures.steps import StepAnalysis, analyse
+from tpu_profile_plugin.run.figures.summary import host_inference, run_summary
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.run.steps import StepAnalysis, analyse
-from tpu_profile_plugin.run.summary import host_inference, run_summary
 from tpu_profile_plugin.tables.table import Column, Table, property_text
 from tpu_profile_plugin.tools.common import step_texts
 from tpu_profile_plugin.tools.common.step_tables import step_table

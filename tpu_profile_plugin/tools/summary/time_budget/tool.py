@@ -23,7 +23,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_OTHER
 from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.run.budget import LABELS, run_budget
+from tpu_profile_plugin.run.figures.budget import LABELS, run_budget
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table
 from tpu_profile_plugin.tools.common.devices import device_names, devices_available

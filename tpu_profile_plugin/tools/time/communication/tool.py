@@ -21,8 +21,8 @@ import numpy as np
 from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.host import HostCommunication
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
-from tpu_profile_plugin.run.communication import communication, run_communication
-from tpu_profile_plugin.run.programs import hlo_ops
+from tpu_profile_plugin.run.figures.communication import communication, run_communication
+from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes
 from tpu_profile_plugin.tools.common.devices import communication_available, device_names

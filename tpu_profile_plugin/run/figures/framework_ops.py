@@ -9,10 +9,10 @@ from tpu_profile_plugin.analysis.summary.framework_ops import (
     framework_ops,
     need_groups,
 )
+from tpu_profile_plugin.run.figures.programs import hlo_ops
+from tpu_profile_plugin.run.figures.summary import groups_of, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.programs import hlo_ops
-from tpu_profile_plugin.run.summary import groups_of, host_summary, run_summary
 
 
 @per_host()

@@ -9,9 +9,9 @@ import numpy as np
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import KernelRow, combine_kernel_rows, kernel_rows
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.programs import hlo_ops
 from tpu_profile_plugin.units import PS_PER_NS
 
 GPU = "/device:GPU:"

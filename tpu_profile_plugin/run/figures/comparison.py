@@ -19,11 +19,11 @@ from tpu_profile_plugin.analysis.environment.environment import Environment, Har
 from tpu_profile_plugin.analysis.memory.layout import DEFAULT_SPACE, MemoryLayout
 from tpu_profile_plugin.analysis.summary.framework import frameworks
 from tpu_profile_plugin.errors import CorruptProfile
-from tpu_profile_plugin.run.budget import budget, run_budget
-from tpu_profile_plugin.run.devices import host_devices
+from tpu_profile_plugin.run.figures.budget import budget, run_budget
+from tpu_profile_plugin.run.figures.devices import host_devices
+from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.programs import hlo_ops
 
 
 @dataclass(frozen=True, slots=True)

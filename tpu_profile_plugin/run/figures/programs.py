@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tpu_profile_plugin import errors
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, Program, hlo_programs
 from tpu_profile_plugin.run.host import HostProfile, derived
 from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.tables.table import Column, Table
 
 _LISTED = 200
 
@@ -121,3 +123,43 @@ def _first(run: RunHosts, find: Callable[[HloPrograms], int | None], requested: 
         code="module_not_found",
         modules=modules[:_LISTED],
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Programs:
+    """The HLO programs of a run.
+
+    Attributes:
+      name: `module(program id)`, sorted.
+      program_id: the ids.
+      host: the first host that has the program.
+    """
+
+    name: tuple[str, ...]
+    program_id: tuple[int, ...]
+    host: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @property
+    def table(self) -> Table:
+        """One row per program."""
+        columns = (
+            Column("name", "Program", "string", "", "The HLO module with its program id."),
+            Column("program_id", "Program id", "string", "", "The id, which may need 64 bits."),
+            Column("host", "Host", "string", "", "First host that has it."),
+        )
+        return Table(columns, (self.name, [str(number) for number in self.program_id], self.host), name="programs")
+
+
+def run_programs(run: RunHosts) -> Programs:
+    """The programs of the chosen hosts. Raises NoData without any."""
+    places: dict[str, tuple[int, str]] = {}
+    for host, programs in run.iterate_hosts(programs_of):
+        for number, name in programs.names.items():
+            places.setdefault(name, (number, host.name))
+    if not places:
+        raise errors.NoData("The profile contains no HLO module.")
+    names = sorted(places)
+    return Programs(tuple(names), tuple(places[n][0] for n in names), tuple(places[n][1] for n in names))

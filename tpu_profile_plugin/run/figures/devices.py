@@ -6,9 +6,9 @@ from tpu_profile_plugin.analysis.budget.host_reader import HostReader, Keep
 from tpu_profile_plugin.analysis.devices.host import devices_of
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.windows import StepWindows, step_windows
+from tpu_profile_plugin.run.figures.programs import hlo_ops
+from tpu_profile_plugin.run.figures.summary import groups_if_any
 from tpu_profile_plugin.run.host import HostProfile, derived
-from tpu_profile_plugin.run.programs import hlo_ops
-from tpu_profile_plugin.run.summary import groups_if_any
 
 
 @derived()

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.summary.host import (
     reduce_summaries,
     summarize,
 )
-from tpu_profile_plugin.run.diagnostics import time_warnings
+from tpu_profile_plugin.run.figures.diagnostics import time_warnings
 from tpu_profile_plugin.run.host import HostProfile, PerHost, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.preprocessing import preprocess

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.memory.capacity import DeviceMemory, device_allocators, device_memory
 from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.run.comparison import run_side
+from tpu_profile_plugin.run.figures.comparison import run_side
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 

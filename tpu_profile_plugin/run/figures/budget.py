@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, host_budget
 from tpu_profile_plugin.analysis.budget.run import RunBudget, merge_budgets
-from tpu_profile_plugin.run.devices import device_steps, host_devices, reader_of
+from tpu_profile_plugin.run.figures.devices import device_steps, host_devices, reader_of
+from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.programs import hlo_ops
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,12 @@
-"""The steps of a run in both readings: XProf's, and ours, which follows the slowest host of each step."""
+"""The steps of a run: as columns, and in two readings: XProf's, and that of the slowest host of each step."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict, Verdict, aspect, generic_verdict, tpu_verdict
 from tpu_profile_plugin.analysis.steps.breakdown import (
@@ -16,6 +19,13 @@ from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown, in
 from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps, slowest_steps, slowest_verdict
 from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, StepTable
 from tpu_profile_plugin.analysis.summary.host import RunSummary
+from tpu_profile_plugin.columns.arrays import F64, I64
+from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.run.figures.budget import run_budget
+from tpu_profile_plugin.run.figures.diagnostics import NO_STEP_MARKER
+from tpu_profile_plugin.run.figures.summary import run_summary
+from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.tables.table import Column, Table
 
 UNSEEN = "UNSEEN"
 """Level of the input verdict when the profile has no event of an input pipeline."""
@@ -85,3 +95,57 @@ def _sees_input(summary: RunSummary, steps: SlowestSteps) -> bool:
     if summary.input_events or bool(steps.waiting_most.any()):
         return True
     return summary.steps.on_tpu and "infeed" in summary.steps.categories
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The steps of a run.
+
+    Attributes:
+      name: of the step marker, else the number.
+      begin_ps: int64[s], on the axis of the first device's host.
+      duration_ps: float64[s], averaged over the devices; without devices that of the slowest host.
+      source: where the steps come from: "device", "host", "inferred" or "dispatch".
+    """
+
+    name: tuple[str, ...]
+    begin_ps: I64
+    duration_ps: F64
+    source: str
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @property
+    def average_ps(self) -> float:
+        """The average step, the base of shares of the time budget and of findings."""
+        return float(self.duration_ps.mean())
+
+    @property
+    def table(self) -> Table:
+        """One row per step."""
+        columns = (
+            Column("name", "Step", "string", "", "Name of the step, or its number if it has none."),
+            Column("begin_ps", "Begin", "number", "ps", "On the time axis of the first device's host."),
+            Column("duration_ps", "Duration", "number", "ps", "Averaged over the devices."),
+        )
+        return Table(columns, (self.name, self.begin_ps, self.duration_ps), name="steps")
+
+
+def run_steps(run: RunHosts) -> Steps:
+    """The steps of the chosen hosts. Raises NoData without any."""
+    budget = run_budget(run)
+    if len(budget) and "recording" not in budget.sources:
+        return _steps_of_devices(budget)
+    steps = own_steps(run_summary(run))
+    if not len(steps):
+        raise NoData(NO_STEP_MARKER)
+    dense = steps.dense_cores
+    names = tuple(steps.label(i) for i in range(len(steps)))
+    longest = steps.duration_ps[:, dense].max(axis=1).astype(np.float64)
+    return Steps(names, steps.begin_ps[:, dense].min(axis=1), longest, "host")
+
+
+def _steps_of_devices(budget: RunBudget) -> Steps:
+    names = tuple(name or str(number) for name, number in zip(budget.names, budget.number.tolist(), strict=True))
+    return Steps(names, budget.begin_ps[:, 0], budget.duration_ps.mean(axis=1), budget.sources[0])

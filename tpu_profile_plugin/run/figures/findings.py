@@ -13,13 +13,13 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.capacity import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host import may_have_groups
 from tpu_profile_plugin.errors import ProfileError
-from tpu_profile_plugin.run.budget import budget, run_budget
-from tpu_profile_plugin.run.communication import communication, run_communication
-from tpu_profile_plugin.run.devices import host_devices, keeper_of
+from tpu_profile_plugin.run.figures.budget import budget, run_budget
+from tpu_profile_plugin.run.figures.communication import communication, run_communication
+from tpu_profile_plugin.run.figures.devices import host_devices, keeper_of
+from tpu_profile_plugin.run.figures.programs import hlo_ops
+from tpu_profile_plugin.run.figures.summary import groups_if_any, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.programs import hlo_ops
-from tpu_profile_plugin.run.summary import groups_if_any, host_summary, run_summary
 from tpu_profile_plugin.system.process import available_cores
 from tpu_profile_plugin.system.threads import map_threads
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tpu_profile_plugin.analysis.communication.host import HostCommunication, host_communication
 from tpu_profile_plugin.analysis.communication.run import RunCommunication, merge_communication
-from tpu_profile_plugin.run.devices import device_steps, host_devices, reader_of
+from tpu_profile_plugin.run.figures.devices import device_steps, host_devices, reader_of
+from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.programs import hlo_ops
 
 
 @per_host()

@@ -1,61 +1,100 @@
-"""Steps, ops and programs of a run as columns, for scripts and reports."""
+"""The ops of a run: of its devices or of the CPU backend."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.run import RunBudget
+from tpu_profile_plugin.analysis.common.planes import device_planes
+from tpu_profile_plugin.analysis.hlo.convolution_layout import Dimension
+from tpu_profile_plugin.analysis.hlo.ops import Fused
 from tpu_profile_plugin.analysis.ops.records import OpRecords
 from tpu_profile_plugin.analysis.ops.table import OpTable
+from tpu_profile_plugin.analysis.summary.cpu_ops import cpu_summary
+from tpu_profile_plugin.analysis.summary.ops import OpSummary, reduce_op_summaries, summarize_ops
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.errors import NoData
-from tpu_profile_plugin.run.budget import run_budget
-from tpu_profile_plugin.run.diagnostics import NO_STEP_MARKER
-from tpu_profile_plugin.run.framework_ops import run_framework_ops
+from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
+from tpu_profile_plugin.run.figures.programs import hlo_ops, hlo_ops_without_events
+from tpu_profile_plugin.run.figures.summary import groups_if_any
+from tpu_profile_plugin.run.host import HostProfile, PerHost, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
-from tpu_profile_plugin.run.ops import Backend, op_summary
-from tpu_profile_plugin.run.programs import programs_of
-from tpu_profile_plugin.run.steps import own_steps
-from tpu_profile_plugin.run.summary import run_summary
+from tpu_profile_plugin.system.threads import map_threads
 from tpu_profile_plugin.tables.table import Column, Table
 
+Backend = Literal["device", "cpu", "auto"]
+"""Whose ops: of TPUs or GPUs, of XLA's CPU backend, or of the CPU backend if there is no device."""
+OpKey = tuple[int, str]
+"""Program id and name of an op."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Steps:
-    """The steps of a run.
 
-    Attributes:
-      name: of the step marker, else the number.
-      begin_ps: int64[s], on the axis of the first device's host.
-      duration_ps: float64[s], averaged over the devices; without devices that of the slowest host.
-      source: where the steps come from: "device", "host", "inferred" or "dispatch".
+@per_host()
+def device_ops(host: HostProfile, unattributed: bool) -> OpSummary:
+    """The ops of one host's devices; `unattributed`: GPU events without an op, too."""
+    space = host.lazy
+    planes = device_planes(space)
+    space.decode(planes)
+    groups = groups_if_any(host) if any(len(plane.events) for plane in planes) else None
+    return summarize_ops(space, groups, hlo_ops(host), unattributed=unattributed, mapper=map_threads)
+
+
+@per_host()
+def cpu_ops(host: HostProfile) -> OpSummary:
+    """The ops of one host's CPU backend."""
+    return cpu_summary(host.lazy, hlo_ops(host))
+
+
+DEVICE_OPS = device_ops.given(False)
+"""The device ops as XProf shows them."""
+
+
+def op_summary(run: RunHosts, backend: Backend = "auto", *, unattributed: bool = False) -> OpSummary:
+    """The ops of the chosen hosts."""
+    if backend != "cpu":
+        summary = _merged(run, device_ops.given(unattributed))
+        if backend == "device" or summary.environment.device_cores:
+            return summary
+    return _merged(run, cpu_ops)
+
+
+def _merged(run: RunHosts, step: PerHost[OpSummary]) -> OpSummary:
+    summary = run.merged(step, reduce_op_summaries)
+    return replace(summary, warnings=(*summary.warnings, *run.warnings)) if run.left_out else summary
+
+
+@per_host()
+def op_details(
+    host: HostProfile, wanted: tuple[OpKey, ...], with_cost: bool, on_cpu: bool
+) -> dict[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]]:
+    """Of the wanted ops that a program of the host has: the layout of a convolution, the instructions in a fusion."""
+    programs = hlo_ops_without_events(host)
+    return {
+        key: (programs.layout(*key), programs.fused(*key, with_cost=with_cost, on_cpu=on_cpu))
+        for key in wanted
+        if programs.find(*key) is not None
+    }
+
+
+def run_op_details(
+    run: RunHosts, wanted: Iterable[OpKey], *, with_cost: bool, on_cpu: bool
+) -> dict[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]]:
+    """The details of each op from the first host that has it; hosts are read until all are found.
+
+    Programs stay in memory for the first host only: most hosts run the same ones.
     """
-
-    name: tuple[str, ...]
-    begin_ps: I64
-    duration_ps: F64
-    source: str
-
-    def __len__(self) -> int:
-        return len(self.name)
-
-    @property
-    def average_ps(self) -> float:
-        """The average step, the base of shares of the time budget and of findings."""
-        return float(self.duration_ps.mean())
-
-    @property
-    def table(self) -> Table:
-        """One row per step."""
-        columns = (
-            Column("name", "Step", "string", "", "Name of the step, or its number if it has none."),
-            Column("begin_ps", "Begin", "number", "ps", "On the time axis of the first device's host."),
-            Column("duration_ps", "Duration", "number", "ps", "Averaged over the devices."),
-        )
-        return Table(columns, (self.name, self.begin_ps, self.duration_ps), name="steps")
+    details: dict[OpKey, tuple[tuple[Dimension, ...], tuple[Fused, ...]]] = {}
+    wanted = tuple(dict.fromkeys(wanted))
+    for i, host in enumerate(run.readable):
+        missing = tuple(key for key in wanted if key not in details)
+        if not missing:
+            break
+        details |= op_details(host, missing, with_cost, on_cpu)
+        if i:
+            host.forget_metadata()
+    return details
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,53 +152,6 @@ _OP_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Programs:
-    """The HLO programs of a run.
-
-    Attributes:
-      name: `module(program id)`, sorted.
-      program_id: the ids.
-      host: the first host that has the program.
-    """
-
-    name: tuple[str, ...]
-    program_id: tuple[int, ...]
-    host: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.name)
-
-    @property
-    def table(self) -> Table:
-        """One row per program."""
-        columns = (
-            Column("name", "Program", "string", "", "The HLO module with its program id."),
-            Column("program_id", "Program id", "string", "", "The id, which may need 64 bits."),
-            Column("host", "Host", "string", "", "First host that has it."),
-        )
-        return Table(columns, (self.name, [str(number) for number in self.program_id], self.host), name="programs")
-
-
-def run_steps(run: RunHosts) -> Steps:
-    """The steps of the chosen hosts. Raises NoData without any."""
-    budget = run_budget(run)
-    if len(budget) and "recording" not in budget.sources:
-        return _steps_of_devices(budget)
-    steps = own_steps(run_summary(run))
-    if not len(steps):
-        raise NoData(NO_STEP_MARKER)
-    dense = steps.dense_cores
-    names = tuple(steps.label(i) for i in range(len(steps)))
-    longest = steps.duration_ps[:, dense].max(axis=1).astype(np.float64)
-    return Steps(names, steps.begin_ps[:, dense].min(axis=1), longest, "host")
-
-
-def _steps_of_devices(budget: RunBudget) -> Steps:
-    names = tuple(name or str(number) for name, number in zip(budget.names, budget.number.tolist(), strict=True))
-    return Steps(names, budget.begin_ps[:, 0], budget.duration_ps.mean(axis=1), budget.sources[0])
-
-
 def run_ops(run: RunHosts, backend: Backend = "auto") -> Ops:
     """The ops of the chosen hosts. Raises NoData without any.
 
@@ -204,15 +196,3 @@ def _ops(table: OpTable, programs: dict[int, str], source: tuple[str, ...], traf
         bytes=traffic[order],
         total_ps=table.total_ps,
     )
-
-
-def run_programs(run: RunHosts) -> Programs:
-    """The programs of the chosen hosts. Raises NoData without any."""
-    places: dict[str, tuple[int, str]] = {}
-    for host, programs in run.iterate_hosts(programs_of):
-        for number, name in programs.names.items():
-            places.setdefault(name, (number, host.name))
-    if not places:
-        raise NoData("The profile contains no HLO module.")
-    names = sorted(places)
-    return Programs(tuple(names), tuple(places[n][0] for n in names), tuple(places[n][1] for n in names))

@@ -1,0 +1,1 @@
+"""The figures of a run, one module each: computed per host and merged."""
