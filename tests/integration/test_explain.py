@@ -112,7 +112,7 @@ def test_errors_end_with_2(place, capsys, more, said):
 
 def test_files_and_missing_or_damaged_logdirs(place, tmp_path, capsys):
     file = place / "plugins/profile/zz/a.xplane.pb"
-    assert main(["explain", str(file), "zz"]) == 2
+    assert main(["explain", str(file), "other"]) == 2
     assert "is a single file" in capsys.readouterr().err
     assert main(["explain", str(tmp_path / "missing")]) == 2
     file.write_bytes(b"\xff" * 40)

@@ -86,7 +86,7 @@ def test_tools_answer_as_of_a_small_file(board, run):
 
 def test_sizes_are_exact(board, tmp_path):
     path = tmp_path / "logs/plugins/profile/inside/h.xplane.pb"
-    run = tpu_profile_plugin.open(path)
+    run = tpu_profile_plugin.open(path).run()
     assert run.size == path.stat().st_size > GAP
     with path.open("rb") as file:
         import mmap

@@ -6,10 +6,13 @@ import argparse
 import platform
 from collections.abc import Iterator
 from importlib import metadata
+from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.opening import NO_RUN, OpenLogdir
 from tpu_profile_plugin.other_plugins import OURS, conflict_message, conflicting_plugins
 from tpu_profile_plugin.version import __version__
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.opening import OpenLogdir
 
 HELP = "report problems of the installation and the contents of a logdir"
 _MOST_MODULES = 20
@@ -52,6 +55,8 @@ def _installation() -> Iterator[tuple[bool, str]]:
 
 def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:
     """Yields lines, each with whether it reports a problem."""
+    from tpu_profile_plugin.opening import NO_RUN
+
     runs = logdir.runs()
     yield False, f"{logdir.path}: {len(runs)} runs"
     for problem in logdir.problems:

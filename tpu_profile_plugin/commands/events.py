@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         params = {name: value for name in _PASSED if (value := getattr(options, name))}
         (table,) = chosen.tables("events", options.host, **params).values()  # `name` is a parameter of the tool
     for left_out in chosen.left_out:
-        print(f"tpu-profile: {left_out.sentence}", file=sys.stderr)
+        print(f"tpu-profile: host {left_out.host} is left out: {left_out.message}", file=sys.stderr)
     if options.format == "json":
         print(datatable_json(table).decode())
     else:

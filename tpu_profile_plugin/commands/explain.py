@@ -72,5 +72,5 @@ def _ask(chosen: OpenRun, host: str | None) -> dict[str, Any]:
     """The object of the tool `smart_suggestion`; hosts that it lacks go to stderr."""
     answer: dict[str, Any] = chosen.answer("smart_suggestion", host, all_rules=True)
     for left_out in chosen.left_out:
-        print(f"tpu-profile: {left_out.sentence}", file=sys.stderr)
+        print(f"tpu-profile: host {left_out.host} is left out: {left_out.message}", file=sys.stderr)
     return answer

@@ -56,7 +56,7 @@ def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) ->
         sys.stdout.buffer.write(body + (b"\n" if content_type.startswith("application/json") else b""))
         sys.stdout.flush()
     for left_out in run.left_out:
-        print(f"tpu-profile: {left_out.sentence}", file=sys.stderr)
+        print(f"tpu-profile: host {left_out.host} is left out: {left_out.message}", file=sys.stderr)
     return 0
 
 
