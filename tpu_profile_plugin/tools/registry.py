@@ -29,32 +29,14 @@ from tpu_profile_plugin.tools.summary import (
 from tpu_profile_plugin.tools.time import communication, trace_viewer
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
-ORIGINAL_ORDER = (
-    "overview_page",
-    "trace_viewer",
-    "trace_viewer@",
-    "graph_viewer",
-    "op_profile",
-    "hlo_op_profile",
-    "input_pipeline_analyzer",
-    "input_pipeline",
-    "kernel_stats",
-    "memory_profile",
-    "memory_viewer",
-    "roofline_model",
-    "perf_counters",
-    "pod_viewer",
-    "framework_op_stats",
-    "tensorflow_stats",
-    "hlo_op_stats",
-    "hlo_stats",
-    "inference_profile",
-    "megascale_stats",
-    "kernel_utilization",
-    "smart_suggestion",
-    "utilization_viewer",
+_XPROF_ORDER = (
+    "overview_page trace_viewer trace_viewer@ graph_viewer op_profile hlo_op_profile input_pipeline_analyzer "
+    "input_pipeline kernel_stats memory_profile memory_viewer roofline_model perf_counters pod_viewer "
+    "framework_op_stats tensorflow_stats hlo_op_stats hlo_stats inference_profile megascale_stats kernel_utilization "
+    "smart_suggestion utilization_viewer"
 )
-"""The order of the original's tools; a test checks that `TOOLS` follows it. Our own tools come after these."""
+ORIGINAL_ORDER = tuple(_XPROF_ORDER.split())
+"""The order of XProf's tools; a test checks that `TOOLS` follows it. Our own tools come after these."""
 
 TOOLS: tuple[Tool, ...] = (
     overview_page.TOOL,
@@ -106,6 +88,6 @@ def canonical(tag: str) -> str:
 
 
 def own_choice(tag: str) -> HostChoice | None:
-    """The host choice of a tool of ours; None for the original's tools and unknown names."""
+    """The host choice of a tool of ours; None for XProf's tools and unknown names."""
     tool = _BY_ID.get(tag)
     return tool.hosts if tool is not None and tool.id not in ORIGINAL_ORDER else None

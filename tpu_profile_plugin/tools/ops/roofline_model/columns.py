@@ -4,121 +4,62 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpu_profile_plugin.tables.table import Column
+from tpu_profile_plugin.analysis.ops.rates import Resource
+from tpu_profile_plugin.tables.table import Column, flags, numbers, texts
 
 _GIB, _GFLOPS = "GiB/s", "GFLOP/s"
 
 
 def _bandwidth(name: str, label: str) -> Column:
-    return Column(f"{name}_bw", f"{label} BW (GiB/s)", "number", _GIB, f"{label} traffic per time.")
+    return numbers(f"{name}_bw", f"{label} BW (GiB/s)", _GIB, f"{label} traffic per time.")
 
 
 def _intensity(name: str, label: str) -> Column:
-    return Column(
-        f"{name}_operational_intensity",
-        f"{label} Operational Intensity (FLOP/Byte)",
-        "number",
-        "",
-        f"FLOPs per byte of {label} traffic.",
-    )
+    id_, header = f"{name}_operational_intensity", f"{label} Operational Intensity (FLOP/Byte)"
+    return numbers(id_, header, "", f"FLOPs per byte of {label} traffic.")
 
 
-_MEMORIES = (
-    ("hbm", "HBM"),
-    ("cmem_read", "CMEM Read"),
-    ("cmem_write", "CMEM Write"),
-    ("vmem_read", "VMEM Read"),
-    ("vmem_write", "VMEM Write"),
-)
+_MEMORIES = (Resource.HBM, Resource.CMEM_READ, Resource.CMEM_WRITE, Resource.VMEM_READ, Resource.VMEM_WRITE)
+MEMORY_IDS = {memory: memory.value.lower().replace(" ", "_") for memory in _MEMORIES}
+"""What the names of columns and properties of each memory begin with."""
 COLUMNS = (
-    Column(
-        "step", "Step", "string", "", "Total: the whole profile; Average: of all steps; else the number of the step."
-    ),
-    Column("rank", "Rank", "number", "", "Rank of the op by self time; 0 for the whole program."),
-    Column("category", "Category", "string", "", "Kind of the op."),
-    Column("operation", "Operation", "string", "", "Name of the op; Program for the whole program."),
-    Column("occurrences", "# Occurrences", "number", "", "Number of runs on all cores."),
-    Column("total_time", "Total Time (us)", "number", "us", "Time on all cores; of a program, including idle time."),
-    Column("avg_time", "Avg. time (us)", "number", "us", "Total time divided by occurrences."),
-    Column("total_self_time", "Total self time (us)", "number", "us", "Time of all runs, excluding nested ops."),
-    Column("avg_self_time", "Avg. self time (us)", "number", "us", "Total self time divided by occurrences."),
-    Column(
-        "total_self_time_percent",
-        "Total self time (%)",
-        "number",
-        "",
-        "Share of the device time, including idle time, 0 to 1.",
-    ),
-    Column(
-        "cumulative_total_self_time_percent",
-        "Cumulative total self time (%)",
-        "number",
-        "",
-        "Sum of the shares of this row and the rows above, 0 to 1.",
-    ),
-    Column(
-        "dma_stall_percent", "%time stalled by DMA", "number", "", "Share of its time spent waiting for DMA, 0 to 1."
-    ),
-    Column(
-        "measured_flop_rate",
-        "Normalized FLOP Rate (GFLOP/s)",
-        "number",
-        _GFLOPS,
-        "FLOPs in bf16 equivalents divided by time: operations of narrower types count less.",
-    ),
-    Column("model_flop_rate", "Model FLOP Rate (GFLOP/s)", "number", _GFLOPS, "FLOPs of the model divided by time."),
-    Column(
-        "measured_memory_bw", "Memory BW (GiB/s)", "number", _GIB, "Bytes accessed in all memories, divided by time."
-    ),
-    *(_bandwidth(*memory) for memory in _MEMORIES),
-    Column(
-        "operational_intensity",
-        "Operational Intensity (FLOP/Byte)",
-        "number",
-        "",
-        "FLOPs divided by bytes accessed in all memories.",
-    ),
-    *(_intensity(*memory) for memory in _MEMORIES),
-    Column(
-        "bottleneck_operational_intensity",
-        "Bottleneck Operational Intensity (FLOP/Byte)",
-        "number",
-        "",
-        "FLOPs per byte of the memory that is the bottleneck; of all memories if compute is.",
-    ),
-    Column("bound_by", "Bound by", "string", "", "Resource of which it uses the largest share of the peak."),
-    Column(
-        "total_time_per_core", "Total Time per core (us)", "number", "us", "Total time divided by the number of cores."
-    ),
-    Column("total_time_in_percentage", "Total Time (%)", "number", "", "Share of the time of the program, 0 to 1."),
-    Column(
-        "optimal_flop_rate",
-        "Optimal FLOP Rate (GFLOP/s)",
-        "number",
-        _GFLOPS,
-        "FLOP rate of the roofline at this operational intensity.",
-    ),
-    Column(
-        "roofline_efficiency",
-        "Roofline efficiency (%)",
-        "number",
-        "",
-        "FLOP rate divided by that of the roofline, 0 to 1.",
-    ),
-    Column("compute_efficiency", "FLOP Rate / Peak (%)", "number", "", "FLOP rate divided by the peak, 0 to 1."),
-    Column(
-        "max_mem_bw_utilization",
-        "Max memory BW utilization (among supported memories) (%)",
-        "number",
-        "",
-        "Bandwidth of the most utilized memory divided by its peak, 0 to 1.",
-    ),
-    Column(
-        "include_infeed_outfeed", "Include Infeed/Outfeed", "boolean", "", "Whether infeed and outfeed are included."
-    ),
-    Column("hlo_module_id", "Program ID", "string", "", "Id of the HLO program that the op belongs to."),
-    Column("source_info", "Source Info", "string", "", "Source line of the program."),
-)
+    texts("step", "Step", "Total: the whole profile; Average: of all steps; else the number of the step."),
+    numbers("rank", "Rank", "", "Rank of the op by self time; 0 for the whole program."),
+    texts("category", "Category", "Kind of the op."),
+    texts("operation", "Operation", "Name of the op; Program for the whole program."),
+    numbers("occurrences", "# Occurrences", "", "Number of runs on all cores."),
+    numbers("total_time", "Total Time (us)", "us", "Time on all cores; of a program, including idle time."),
+    numbers("avg_time", "Avg. time (us)", "us", "Total time divided by occurrences."),
+    numbers("total_self_time", "Total self time (us)", "us", "Time of all runs, excluding nested ops."),
+    numbers("avg_self_time", "Avg. self time (us)", "us", "Total self time divided by occurrences."),
+    numbers("total_self_time_percent", "Total self time (%)", "",
+            "Share of the device time, including idle time, 0 to 1."),
+    numbers("cumulative_total_self_time_percent", "Cumulative total self time (%)", "",
+            "Sum of the shares of this row and the rows above, 0 to 1."),
+    numbers("dma_stall_percent", "%time stalled by DMA", "", "Share of its time spent waiting for DMA, 0 to 1."),
+    numbers("measured_flop_rate", "Normalized FLOP Rate (GFLOP/s)", _GFLOPS,
+            "FLOPs in bf16 equivalents divided by time: operations of narrower types count less."),
+    numbers("model_flop_rate", "Model FLOP Rate (GFLOP/s)", _GFLOPS, "FLOPs of the model divided by time."),
+    numbers("measured_memory_bw", "Memory BW (GiB/s)", _GIB, "Bytes accessed in all memories, divided by time."),
+    *(_bandwidth(name, memory.value) for memory, name in MEMORY_IDS.items()),
+    numbers("operational_intensity", "Operational Intensity (FLOP/Byte)", "",
+            "FLOPs divided by bytes accessed in all memories."),
+    *(_intensity(name, memory.value) for memory, name in MEMORY_IDS.items()),
+    numbers("bottleneck_operational_intensity", "Bottleneck Operational Intensity (FLOP/Byte)", "",
+            "FLOPs per byte of the memory that is the bottleneck; of all memories if compute is."),
+    texts("bound_by", "Bound by", "Resource of which it uses the largest share of the peak."),
+    numbers("total_time_per_core", "Total Time per core (us)", "us", "Total time divided by the number of cores."),
+    numbers("total_time_in_percentage", "Total Time (%)", "", "Share of the time of the program, 0 to 1."),
+    numbers("optimal_flop_rate", "Optimal FLOP Rate (GFLOP/s)", _GFLOPS,
+            "FLOP rate of the roofline at this operational intensity."),
+    numbers("roofline_efficiency", "Roofline efficiency (%)", "", "FLOP rate divided by that of the roofline, 0 to 1."),
+    numbers("compute_efficiency", "FLOP Rate / Peak (%)", "", "FLOP rate divided by the peak, 0 to 1."),
+    numbers("max_mem_bw_utilization", "Max memory BW utilization (among supported memories) (%)", "",
+            "Bandwidth of the most utilized memory divided by its peak, 0 to 1."),
+    flags("include_infeed_outfeed", "Include Infeed/Outfeed", "Whether infeed and outfeed are included."),
+    texts("hlo_module_id", "Program ID", "Id of the HLO program that the op belongs to."),
+    texts("source_info", "Source Info", "Source line of the program."),
+)  # fmt: skip
 
 _NOT_ON_GPU = ("dma_stall_percent", *(f"{m}_{what}" for m in ("cmem_read", "cmem_write", "vmem_read")
                for what in ("bw", "operational_intensity")))  # fmt: skip
@@ -132,6 +73,6 @@ GPU_COLUMNS = tuple(
     if column.id not in _NOT_ON_GPU
 )
 DIAGNOSTICS = (
-    Column("severity", "Severity", "string", "", "INFO, WARNING or ERROR."),
-    Column("message", "Message", "string", "", "The message."),
+    texts("severity", "Severity", "INFO, WARNING or ERROR."),
+    texts("message", "Message", "The message."),
 )

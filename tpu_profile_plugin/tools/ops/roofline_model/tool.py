@@ -22,9 +22,9 @@ from tpu_profile_plugin.run.summary import groups_of, host_summary
 from tpu_profile_plugin.tables.table import Table, property_text
 from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
 from tpu_profile_plugin.tools.common.source_cell import source_cell
-from tpu_profile_plugin.tools.ops.roofline_model.columns import COLUMNS, DIAGNOSTICS, GPU_COLUMNS
+from tpu_profile_plugin.tools.ops.roofline_model.columns import COLUMNS, DIAGNOSTICS, GPU_COLUMNS, MEMORY_IDS
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 
 def build(run: Run, query: Query) -> tuple[Table, Table]:
@@ -150,15 +150,6 @@ class _Rows:
             self.cells[name].extend(listed)
 
 
-_MEMORY_IDS = (
-    (Resource.HBM, "hbm"),
-    (Resource.CMEM_READ, "cmem_read"),
-    (Resource.CMEM_WRITE, "cmem_write"),
-    (Resource.VMEM_READ, "vmem_read"),
-    (Resource.VMEM_WRITE, "vmem_write"),
-)
-
-
 def _rate_cells(rate: Rates) -> dict[str, Any]:
     cells: dict[str, Any] = {
         "measured_flop_rate": rate.flops,
@@ -172,7 +163,7 @@ def _rate_cells(rate: Rates) -> dict[str, Any]:
         "compute_efficiency": rate.compute_share,
         "max_mem_bw_utilization": rate.best_memory_share,
     }
-    for memory, name in _MEMORY_IDS:
+    for memory, name in MEMORY_IDS.items():
         cells[f"{name}_bw"] = rate.memory[memory]
         cells[f"{name}_operational_intensity"] = rate.memory_intensity[memory]
     return cells
@@ -187,7 +178,7 @@ def _properties(summary: OpSummary) -> dict[str, str]:
         "device_type": summary.environment.device_type if device else "",
         "peak_flop_rate": property_text(giga_flops),
     }
-    for memory, name in _MEMORY_IDS:
+    for memory, name in MEMORY_IDS.items():
         peak = peak_gib(peaks, memory, summary.hardware)
         if not gpu or memory in (Resource.HBM, Resource.VMEM_WRITE):
             properties[f"peak_{name}_bw"] = property_text(peak)
@@ -207,6 +198,5 @@ TOOL = Tool(
     group="Ops",
     summary="Limits by compute and memory for the program, its steps and each op.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=OP_PARAMS,
 )

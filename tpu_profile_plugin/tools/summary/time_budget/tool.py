@@ -25,18 +25,18 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.budget import LABELS, run_budget
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.devices import device_names, devices_available
 from tpu_profile_plugin.tools.payload import Json, Records
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.time_budget.texts import notes
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 COLUMNS = (
-    Column("device", "Device", "string", "", "The device, with its host if there are several; `all`: their mean."),
-    Column("category", "Category", "string", "", "Id of the part of the step."),
-    Column("time_ps", "Time", "number", "ps", "Time per step, averaged over the steps."),
-    Column("percent", "Share", "number", "%", "Share of the device's time in steps."),
+    texts("device", "Device", "The device, with its host if there are several; `all`: their mean."),
+    texts("category", "Category", "Id of the part of the step."),
+    numbers("time_ps", "Time", "ps", "Time per step, averaged over the steps."),
+    numbers("percent", "Share", "%", "Share of the device's time in steps."),
 )
 ALL = "all"
 LEAST_LARGEST = 5.0
@@ -131,6 +131,5 @@ TOOL = Tool(
     group="Summary",
     summary="What a step consists of: computation, exposed communication and copies, and idle time by cause.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     available=devices_available,
 )

@@ -29,7 +29,7 @@ from tpu_profile_plugin.tools.common.devices import communication_available, dev
 from tpu_profile_plugin.tools.payload import Json, Records
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.time.communication.columns import CLOCKS, LAUNCHES, OPS, RANKS
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 _SAMPLED = "There are too many runs of collectives to match all of them between hosts; waits are of the first ones."
 _UNKNOWN_CLOCK = "The clocks of some hosts could not be compared; waits there are for devices of the same host."
@@ -190,6 +190,5 @@ TOOL = Tool(
     group="Time",
     summary="Collectives: how much of them computation hides, at what bandwidth, and which device the others wait for.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     available=communication_available,
 )
