@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from builders.asked import ask, rows
 
-from tpu_profile_plugin.tools.ops import hlo_stats, kernel_stats, op_profile
-from tpu_profile_plugin.tools.ops.roofline_model import tool as roofline_model
+from tpu_profile_plugin.tools.ops import hlo_stats, kernel_stats, op_profile, roofline_model
 
 LOGDIR = Path(__file__).parents[3] / "shared" / "traces" / "logdir"
 pytestmark = pytest.mark.skipif(not LOGDIR.is_dir(), reason="the recorded profiles (../shared/traces) are not here")

@@ -43,6 +43,21 @@ class Column:
         return array
 
 
+def numbers(id_: str, label: str, unit: str, sentence: str, role: str = "") -> Column:
+    """Declares a column of numbers."""
+    return Column(id_, label, "number", unit, sentence, role)
+
+
+def texts(id_: str, label: str, sentence: str, role: str = "") -> Column:
+    """Declares a column of texts."""
+    return Column(id_, label, "string", "", sentence, role)
+
+
+def flags(id_: str, label: str, sentence: str) -> Column:
+    """Declares a column of booleans."""
+    return Column(id_, label, "boolean", "", sentence)
+
+
 def python_values(values: Array) -> list[Any]:
     """The values of an array as Python values, None for an empty cell."""
     listed: list[Any] = values.tolist()
@@ -65,16 +80,16 @@ def _numbers(values: Sequence[Any] | Array) -> Array:
 
 
 def _texts(values: Sequence[Any] | Array) -> Array:
-    texts = [value if value is None else str(value) for value in _listed(values)]
-    if not all(map(str.isascii, filter(None, texts))):
+    cells = [value if value is None else str(value) for value in _listed(values)]
+    if not all(map(str.isascii, filter(None, cells))):
         # Lone surrogates, which neither UTF-8 nor Arrow can hold, become "?".
-        texts = [text and text.encode("utf-8", "replace").decode() for text in texts]
-    return np.array(texts, object)
+        cells = [text and text.encode("utf-8", "replace").decode() for text in cells]
+    return np.array(cells, object)
 
 
 def _booleans(values: Sequence[Any] | Array) -> Array:
-    flags = [value if value is None else bool(value) for value in _listed(values)]
-    return np.array(flags, object if None in flags else bool)
+    cells = [value if value is None else bool(value) for value in _listed(values)]
+    return np.array(cells, object if None in cells else bool)
 
 
 def _listed(values: Sequence[Any] | Array) -> Sequence[Any]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.tables import frames
-from tpu_profile_plugin.tables.column import Array, Column, python_values
+from tpu_profile_plugin.tables.column import Array, Column, flags, numbers, python_values, texts
 
-__all__ = ["ROWS", "Column", "Table", "attributes", "property_text"]
+__all__ = ["ROWS", "Column", "Table", "attributes", "flags", "numbers", "property_text", "texts"]
 
 ROWS = 4096
 """Rows to convert to Python values at a time, which take more memory than arrays."""
@@ -60,7 +60,7 @@ class Table:
     def take(self, rows: Sequence[int] | Array) -> Table:
         """The rows with these numbers, in this order."""
         chosen = np.asarray(rows, np.intp)
-        formatted = {id_: [texts[row] for row in chosen] for id_, texts in self.formatted.items()}
+        formatted = {id_: [cells[row] for row in chosen] for id_, cells in self.formatted.items()}
         return replace(self, data=[values[chosen] for values in self.data], formatted=formatted)
 
     @property

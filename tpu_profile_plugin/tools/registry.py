@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tpu_profile_plugin.errors import NotFound
-from tpu_profile_plugin.tools.data import events, tf_data_bottleneck_analysis
-from tpu_profile_plugin.tools.fleet import megascale_stats, pod_viewer
-from tpu_profile_plugin.tools.memory import memory_profile, memory_viewer
+from tpu_profile_plugin.tools.data import events
+from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import tool as tf_data_bottleneck_analysis
+from tpu_profile_plugin.tools.fleet import pod_viewer
+from tpu_profile_plugin.tools.fleet.megascale_stats import tool as megascale_stats
+from tpu_profile_plugin.tools.memory import memory_profile
+from tpu_profile_plugin.tools.memory.memory_viewer import tool as memory_viewer
 from tpu_profile_plugin.tools.ops import (
     framework_op_stats,
-    graph_viewer,
     hlo_stats,
     kernel_stats,
     kernel_utilization,
@@ -17,44 +19,28 @@ from tpu_profile_plugin.tools.ops import (
     roofline_model,
     utilization_viewer,
 )
+from tpu_profile_plugin.tools.ops.graph_viewer import tool as graph_viewer
 from tpu_profile_plugin.tools.summary import (
-    compare,
     inference_profile,
     input_pipeline_analyzer,
-    overview_page,
     profile_contents,
     smart_suggestion,
     time_budget,
 )
-from tpu_profile_plugin.tools.time import communication, trace_viewer
+from tpu_profile_plugin.tools.summary.compare import tool as compare
+from tpu_profile_plugin.tools.summary.overview_page import tool as overview_page
+from tpu_profile_plugin.tools.time import communication
+from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
-ORIGINAL_ORDER = (
-    "overview_page",
-    "trace_viewer",
-    "trace_viewer@",
-    "graph_viewer",
-    "op_profile",
-    "hlo_op_profile",
-    "input_pipeline_analyzer",
-    "input_pipeline",
-    "kernel_stats",
-    "memory_profile",
-    "memory_viewer",
-    "roofline_model",
-    "perf_counters",
-    "pod_viewer",
-    "framework_op_stats",
-    "tensorflow_stats",
-    "hlo_op_stats",
-    "hlo_stats",
-    "inference_profile",
-    "megascale_stats",
-    "kernel_utilization",
-    "smart_suggestion",
-    "utilization_viewer",
+_XPROF_ORDER = (
+    "overview_page trace_viewer trace_viewer@ graph_viewer op_profile hlo_op_profile input_pipeline_analyzer "
+    "input_pipeline kernel_stats memory_profile memory_viewer roofline_model perf_counters pod_viewer "
+    "framework_op_stats tensorflow_stats hlo_op_stats hlo_stats inference_profile megascale_stats kernel_utilization "
+    "smart_suggestion utilization_viewer"
 )
-"""The order of the original's tools; a test checks that `TOOLS` follows it. Our own tools come after these."""
+ORIGINAL_ORDER = tuple(_XPROF_ORDER.split())
+"""The order of XProf's tools; a test checks that `TOOLS` follows it. Our own tools come after these."""
 
 TOOLS: tuple[Tool, ...] = (
     overview_page.TOOL,
@@ -106,6 +92,6 @@ def canonical(tag: str) -> str:
 
 
 def own_choice(tag: str) -> HostChoice | None:
-    """The host choice of a tool of ours; None for the original's tools and unknown names."""
+    """The host choice of a tool of ours; None for XProf's tools and unknown names."""
     tool = _BY_ID.get(tag)
     return tool.hosts if tool is not None and tool.id not in ORIGINAL_ORDER else None

@@ -14,7 +14,8 @@ from builders.profiles import megascale_profiles
 
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.protos import message
-from tpu_profile_plugin.tools.fleet.megascale_stats import TOOL, perfetto
+from tpu_profile_plugin.tools.fleet.megascale_stats import perfetto
+from tpu_profile_plugin.tools.fleet.megascale_stats.tool import TOOL
 
 STORED = json.loads((Path(__file__).parents[2] / "golden" / "xprof_megascale" / "perfetto.json").read_text())
 OPS = "2. TPUs//device:TPU:0/3. XLA Ops"

@@ -4,7 +4,7 @@ import pytest
 from builders.asked import ask, rows
 from builders.messages import traffic
 
-from tpu_profile_plugin.tools.ops.roofline_model.tool import TOOL
+from tpu_profile_plugin.tools.ops.roofline_model import TOOL
 
 VMEM_READ = traffic(("READ", 3, 3000))
 PEAKS = (

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tpu_profile_plugin.analysis.common.planes import TPU_PREFIX
 from tpu_profile_plugin.analysis.counters.samples import declares_values
-from tpu_profile_plugin.tables.table import Column
+from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.tables.table import texts
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane
-    from tpu_profile_plugin.run.facts import RunFacts
-    from tpu_profile_plugin.run.host import HostProfile
-
-HOST_NAME = Column("hostname", "Host name", "string", "", "Host whose file has the sample; our own column.")
+HOST_NAME = texts("hostname", "Host name", "Host whose file has the sample; our own column.")
 
 
 def counters_recorded(facts: RunFacts) -> str | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.ops.records import OpText
+from tpu_profile_plugin.analysis.ops.records import OpText
 
 
 def source_cell(text: OpText) -> str:

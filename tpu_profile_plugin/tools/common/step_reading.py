@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps
 from tpu_profile_plugin.analysis.steps.table import host_among
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.run.figures.steps import Reading
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.step_tables import GENERIC_COLUMNS
 
 STRAGGLER_SHARE = 0.1
@@ -41,29 +41,24 @@ _GENERIC = dict(zip(
      "compilation", "other"), GENERIC_COLUMNS[1:10], strict=True,
 ))  # fmt: skip
 _TPU = {
-    "device_compute": Column(
-        "tcComputeTimeMs", PART_NAMES["device_compute"], "number", "ms", "Ops not counted in the other parts."
-    ),
-    "sparse_compute": Column(
-        "scv0ComputeTimeMs", PART_NAMES["sparse_compute"], "number", "ms", "Waiting for a SparseCore."
-    ),
-    "device_to_device": Column("deviceToDeviceTimeMs", "Device to device", "number", "ms", "Sends and receives."),
-    "collectives": Column(
-        "deviceCollectivesTimeMs", PART_NAMES["collectives"], "number", "ms", "All-reduce and all-to-all."
-    ),
-    "input": Column("tcInfeedTimeMs", "Input", "number", "ms", "Waiting for input."),
-    "host_transfer": Column("hostTransferTimeMs", "Host transfer", "number", "ms", "Transfers with the host."),
-    "output": Column("tcOutfeedTimeMs", "Output", "number", "ms", "Output."),
-    "idle": Column("tcIdleTimeMs", "Idle", "number", "ms", "Step time minus all other parts."),
-}
-_LABEL = Column("stepnum", "Step", "string", "", "Name of the step, or its number if it has none.")
-_HOST = Column("host", "Slowest host", "string", "", "Host with the longest step time.")
-_CORE = Column("core", "Core", "string", "", "Core of that host with the longest wait for input, else the busiest.")
-_TOTAL = Column("stepTimeMs", "Step time", "number", "ms", "Step time of that core: the sum of the parts.")
+    "device_compute": numbers("tcComputeTimeMs", PART_NAMES["device_compute"], "ms",
+                              "Ops not counted in the other parts."),
+    "sparse_compute": numbers("scv0ComputeTimeMs", PART_NAMES["sparse_compute"], "ms", "Waiting for a SparseCore."),
+    "device_to_device": numbers("deviceToDeviceTimeMs", "Device to device", "ms", "Sends and receives."),
+    "collectives": numbers("deviceCollectivesTimeMs", PART_NAMES["collectives"], "ms", "All-reduce and all-to-all."),
+    "input": numbers("tcInfeedTimeMs", "Input", "ms", "Waiting for input."),
+    "host_transfer": numbers("hostTransferTimeMs", "Host transfer", "ms", "Transfers with the host."),
+    "output": numbers("tcOutfeedTimeMs", "Output", "ms", "Output."),
+    "idle": numbers("tcIdleTimeMs", "Idle", "ms", "Step time minus all other parts."),
+}  # fmt: skip
+_LABEL = texts("stepnum", "Step", "Name of the step, or its number if it has none.")
+_HOST = texts("host", "Slowest host", "Host with the longest step time.")
+_CORE = texts("core", "Core", "Core of that host with the longest wait for input, else the busiest.")
+_TOTAL = numbers("stepTimeMs", "Step time", "ms", "Step time of that core: the sum of the parts.")
 _WAITING = (
-    Column("waitingPercent", "Step time waiting for input", "number", "%", "Of that core."),
-    Column("waitingPercentLeast", "Least", "number", "%", "Core with the shortest wait, of all hosts."),
-    Column("waitingPercentMost", "Most", "number", "%", "Core with the longest wait, of all hosts."),
+    numbers("waitingPercent", "Step time waiting for input", "%", "Of that core."),
+    numbers("waitingPercentLeast", "Least", "%", "Core with the shortest wait, of all hosts."),
+    numbers("waitingPercentMost", "Most", "%", "Core with the longest wait, of all hosts."),
 )
 
 

@@ -7,24 +7,22 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.statistics import Statistics, statistics
 from tpu_profile_plugin.analysis.steps.breakdown import GenericBreakdown, TpuBreakdown
 from tpu_profile_plugin.run.figures.steps import StepAnalysis
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common import step_texts
 
 GENERIC_COLUMNS = (
-    Column("stepnum", "Step number", "string", "", "Name of the step, or its number if it has none."),
-    Column("deviceComputeTimeMs", "Device compute", "number", "ms", "Kernels on the device."),
-    Column("deviceToDeviceTimeMs", "Device to device", "number", "ms", "Copies between devices."),
-    Column(
-        "deviceCollectivesTimeMs", "Device collective communication", "number", "ms", "Collectives between devices."
-    ),
-    Column("hostComputeTimeMs", "Host compute", "number", "ms", "Work on the host."),
-    Column("kernelLaunchTimeMs", "Kernel launch", "number", "ms", "Launches of work on the device."),
-    Column("infeedTimeMs", "Input", "number", "ms", "Waiting for input, and copying it to the device."),
-    Column("outfeedTimeMs", "Output", "number", "ms", "Copying results to the host."),
-    Column("compileTimeMs", "Compilation", "number", "ms", "Compiling programs."),
-    Column("otherTimeMs", "All others", "number", "ms", "Time that no recorded event covers, such as Python."),
-    Column("tooltip", "tooltip", "string", "", "The row as text.", role="tooltip"),
-    Column("stepTimeMs", "Step time", "number", "ms", "Duration of the step."),
+    texts("stepnum", "Step number", "Name of the step, or its number if it has none."),
+    numbers("deviceComputeTimeMs", "Device compute", "ms", "Kernels on the device."),
+    numbers("deviceToDeviceTimeMs", "Device to device", "ms", "Copies between devices."),
+    numbers("deviceCollectivesTimeMs", "Device collective communication", "ms", "Collectives between devices."),
+    numbers("hostComputeTimeMs", "Host compute", "ms", "Work on the host."),
+    numbers("kernelLaunchTimeMs", "Kernel launch", "ms", "Launches of work on the device."),
+    numbers("infeedTimeMs", "Input", "ms", "Waiting for input, and copying it to the device."),
+    numbers("outfeedTimeMs", "Output", "ms", "Copying results to the host."),
+    numbers("compileTimeMs", "Compilation", "ms", "Compiling programs."),
+    numbers("otherTimeMs", "All others", "ms", "Time that no recorded event covers, such as Python."),
+    texts("tooltip", "tooltip", "The row as text.", role="tooltip"),
+    numbers("stepTimeMs", "Step time", "ms", "Duration of the step."),
 )
 _GENERIC_TOOLTIP = (
     ("other", "All others"),
@@ -38,22 +36,22 @@ _GENERIC_TOOLTIP = (
     ("device_compute", "Device compute"),
 )
 _SCV0 = (
-    Column("scv0ComputeTimeMs", "SparseCoreV0 compute (in ms)", "number", "ms", "Waiting for V0 SparseCores."),
-    Column("scv0InfeedTimeMs", "SparseCoreV0 input (in ms)", "number", "ms", "Waiting for input of V0 SparseCores."),
+    numbers("scv0ComputeTimeMs", "SparseCoreV0 compute (in ms)", "ms", "Waiting for V0 SparseCores."),
+    numbers("scv0InfeedTimeMs", "SparseCoreV0 input (in ms)", "ms", "Waiting for input of V0 SparseCores."),
 )
 _TPU_FIRST = (
-    Column("stepnum", "stepnum", "string", "", "Number of the step."),
-    Column("tcComputeTimeMs", "TensorCore compute (in ms)", "number", "ms", "Compute time of the fastest TensorCore."),
+    texts("stepnum", "stepnum", "Number of the step."),
+    numbers("tcComputeTimeMs", "TensorCore compute (in ms)", "ms", "Compute time of the fastest TensorCore."),
 )
 _TPU_LAST = (
-    Column("tcInfeedTimeMs", "TensorCore input (in ms)", "number", "ms", "Longest input time of a TensorCore."),
-    Column("tcOutfeedTimeMs", "TensorCore output (in ms)", "number", "ms", "Mean output time of the TensorCores."),
-    Column("tcIdleTimeMs", "TensorCore idle (in ms)", "number", "ms", "Step time minus all other parts."),
-    Column("hostTransferTimeMs", "Host transfer (in ms)", "number", "ms", "Longest transfer to or from the host."),
-    Column("tooltip", "tooltip", "string", "", "The row as text.", role="tooltip"),
-    Column("infeedPercentAverage", "% step time waiting for input data", "number", "%", "Mean over the TensorCores."),
-    Column("infeedPercentMin", "Infeed percent min", "number", "%", "Core with the shortest wait.", role="interval"),
-    Column("infeedPercentMax", "Infeed percent max", "number", "%", "Core with the longest wait.", role="interval"),
+    numbers("tcInfeedTimeMs", "TensorCore input (in ms)", "ms", "Longest input time of a TensorCore."),
+    numbers("tcOutfeedTimeMs", "TensorCore output (in ms)", "ms", "Mean output time of the TensorCores."),
+    numbers("tcIdleTimeMs", "TensorCore idle (in ms)", "ms", "Step time minus all other parts."),
+    numbers("hostTransferTimeMs", "Host transfer (in ms)", "ms", "Longest transfer to or from the host."),
+    texts("tooltip", "tooltip", "The row as text.", role="tooltip"),
+    numbers("infeedPercentAverage", "% step time waiting for input data", "%", "Mean over the TensorCores."),
+    numbers("infeedPercentMin", "Infeed percent min", "%", "Core with the shortest wait.", role="interval"),
+    numbers("infeedPercentMax", "Infeed percent max", "%", "Core with the longest wait.", role="interval"),
 )
 _GENERIC_IDS = ",".join(column.id for column in GENERIC_COLUMNS[:10]) + ", tooltip"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tpu_profile_plugin.analysis.steps.bottleneck import HALF_PRECISION_SHARE, Aspect, InputVerdict, Verdict
 from tpu_profile_plugin.run.figures.diagnostics import Diagnostics
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, texts
 
 UNKNOWN = "No step time measured. Therefore we cannot tell where the performance bottleneck is."
 _INPUT = {
@@ -104,7 +104,7 @@ def next_step(verdict: InputVerdict, uses_dataset: bool) -> str:
 def diagnostics_table(diagnostics: Diagnostics) -> Table:
     """The table of diagnostics."""
     columns = (
-        Column("severity", "Severity", "string", "", "INFO, WARNING or ERROR."),
-        Column("message", "Message", "string", "", "What happened, and what to do."),
+        texts("severity", "Severity", "INFO, WARNING or ERROR."),
+        texts("message", "Message", "What happened, and what to do."),
     )
     return Table(columns, diagnostics.columns())

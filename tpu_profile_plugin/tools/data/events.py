@@ -8,10 +8,10 @@ from tpu_profile_plugin.analysis.timeline.listing import KEYS, Event, Group, Wan
 from tpu_profile_plugin.errors import BadRequest, OutOfRange
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table, attributes
+from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 _ORDERS = ("begin", "duration", "self")
@@ -36,29 +36,29 @@ PARAMS = (
 
 _SELF = "Time without the events of the line that it encloses."
 PLACES = {
-    "host": Column("host", "Host", "string", "", "Host whose file contains the event."),
-    "plane": Column("plane", "Plane", "string", "", "Device or part of the host, as named by the profiler."),
-    "line": Column("line", "Line", "string", "", "Thread, stream or kind of record within the plane."),
-    "name": Column("name", "Event", "string", "", "Displayed name of the event."),
+    "host": texts("host", "Host", "Host whose file contains the event."),
+    "plane": texts("plane", "Plane", "Device or part of the host, as named by the profiler."),
+    "line": texts("line", "Line", "Thread, stream or kind of record within the plane."),
+    "name": texts("name", "Event", "Displayed name of the event."),
 }
 EVENT_COLUMNS = (
     *PLACES.values(),
-    Column("begin", "Begin", "number", "ps", "Begin on the axis of the trace viewer."),
-    Column("duration", "Duration", "number", "ps", "Time from begin to end."),
-    Column("self", "Self time", "number", "ps", _SELF),
-    Column("stats", "Stats", "string", "", "Stats of the event and of its metadata."),
+    numbers("begin", "Begin", "ps", "Begin on the axis of the trace viewer."),
+    numbers("duration", "Duration", "ps", "Time from begin to end."),
+    numbers("self", "Self time", "ps", _SELF),
+    texts("stats", "Stats", "Stats of the event and of its metadata."),
 )
 GROUP_COLUMNS = (
-    Column("count", "Events", "number", "", "Number of events."),
-    Column("total", "Total", "number", "ps", "Sum of durations; events within each other count several times."),
-    Column("self", "Self time", "number", "ps", "Sum of the times without enclosed events of the same line."),
-    Column("mean", "Mean", "number", "ps", "Mean duration."),
-    Column("min", "Minimum", "number", "ps", "Shortest duration."),
-    Column("p50", "Median", "number", "ps", "Half of the events are not longer."),
-    Column("p90", "90 %", "number", "ps", "90 % of the events are not longer."),
-    Column("p99", "99 %", "number", "ps", "99 % of the events are not longer."),
-    Column("max", "Maximum", "number", "ps", "Longest duration."),
-    Column("deviation", "Standard deviation", "number", "ps", "Of the durations as a sample; 0 for a single event."),
+    numbers("count", "Events", "", "Number of events."),
+    numbers("total", "Total", "ps", "Sum of durations; events within each other count several times."),
+    numbers("self", "Self time", "ps", "Sum of the times without enclosed events of the same line."),
+    numbers("mean", "Mean", "ps", "Mean duration."),
+    numbers("min", "Minimum", "ps", "Shortest duration."),
+    numbers("p50", "Median", "ps", "Half of the events are not longer."),
+    numbers("p90", "90 %", "ps", "90 % of the events are not longer."),
+    numbers("p99", "99 %", "ps", "99 % of the events are not longer."),
+    numbers("max", "Maximum", "ps", "Longest duration."),
+    numbers("deviation", "Standard deviation", "ps", "Of the durations as a sample; 0 for a single event."),
 )
 
 
@@ -165,7 +165,6 @@ TOOL = Tool(
     group="Data",
     summary="Events by plane, line, name, time and duration, one by one or in groups of equal names.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=PARAMS,
     offered=False,
 )

@@ -23,7 +23,7 @@ from tpu_profile_plugin.tools.common.step_reading import PART_NAMES
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 
 def build(run: Run, query: Query) -> Json:
@@ -158,6 +158,5 @@ TOOL = Tool(
     group="Fleet",
     summary="Time of each worker in each step, by category, to find stragglers.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=(Param("compact", "bool", False, "Arrays over steps and cores instead of one object per pair."),),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,18 +20,15 @@ from tpu_profile_plugin.analysis.memory.allocations import (
 )
 from tpu_profile_plugin.analysis.memory.peak import MemoryPeak, SpecialAllocation, memory_peak
 from tpu_profile_plugin.analysis.summary.host import has_root
-from tpu_profile_plugin.columns import EventFilter
+from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.run.figures.summary import groups_of
+from tpu_profile_plugin.run.host import HostProfile
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Raw
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.columns import Plane, XSpace
-    from tpu_profile_plugin.run.host import HostProfile
-    from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.query import Query
+from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 MAX_ALLOCATORS = 4096
 """Upper limit for damaged profiles; real hosts have far fewer allocators, and each gets a timeline of its own."""

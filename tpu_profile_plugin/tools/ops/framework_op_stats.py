@@ -15,78 +15,43 @@ from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.ops import BACKEND, OP_PARAMS, chosen_ops, peak_properties
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 from tpu_profile_plugin.units import GIB
 
 MAX_ROWS = 500
 """Maximum number of rows each of device and host, including idle time."""
 
 _PERCENT_HELP = "as a fraction of all time on the {}; 0 on rows of the other side"
-_MATRIX_COLUMN = Column(
-    "gpu_tensorcore_utilization",
-    "GPU TensorCore utilization",
-    "number",
-    "",
-    "Share of the op's kernel time in kernels that use tensor cores, 0 to 1.",
-)
+_MATRIX_COLUMN = numbers("gpu_tensorcore_utilization", "GPU TensorCore utilization", "",
+                         "Share of the op's kernel time in kernels that use tensor cores, 0 to 1.")  # fmt: skip
 COLUMNS = (
-    Column("rank", "Rank", "number", "", "Rank by self time, device ops first."),
-    Column("host_or_device", "Host/device", "string", "", "Host or Device: where the op ran."),
-    Column("type", "Operation Type", "string", "", "Type of the framework op; Unknown for ops without a framework op."),
-    Column("operation", "Operation Name", "string", "", "Name of the framework op, else of the device op."),
-    Column("occurrences", "#Occurrences", "number", "", "Number of runs."),
-    Column("total_time", "Total time (us)", "number", "us", "Time of all runs, including nested ops."),
-    Column("avg_time", "Avg. time (us)", "number", "us", "Total time divided by occurrences."),
-    Column("total_self_time", "Total self-time (us)", "number", "us", "Time of all runs, excluding nested ops."),
-    Column("avg_self_time", "Avg. self-time (us)", "number", "us", "Total self-time divided by occurrences."),
-    Column(
-        "device_total_self_time_percent",
-        "Total self-time on Device (%)",
-        "number",
-        "",
-        f"Total self-time {_PERCENT_HELP.format('device')}.",
-    ),
-    Column(
-        "device_cumulative_total_self_time_percent",
-        "Cumulative total-self time on Device (%)",
-        "number",
-        "",
-        f"Self-time of this row and those above {_PERCENT_HELP.format('device')}.",
-    ),
-    Column(
-        "host_total_self_time_percent",
-        "Total self-time on Host (%)",
-        "number",
-        "",
-        f"Total self-time {_PERCENT_HELP.format('host')}.",
-    ),
-    Column(
-        "Host_cumulative_total_self_time_percent",
-        "Cumulative total-self time on Host (%)",
-        "number",
-        "",
-        f"Self-time of this row and those above {_PERCENT_HELP.format('host')}.",
-    ),
-    Column("measured_flop_rate", "Normalized FLOP Rate (FLOPs/s)", "number", "GFLOP/s", "FLOPs divided by total time."),
-    Column(
-        "model_flop_rate", "Model FLOP Rate (GFLOP/s)", "number", "GFLOP/s", "FLOPs of the model divided by total time."
-    ),
-    Column(
-        "measured_memory_bw",
-        "Measured Memory BW (GBytes/Sec)",
-        "number",
-        "GiB/s",
-        "Bytes accessed divided by total time.",
-    ),
-    Column(
-        "operational_intensity", "Operational Intensity (FLOPs/Byte)", "number", "", "FLOPs divided by bytes accessed."
-    ),
-    Column("bound_by", "Bound by", "string", "", "Resource of which the op uses the largest share of the peak."),
-    Column("eager", "Execution mode", "string", "", "Eager: op by op; Function: as part of a graph or function."),
-)
+    numbers("rank", "Rank", "", "Rank by self time, device ops first."),
+    texts("host_or_device", "Host/device", "Host or Device: where the op ran."),
+    texts("type", "Operation Type", "Type of the framework op; Unknown for ops without a framework op."),
+    texts("operation", "Operation Name", "Name of the framework op, else of the device op."),
+    numbers("occurrences", "#Occurrences", "", "Number of runs."),
+    numbers("total_time", "Total time (us)", "us", "Time of all runs, including nested ops."),
+    numbers("avg_time", "Avg. time (us)", "us", "Total time divided by occurrences."),
+    numbers("total_self_time", "Total self-time (us)", "us", "Time of all runs, excluding nested ops."),
+    numbers("avg_self_time", "Avg. self-time (us)", "us", "Total self-time divided by occurrences."),
+    numbers("device_total_self_time_percent", "Total self-time on Device (%)", "",
+            f"Total self-time {_PERCENT_HELP.format('device')}."),
+    numbers("device_cumulative_total_self_time_percent", "Cumulative total-self time on Device (%)", "",
+            f"Self-time of this row and those above {_PERCENT_HELP.format('device')}."),
+    numbers("host_total_self_time_percent", "Total self-time on Host (%)", "",
+            f"Total self-time {_PERCENT_HELP.format('host')}."),
+    numbers("Host_cumulative_total_self_time_percent", "Cumulative total-self time on Host (%)", "",
+            f"Self-time of this row and those above {_PERCENT_HELP.format('host')}."),
+    numbers("measured_flop_rate", "Normalized FLOP Rate (FLOPs/s)", "GFLOP/s", "FLOPs divided by total time."),
+    numbers("model_flop_rate", "Model FLOP Rate (GFLOP/s)", "GFLOP/s", "FLOPs of the model divided by total time."),
+    numbers("measured_memory_bw", "Measured Memory BW (GBytes/Sec)", "GiB/s", "Bytes accessed divided by total time."),
+    numbers("operational_intensity", "Operational Intensity (FLOPs/Byte)", "", "FLOPs divided by bytes accessed."),
+    texts("bound_by", "Bound by", "Resource of which the op uses the largest share of the peak."),
+    texts("eager", "Execution mode", "Eager: op by op; Function: as part of a graph or function."),
+)  # fmt: skip
 GPU_COLUMNS = (*COLUMNS[:-2], _MATRIX_COLUMN, *COLUMNS[-2:])
 
 
@@ -207,7 +172,6 @@ TOOL = Tool(
     group="Ops",
     summary="Time of TensorFlow and JAX ops on devices and hosts.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=OP_PARAMS[:1],
     aliases=("tensorflow_stats",),
 )

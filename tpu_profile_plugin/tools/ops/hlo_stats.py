@@ -15,83 +15,47 @@ from tpu_profile_plugin.analysis.ops.tree import rows_of
 from tpu_profile_plugin.analysis.summary.ops import OpSummary, supported_peaks
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
 from tpu_profile_plugin.tools.common.source_cell import source_cell
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 COLUMNS = (
-    Column("rank", "Rank", "number", "", "Rank by self time; 0 for ops that run inside another op on SparseCores."),
-    Column("program_id", "Program id", "string", "", "Id of the HLO program that the op belongs to."),
-    Column("category", "HLO op category", "string", "", "Kind of the op."),
-    Column("hlo_op_name", "HLO op name", "string", "", "Name of the op in its program."),
-    Column("hlo_op_expression", "HLO op text", "string", "", "HLO instruction."),
-    Column("tf_op_name", "Framework op name", "string", "", "Framework op from which the op was compiled."),
-    Column("occurrences", "#Occurrences", "number", "", "Number of runs on all cores."),
-    Column("total_time", "Total time (us)", "number", "us", "Time of all runs, including nested ops."),
-    Column("avg_time", "Avg. time (us)", "number", "us", "Total time divided by occurrences."),
-    Column("total_self_time", "Total self time (us)", "number", "us", "Time of all runs, excluding nested ops."),
-    Column("avg_self_time", "Avg. self time (us)", "number", "us", "Total self time divided by occurrences."),
-    Column(
-        "total_self_time_percent",
-        "Total self time (%)",
-        "number",
-        "%",
-        "Share of the device time, including idle time.",
-    ),
-    Column(
-        "cumulative_total_self_time_percent",
-        "Cumulative total self time (%)",
-        "number",
-        "%",
-        "Sum of the shares of this row and the rows above.",
-    ),
-    Column(
-        "dma_stall_percent", "%time stalled by DMA", "number", "", "Share of its time spent waiting for DMA, 0 to 1."
-    ),
-    Column("model_flop_rate", "Model GFLOP/s", "number", "GFLOP/s", "FLOPs of the model divided by time."),
-    Column(
-        "normalized_flop_rate",
-        "Normalized GFLOP/s",
-        "number",
-        "GFLOP/s",
-        "FLOPs in bf16 equivalents divided by time: operations of narrower types count less.",
-    ),
-    Column(
-        "measured_memory_bw",
-        "Measured memory BW (GiB/s)",
-        "number",
-        "GiB/s",
-        "Bytes accessed in all memories, divided by time.",
-    ),
-    Column("hbm_bw", "HBM BW (GiB/s)", "number", "GiB/s", "Bytes accessed in HBM, divided by time."),
-    Column("cmem_read_bw", "CMEM Read BW (GiB/s)", "number", "GiB/s", "Bytes read from CMEM, divided by time."),
-    Column("cmem_write_bw", "CMEM Write BW (GiB/s)", "number", "GiB/s", "Bytes written to CMEM, divided by time."),
-    Column(
-        "operational_intensity", "Operational intensity (FLOPS/Byte)", "number", "", "FLOPs divided by bytes accessed."
-    ),
-    Column("bound_by", "Bound by", "string", "", "Resource of which it uses the largest share of the peak."),
-    Column(
-        "hlo_rematerialization",
-        "Rematerialization",
-        "string",
-        "",
-        "Yes: the op recomputes a value (rematerialization).",
-    ),
-    Column(
-        "outside_compilation",
-        "Outside Compilation",
-        "string",
-        "",
-        "Yes: the op waits for a part of the program on the host (outside compilation).",
-    ),
-    Column("autotuned", "Autotuned", "string", "", "Yes: its parameters were autotuned."),
-    Column("source_info", "Source Info", "string", "", "Source line of the program."),
-    Column("core_type", "TPU core type", "string", "", "TensorCore or SparseCore."),
-    Column("parent_op_name", "Parent op name", "string", "", "Op inside which this op ran on SparseCores."),
-    Column("vdd_energy", "VDD Energy (J)", "number", "J", "Energy used by all runs."),
-)
+    numbers("rank", "Rank", "", "Rank by self time; 0 for ops that run inside another op on SparseCores."),
+    texts("program_id", "Program id", "Id of the HLO program that the op belongs to."),
+    texts("category", "HLO op category", "Kind of the op."),
+    texts("hlo_op_name", "HLO op name", "Name of the op in its program."),
+    texts("hlo_op_expression", "HLO op text", "HLO instruction."),
+    texts("tf_op_name", "Framework op name", "Framework op from which the op was compiled."),
+    numbers("occurrences", "#Occurrences", "", "Number of runs on all cores."),
+    numbers("total_time", "Total time (us)", "us", "Time of all runs, including nested ops."),
+    numbers("avg_time", "Avg. time (us)", "us", "Total time divided by occurrences."),
+    numbers("total_self_time", "Total self time (us)", "us", "Time of all runs, excluding nested ops."),
+    numbers("avg_self_time", "Avg. self time (us)", "us", "Total self time divided by occurrences."),
+    numbers("total_self_time_percent", "Total self time (%)", "%", "Share of the device time, including idle time."),
+    numbers("cumulative_total_self_time_percent", "Cumulative total self time (%)", "%",
+            "Sum of the shares of this row and the rows above."),
+    numbers("dma_stall_percent", "%time stalled by DMA", "", "Share of its time spent waiting for DMA, 0 to 1."),
+    numbers("model_flop_rate", "Model GFLOP/s", "GFLOP/s", "FLOPs of the model divided by time."),
+    numbers("normalized_flop_rate", "Normalized GFLOP/s", "GFLOP/s",
+            "FLOPs in bf16 equivalents divided by time: operations of narrower types count less."),
+    numbers("measured_memory_bw", "Measured memory BW (GiB/s)", "GiB/s",
+            "Bytes accessed in all memories, divided by time."),
+    numbers("hbm_bw", "HBM BW (GiB/s)", "GiB/s", "Bytes accessed in HBM, divided by time."),
+    numbers("cmem_read_bw", "CMEM Read BW (GiB/s)", "GiB/s", "Bytes read from CMEM, divided by time."),
+    numbers("cmem_write_bw", "CMEM Write BW (GiB/s)", "GiB/s", "Bytes written to CMEM, divided by time."),
+    numbers("operational_intensity", "Operational intensity (FLOPS/Byte)", "", "FLOPs divided by bytes accessed."),
+    texts("bound_by", "Bound by", "Resource of which it uses the largest share of the peak."),
+    texts("hlo_rematerialization", "Rematerialization", "Yes: the op recomputes a value (rematerialization)."),
+    texts("outside_compilation", "Outside Compilation",
+          "Yes: the op waits for a part of the program on the host (outside compilation)."),
+    texts("autotuned", "Autotuned", "Yes: its parameters were autotuned."),
+    texts("source_info", "Source Info", "Source line of the program."),
+    texts("core_type", "TPU core type", "TensorCore or SparseCore."),
+    texts("parent_op_name", "Parent op name", "Op inside which this op ran on SparseCores."),
+    numbers("vdd_energy", "VDD Energy (J)", "J", "Energy used by all runs."),
+)  # fmt: skip
 
 
 def build(run: Run, query: Query) -> Table:
@@ -176,7 +140,6 @@ TOOL = Tool(
     group="Ops",
     summary="Time, rates and bottleneck of every XLA op.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=OP_PARAMS,
     aliases=("hlo_op_stats",),
 )

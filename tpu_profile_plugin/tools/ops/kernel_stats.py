@@ -2,53 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tpu_profile_plugin.analysis.ops.gpu.kernel_table import combine_kernel_rows
+from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.kernels import GPU, NO_KERNELS, host_kernels
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.tools.tool import Tool
 
 COLUMNS = (
-    Column("rank", "Rank", "number", "", "Rank by total duration."),
-    Column("kernel_name", "Kernel Name", "string", "", "Name of the kernel."),
-    Column("registers_per_thread", "Registers per thread", "number", "", "Number of registers per thread."),
-    Column("shmem_bytes", "Shared Mem bytes", "number", "bytes", "Static and dynamic shared memory of a block."),
-    Column("block_dim", "Block dim", "string", "", "Threads per block, `x,y,z`."),
-    Column("grid_dim", "Grid dim", "string", "", "Blocks of the grid, `x,y,z`."),
-    Column(
-        "occupancy_pct",
-        "Theoretical Occupancy %",
-        "number",
-        "%",
-        "Share of a multiprocessor's threads that can be in use.",
-    ),
-    Column(
-        "is_op_tensor_core_eligible",
-        "Op is TensorCore eligible",
-        "boolean",
-        "",
-        "Whether the op can run on tensor cores.",
-    ),
-    Column(
-        "is_kernel_using_tensor_core",
-        "Kernel uses TensorCore",
-        "boolean",
-        "",
-        "Whether the kernel uses tensor cores, judged by its name.",
-    ),
-    Column("op_name", "Op Name", "string", "", "Framework op that launched the kernel."),
-    Column("occurrences", "Occurrences", "number", "", "Number of runs."),
-    Column("total_duration_us", "Total Duration (μs)", "number", "us", "Time of all runs."),
-    Column("avg_duration_us", "Avg Duration (μs)", "number", "us", "Total duration divided by runs, in whole ns."),
-    Column("min_duration_us", "Min Duration (μs)", "number", "us", "Duration of the shortest run."),
-    Column("max_duration_us", "Max Duration (μs)", "number", "us", "Duration of the longest run."),
-)
+    numbers("rank", "Rank", "", "Rank by total duration."),
+    texts("kernel_name", "Kernel Name", "Name of the kernel."),
+    numbers("registers_per_thread", "Registers per thread", "", "Number of registers per thread."),
+    numbers("shmem_bytes", "Shared Mem bytes", "bytes", "Static and dynamic shared memory of a block."),
+    texts("block_dim", "Block dim", "Threads per block, `x,y,z`."),
+    texts("grid_dim", "Grid dim", "Blocks of the grid, `x,y,z`."),
+    numbers("occupancy_pct", "Theoretical Occupancy %", "%", "Share of a multiprocessor's threads that can be in use."),
+    flags("is_op_tensor_core_eligible", "Op is TensorCore eligible", "Whether the op can run on tensor cores."),
+    flags("is_kernel_using_tensor_core", "Kernel uses TensorCore",
+          "Whether the kernel uses tensor cores, judged by its name."),
+    texts("op_name", "Op Name", "Framework op that launched the kernel."),
+    numbers("occurrences", "Occurrences", "", "Number of runs."),
+    numbers("total_duration_us", "Total Duration (μs)", "us", "Time of all runs."),
+    numbers("avg_duration_us", "Avg Duration (μs)", "us", "Total duration divided by runs, in whole ns."),
+    numbers("min_duration_us", "Min Duration (μs)", "us", "Duration of the shortest run."),
+    numbers("max_duration_us", "Max Duration (μs)", "us", "Duration of the longest run."),
+)  # fmt: skip
 
 
 def build(run: Run, query: Query) -> Table:
@@ -87,6 +66,5 @@ TOOL = Tool(
     group="Ops",
     summary="Time of GPU kernels, their launch parameters and use of tensor cores.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     available=_available,
 )

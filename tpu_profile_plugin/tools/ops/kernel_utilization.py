@@ -16,7 +16,7 @@ from tpu_profile_plugin.tools.common.counters import counters_recorded, tpu_plan
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 _NO_DEVICE = -1
 
@@ -70,7 +70,6 @@ TOOL = Tool(
     group="Ops",
     summary="How much of their peaks the units of a TPU achieved in each kernel.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=(
         Param("kernel", "string", "", "Part of the names of the kernels to show; all by default."),
         Param("kernel_name", "string", "", "Another name of `kernel`."),

@@ -28,7 +28,7 @@ from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of,
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 _NO_DETAILS: tuple[tuple[Dimension, ...], tuple[Fused, ...]] = ((), ())
 _KEYS = {PROGRAM: "byProgram", CATEGORY: "byCategory", PROVENANCE: "byProvenance"}
@@ -191,7 +191,6 @@ TOOL = Tool(
     group="Ops",
     summary="Time of XLA ops as a tree, with utilization of the hardware.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=(
         Param(
             "group_by",

@@ -5,9 +5,8 @@ The columns up to `Set` are XProf's. XProf reads values written as doubles as 0;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,35 +15,25 @@ from tpu_profile_plugin.analysis.counters.names import LISTED
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.counters import counters_recorded
 from tpu_profile_plugin.tools.params import Param, ParamValue
 from tpu_profile_plugin.tools.payload import Json, Payload
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tpu_profile_plugin.tools.tool import Tool
 
 COLUMNS = (
-    Column("Host", "Host", "string", "", "Host of the device."),
-    Column("Chip", "Chip", "number", "", "Id of the chip among all chips, or of the device where it is not recorded."),
-    Column(
-        "Kernel", "Kernel", "string", "", "Name of the line, which names the kernel if counters are read per kernel."
-    ),
-    Column("Sample", "Sample", "number", "", "Id of the line: one line for each time the counters are read."),
-    Column("Counter", "Counter", "string", "", "Name of the counter, in lower case."),
-    Column(
-        "Value",
-        "Value (Hex)",
-        "number",
-        "",
-        "Value written as an integer, shown in hexadecimal; values written as doubles read 0.",
-    ),
-    Column("Description", "Description", "string", "", "What it counts: as recorded, else words made of its name."),
-    Column("Set", "Set", "string", "", "Counter sets of the counter."),
-    Column("reading", "Reading", "number", "", "Value of any type; our own column."),
-)
+    texts("Host", "Host", "Host of the device."),
+    numbers("Chip", "Chip", "", "Id of the chip among all chips, or of the device where it is not recorded."),
+    texts("Kernel", "Kernel", "Name of the line, which names the kernel if counters are read per kernel."),
+    numbers("Sample", "Sample", "", "Id of the line: one line for each time the counters are read."),
+    texts("Counter", "Counter", "Name of the counter, in lower case."),
+    numbers("Value", "Value (Hex)", "",
+            "Value written as an integer, shown in hexadecimal; values written as doubles read 0."),
+    texts("Description", "Description", "What it counts: as recorded, else words made of its name."),
+    texts("Set", "Set", "Counter sets of the counter."),
+    numbers("reading", "Reading", "", "Value of any type; our own column."),
+)  # fmt: skip
 
 
 @per_host()
@@ -100,7 +89,6 @@ TOOL = Tool(
     group="Ops",
     summary="Values of performance counters, as they were recorded.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=(
         Param("names_only", "string", "", "`1`: the names and ids of all counters of `device_type`."),
         Param("device_type", "string", "", "With `names_only`: the type of TPU.", ("v6e", "v7x")),

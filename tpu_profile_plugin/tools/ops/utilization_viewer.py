@@ -20,22 +20,22 @@ from tpu_profile_plugin.analysis.counters.samples import (
 from tpu_profile_plugin.analysis.counters.utilization import Work, utilization
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table, attributes
+from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common.counters import HOST_NAME, counters_recorded, tpu_planes
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 COLUMNS = (
-    Column("host", "Host", "number", "", "Always 0."),
-    Column("device", "Device", "number", "", "Id of the device."),
-    Column("sample", "Sample", "number", "", "Id of the line: one line for each time the counters are read."),
-    Column("node", "Node", "number", "", "Number of the TensorCore or SparseCore; 0 for what a chip shares."),
-    Column("name", "Name", "string", "", "Unit of the chip, or part of it."),
-    Column("achieved", "Achieved", "number", "", "Work that the counters counted, in `unit`."),
-    Column("peak", "Peak", "number", "", "Work that the unit could have done in the counted cycles, in `unit`."),
-    Column("unit", "Unit", "string", "", "Unit of `achieved` and `peak`; percent: both are bytes, part and whole."),
+    numbers("host", "Host", "", "Always 0."),
+    numbers("device", "Device", "", "Id of the device."),
+    numbers("sample", "Sample", "", "Id of the line: one line for each time the counters are read."),
+    numbers("node", "Node", "", "Number of the TensorCore or SparseCore; 0 for what a chip shares."),
+    texts("name", "Name", "Unit of the chip, or part of it."),
+    numbers("achieved", "Achieved", "", "Work that the counters counted, in `unit`."),
+    numbers("peak", "Peak", "", "Work that the unit could have done in the counted cycles, in `unit`."),
+    texts("unit", "Unit", "Unit of `achieved` and `peak`; percent: both are bytes, part and whole."),
     HOST_NAME,
-    Column("kernel", "Kernel", "string", "", "Name of the line; our own column."),
+    texts("kernel", "Kernel", "Name of the line; our own column."),
 )
 
 
@@ -84,6 +84,5 @@ TOOL = Tool(
     group="Ops",
     summary="How much of its peak each unit of a TPU achieved, from performance counters.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     available=counters_recorded,
 )

@@ -12,7 +12,7 @@ from tpu_profile_plugin.analysis.serving.sampling import sample
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.summary import host_inference
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
@@ -21,19 +21,19 @@ NOT_APPLICABLE = "N/A"
 
 
 def _ms(id_: str, label: str, sentence: str) -> Column:
-    return Column(id_, label, "number", "ms", sentence)
+    return numbers(id_, label, "ms", sentence)
 
 
-_PERCENTILE = Column("percentile", "Percentile", "string", "", "Share of items that are faster, or the averaged group.")
-_URL = Column("trace_viewer_url", "Trace Viewer URL", "string", "", "Address in the trace viewer.")
+_PERCENTILE = texts("percentile", "Percentile", "Share of items that are faster, or the averaged group.")
+_URL = texts("trace_viewer_url", "Trace Viewer URL", "Address in the trace viewer.")
 _THROUGHPUT = Column("throughput", "Throughput", "string", "1/s", "Items per second; of averages only.")
 REQUEST_COLUMNS = (
     _PERCENTILE,
-    Column("request_id", "Request ID", "string", "", "Group id of the request's events."),
+    texts("request_id", "Request ID", "Group id of the request's events."),
     _ms("latency_ms", "Latency", "From the first event of the request to the end of the last."),
 )
 BATCHED_COLUMNS = (
-    Column("batching_request_size", "Request size", "number", "", "Number of inputs in the request."),
+    numbers("batching_request_size", "Request size", "", "Number of inputs in the request."),
     _ms("host_batch_formation", "Host batch formation", "Time until the batch of the request starts."),
     _THROUGHPUT,
 )
@@ -60,15 +60,15 @@ _PHASES = {
 }
 BATCH_COLUMNS = (
     _PERCENTILE,
-    Column("batch_id", "Batch ID", "string", "", "Group id of the batch's events."),
+    texts("batch_id", "Batch ID", "Group id of the batch's events."),
     _ms("latency", "Latency", "Processing of the batch."),
-    Column("padding_amount", "Padding amount", "number", "", "Inputs added to reach an allowed batch size."),
-    Column("batch_size_after_padding", "Batch size after padding", "number", "", "Inputs in the batch."),
-    Column("batching_efficiency", "Batching efficiency", "number", "", "Share that is not padding, 0 to 1."),
+    numbers("padding_amount", "Padding amount", "", "Inputs added to reach an allowed batch size."),
+    numbers("batch_size_after_padding", "Batch size after padding", "", "Inputs in the batch."),
+    numbers("batching_efficiency", "Batching efficiency", "", "Share that is not padding, 0 to 1."),
     _ms("batching_delay_us", "Batching delay", "Time from the earliest request of the batch until the batch starts."),
     _THROUGHPUT,
     _ms("device_compute", "Device compute", "Time in which the device runs the program."),
-    Column("program_id", "Program ID(s)", "string", "", "Program that the batch ran on the device."),
+    texts("program_id", "Program ID(s)", "Program that the batch ran on the device."),
     _URL,
     _ms("begin_ms", "Begin", "Begin on the time axis of the profile; of single batches only."),
     _ms("end_ms", "End", "When it ends."),
@@ -102,7 +102,7 @@ def build(run: Run, query: Query) -> tuple[Table, ...]:
     models = serving.models or (ALL_MODELS,)
     batching = bool(serving.batches)
     properties = {"hasBatching": str(batching).lower(), "hasTensorPattern": "false"}
-    name = Column("model_name", "Model Name", "string", "", "Model to which the following tables refer.")
+    name = texts("model_name", "Model Name", "Model to which the following tables refer.")
     tables = [Table((name,), [models], properties)]
     for model in models:
         requests = [request for request in serving.requests if request.model == model]

@@ -12,7 +12,7 @@ from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, step_warning
 from tpu_profile_plugin.run.figures.steps import Reading, analyse, read_steps
 from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common import step_texts
 from tpu_profile_plugin.tools.common.input_statement import input_text
 from tpu_profile_plugin.tools.common.step_reading import reading_json
@@ -20,30 +20,20 @@ from tpu_profile_plugin.tools.common.step_tables import step_table
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 _SHARE = "as a fraction of the self time of all input ops"
 INPUT_OP_COLUMNS = (
-    Column("opName", "Input Op", "string", "", "Name of the op or stage."),
-    Column("count", "Count", "number", "", "Number of runs."),
-    Column("timeInMs", "Total Time (in ms)", "number", "ms", "Time of all runs, including nested ops."),
-    Column(
-        "timeInPercent",
-        "Total Time (as % of total input-processing time)",
-        "number",
-        "",
-        f"Total time {_SHARE}; the sum exceeds 1 if ops are nested.",
-    ),
-    Column("selfTimeInMs", "Total Self Time (in ms)", "number", "ms", "Time of all runs, excluding nested ops."),
-    Column(
-        "selfTimeInPercent",
-        "Total Self Time (as % of total input-processing time)",
-        "number",
-        "",
-        f"Total self time {_SHARE}.",
-    ),
-    Column("category", "Category", "string", "", "Reading ahead or on demand, preprocessing, or enqueuing."),
-)
+    texts("opName", "Input Op", "Name of the op or stage."),
+    numbers("count", "Count", "", "Number of runs."),
+    numbers("timeInMs", "Total Time (in ms)", "ms", "Time of all runs, including nested ops."),
+    numbers("timeInPercent", "Total Time (as % of total input-processing time)", "",
+            f"Total time {_SHARE}; the sum exceeds 1 if ops are nested."),
+    numbers("selfTimeInMs", "Total Self Time (in ms)", "ms", "Time of all runs, excluding nested ops."),
+    numbers("selfTimeInPercent", "Total Self Time (as % of total input-processing time)", "",
+            f"Total self time {_SHARE}."),
+    texts("category", "Category", "Reading ahead or on demand, preprocessing, or enqueuing."),
+)  # fmt: skip
 _API = "https://www.tensorflow.org/api_docs/python/tf/data/"
 
 
@@ -86,7 +76,7 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
         Table((), ()) if analysis.tpu is None else _waiting_cores(summary, analysis.tpu),
         steps,
         input_op_table(analysis.input),
-        Table((Column("link", "link", "string", "", "What to try."),), [RECOMMENDATIONS]),
+        Table((texts("link", "link", "What to try."),), [RECOMMENDATIONS]),
         step_texts.diagnostics_table(Diagnostics(warnings=warnings)),
     )
     if not query.flag("extended"):
@@ -113,8 +103,8 @@ def next_step(summary: RunSummary, reading: Reading, source: InputBreakdown) -> 
 
 def _waiting_cores(summary: RunSummary, steps: TpuBreakdown) -> Table:
     """Per step the core that waited longest for input: two rows, one column per step."""
-    index = Column("index", "Index", "string", "", "Name of the row.")
-    columns = [Column(str(i), str(i), "string", "", f"Step {label}.") for i, label in enumerate(steps.labels)]
+    index = texts("index", "Index", "Name of the row.")
+    columns = [texts(str(i), str(i), f"Step {label}.") for i, label in enumerate(steps.labels)]
     cores = [_core_name(summary, core) for core in steps.infeed_core]
     return Table((index, *columns), [("Step number", "Core name"), *zip(steps.labels, cores, strict=True)])
 
@@ -151,6 +141,5 @@ TOOL = Tool(
     group="Summary",
     summary="Time spent waiting for input, and time of the host's input ops.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=PARAMS,
 )

@@ -8,21 +8,21 @@ from itertools import chain
 from tpu_profile_plugin.analysis.summary.contents import PlaneContents, contents
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 COLUMNS = (
-    Column("host", "Host", "string", "", "Host whose file contains the line."),
-    Column("plane", "Plane", "string", "", "Device or part of the host, as named by the profiler."),
-    Column("line", "Line", "string", "", "Thread, stream or kind of record within the plane."),
-    Column("events", "Events", "number", "", "Number of events on the line."),
-    Column("names", "Event names", "number", "", "Number of distinct event names on the line."),
-    Column("stats", "Stats", "number", "", "Number of stats of the events of the line."),
-    Column("begin", "First begin", "number", "ps", "Begin of the first event, since the first event of the host."),
-    Column("end", "Last end", "number", "ps", "End of the last event, since the first event of the host."),
-    Column("busy", "Busy time", "number", "ps", "Time during which at least one event of the line runs."),
-    Column("busy_share", "Busy share", "number", "%", "Busy time as a share of the time from first begin to last end."),
+    texts("host", "Host", "Host whose file contains the line."),
+    texts("plane", "Plane", "Device or part of the host, as named by the profiler."),
+    texts("line", "Line", "Thread, stream or kind of record within the plane."),
+    numbers("events", "Events", "", "Number of events on the line."),
+    numbers("names", "Event names", "", "Number of distinct event names on the line."),
+    numbers("stats", "Stats", "", "Number of stats of the events of the line."),
+    numbers("begin", "First begin", "ps", "Begin of the first event, since the first event of the host."),
+    numbers("end", "Last end", "ps", "End of the last event, since the first event of the host."),
+    numbers("busy", "Busy time", "ps", "Time during which at least one event of the line runs."),
+    numbers("busy_share", "Busy share", "%", "Busy time as a share of the time from first begin to last end."),
 )
 
 
@@ -68,5 +68,4 @@ TOOL = Tool(
     group="Summary",
     summary="Contents of the files: planes, lines, number and time of events.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
 )

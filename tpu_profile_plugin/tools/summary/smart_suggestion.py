@@ -32,7 +32,7 @@ from tpu_profile_plugin.tools.common.barrier_suggestion import suggestions
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 
 def build(run: Run, query: Query) -> Json:
@@ -99,7 +99,6 @@ TOOL = Tool(
     group="Summary",
     summary="What slows the run down, with the numbers that show it and what to do.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=(Param("all_rules", "bool", False, "Every finding with its evidence, in place of XProf's answer."),),
     offered=False,
 )

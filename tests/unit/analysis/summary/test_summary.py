@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.steps.table import SPARSE_CORE_IDS
 from tpu_profile_plugin.analysis.summary.host import reduce_summaries
 from tpu_profile_plugin.analysis.summary.implausible_times import LONGEST_PS, ImplausibleTimes, implausible_times
 from tpu_profile_plugin.tools.ops import hlo_stats
-from tpu_profile_plugin.tools.ops.roofline_model.tool import TOOL as ROOFLINE
+from tpu_profile_plugin.tools.ops.roofline_model import TOOL as ROOFLINE
 
 EAGER = """
 plane 1 "/host:CPU"

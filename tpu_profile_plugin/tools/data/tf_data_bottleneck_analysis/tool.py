@@ -10,7 +10,7 @@ from tpu_profile_plugin.analysis.tf_data.model import Run as PipelineRun
 from tpu_profile_plugin.analysis.tf_data.pipelines import SLOW_CALL_PS
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table, attributes
+from tpu_profile_plugin.tables.table import Column, Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis import run as tf_data_run
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import Advice
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.hosts import HostData, hosts_data, slowest_first
@@ -18,51 +18,48 @@ from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.rules import OTHE
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Payload
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 _PS_PER_US = 1_000_000
-_HOST = Column("host", "Host", "string", "", "The host that ran the pipeline.")
-_PIPELINE = Column("input_pipeline", "Input Pipeline", "string", "", "Name of the pipeline, counted per host.")
+_HOST = texts("host", "Host", "The host that ran the pipeline.")
+_PIPELINE = texts("input_pipeline", "Input Pipeline", "Name of the pipeline, counted per host.")
 
 
 def _us(id_: str, label: str, sentence: str) -> Column:
-    return Column(id_, label, "number", "us", sentence)
+    return numbers(id_, label, "us", sentence)
 
 
 def _ps(id_: str, label: str, sentence: str) -> Column:
-    return Column(id_, label, "number", "ps", sentence)
+    return numbers(id_, label, "ps", sentence)
 
 
 GRAPH_COLUMNS = (
     _HOST,
     _PIPELINE,
-    Column("rank", "Rank", "number", "", "0 is the pipeline's longest call, 1 the second longest, and so on."),
-    Column("name", "Name", "string", "", "Id of the iterator."),
-    Column("parent", "Parent", "string", "", "Id of the iterator that called it; empty for the root."),
-    Column("type", "Type", "number", "", "2 the bottleneck, 1 else on the critical path, 0 not on it."),
-    Column("iterator", "Iterator", "string", "", "Kind of the iterator."),
-    Column("long_name", "Long Name", "string", "", "Kinds of the iterator and of all its consumers, the root first."),
+    numbers("rank", "Rank", "", "0 is the pipeline's longest call, 1 the second longest, and so on."),
+    texts("name", "Name", "Id of the iterator."),
+    texts("parent", "Parent", "Id of the iterator that called it; empty for the root."),
+    numbers("type", "Type", "", "2 the bottleneck, 1 else on the critical path, 0 not on it."),
+    texts("iterator", "Iterator", "Kind of the iterator."),
+    texts("long_name", "Long Name", "Kinds of the iterator and of all its consumers, the root first."),
     _ps("start_ps", "Start", "Begin of the first execution, on the axis of the trace viewer."),
     _ps("duration_ps", "Total Duration", "Sum of the durations of all executions."),
-    _ps(
-        "self_ps",
-        "Self Duration",
-        "Total duration without that of the iterators it called; negative if several of them ran at once.",
-    ),
-    Column("num_calls", "# Calls", "number", "", "Number of executions."),
-)
+    _ps("self_ps", "Self Duration",
+        "Total duration without that of the iterators it called; negative if several of them ran at once."),
+    numbers("num_calls", "# Calls", "", "Number of executions."),
+)  # fmt: skip
 SUMMARY_COLUMNS = (
     _HOST,
     _PIPELINE,
     _us("min", "Min (us)", "Shortest call."),
     _us("mean", "Avg (us)", "Mean over the calls."),
     _us("max", "Max (us)", "Longest call."),
-    Column("num_calls", "# calls", "number", "", "Number of elements that the program requested."),
-    Column("num_slow_calls", "# slow calls", "number", "", "Calls that took more than 50 us."),
-    Column("kind", "Kind", "string", "", "host, or device: copies elements to one of several devices."),
-    Column("long_name", "Long Name", "string", "", "The root iterator of the pipeline."),
-    Column("name", "Dataset", "string", "", "Name of the root's dataset in the program's graph."),
-    Column("request_host", "Host in requests", "string", "", "Name of the host in requests."),
+    numbers("num_calls", "# calls", "", "Number of elements that the program requested."),
+    numbers("num_slow_calls", "# slow calls", "", "Calls that took more than 50 us."),
+    texts("kind", "Kind", "host, or device: copies elements to one of several devices."),
+    texts("long_name", "Long Name", "The root iterator of the pipeline."),
+    texts("name", "Dataset", "Name of the root's dataset in the program's graph."),
+    texts("request_host", "Host in requests", "Name of the host in requests."),
     _ps("min_ps", "Min", "Shortest call, not truncated."),
     _ps("mean_ps", "Avg", "Mean over the calls, not truncated."),
     _ps("max_ps", "Max", "Longest call, not truncated."),
@@ -71,18 +68,18 @@ BOTTLENECK_COLUMNS = (
     _HOST,
     _PIPELINE,
     _us("max_latency", "Max Latency (us)", "Longest call of the pipeline."),
-    Column("bottleneck", "Bottleneck", "string", "", "Iterator on the critical path with the longest self duration."),
-    Column("suggestion", "Suggestion", "string", "", "Suggestions, as HTML."),
-    Column("id", "Bottleneck id", "string", "", "Id of the bottleneck."),
-    Column("iterator", "Iterator", "string", "", "Kind of the bottleneck."),
-    Column("long_name", "Long Name", "string", "", "Kinds of the bottleneck and of all its consumers, the root first."),
+    texts("bottleneck", "Bottleneck", "Iterator on the critical path with the longest self duration."),
+    texts("suggestion", "Suggestion", "Suggestions, as HTML."),
+    texts("id", "Bottleneck id", "Id of the bottleneck."),
+    texts("iterator", "Iterator", "Kind of the bottleneck."),
+    texts("long_name", "Long Name", "Kinds of the bottleneck and of all its consumers, the root first."),
     _us("latency_us", "Latency", "Self duration of the bottleneck in that call."),
-    Column("advice", "Class", "string", "", "Class of iterators that share a rule."),
-    Column("advice_text", "Advice", "string", "", "Suggestions, one per line, code in backticks."),
-    Column("advice_links", "Links", "string", "", "Documentation: title, tab, address, one per line."),
-    Column("parallelism", "Parallelism", "number", "", "Elements, or inputs, that the bottleneck works on at once."),
-    Column("autotune", "Autotune", "string", "", "true: tf.data chooses parallelism or buffer size; false: fixed."),
-    Column("settings", "Settings", "string", "", "Recorded settings of the bottleneck, and CPUs for tf.data."),
+    texts("advice", "Class", "Class of iterators that share a rule."),
+    texts("advice_text", "Advice", "Suggestions, one per line, code in backticks."),
+    texts("advice_links", "Links", "Documentation: title, tab, address, one per line."),
+    numbers("parallelism", "Parallelism", "", "Elements, or inputs, that the bottleneck works on at once."),
+    texts("autotune", "Autotune", "true: tf.data chooses parallelism or buffer size; false: fixed."),
+    texts("settings", "Settings", "Recorded settings of the bottleneck, and CPUs for tf.data."),
     _ps("self_ps", "Self Duration", "Self duration of the bottleneck in that call, not truncated."),
 )
 
@@ -254,7 +251,6 @@ TOOL = Tool(
     group="Data",
     summary="Slow tf.data input pipelines, their bottlenecks, and suggestions.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     available=_available,
     params=(
         Param("part", "string", "", "run: one run of a pipeline in detail instead of the tables.", choices=("run",)),

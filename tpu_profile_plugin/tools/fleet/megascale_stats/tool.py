@@ -14,7 +14,7 @@ With `perfetto=true` a compressed trace of Perfetto, as XProf's: a file to keep,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from tpu_profile_plugin.analysis.common.planes import tensor_core
@@ -28,18 +28,15 @@ from tpu_profile_plugin.analysis.megascale.parts import PLANE as COPIES
 from tpu_profile_plugin.analysis.megascale.slack import Collective, collectives, combine
 from tpu_profile_plugin.analysis.megascale.trace import load
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.run.figures.programs import programs_of
+from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
 from tpu_profile_plugin.tools.fleet.megascale_stats.perfetto import TraceWriter
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Raw
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.tools.tool import Tool
 
 NO_LIMIT = 2**31 - 1
 """Required bandwidth without slack."""
@@ -47,52 +44,29 @@ _US_PER_MS = 1e3
 _GIGABITS_PER_BYTE, _SECONDS_PER_US = 8e-9, 1e-6
 
 COLUMNS = (
-    Column("rendezvous_name", "Rendezvous Name", "string", "", "Name that the sender and the receiver share."),
-    Column("recv_op_name", "Recv Op Name", "string", "", "The recv-done op."),
-    Column("send_op_name", "Send Op Name", "string", "", "The send op."),
-    Column("transfer_type", "Transfer Type", "string", "", "Kind of collective."),
-    Column(
-        "slack_time",
-        "Slack Time (ms)",
-        "number",
-        "ms",
-        "Time from the send to the begin of the recv-done, without sends and receives in between: what the network may "
-        "take without holding the TPU up.",
-    ),
-    Column(
-        "host_stall", "Host Stall (ms)", "string", "ms", "Time that the host holds the collective up; not recorded."
-    ),
-    Column(
-        "observed_duration",
-        "Observed Duration (ms)",
-        "number",
-        "ms",
-        "Time from the begin of the send to the end of the recv-done.",
-    ),
-    Column("send_stall", "Send Stall (ms)", "number", "ms", "Time of the send op."),
-    Column("send_done_stall", "SendDone Stall (ms)", "number", "ms", "Time of the send-done op."),
-    Column(
-        "recv_stall", "Recv Stall (ms)", "number", "ms", "Time of the recv op; XProf makes it a million times smaller."
-    ),
-    Column("recv_done_stall", "RecvDone Stall (ms)", "number", "ms", "Time of the recv-done op."),
-    Column("stall_duration", "Stall Duration (ms)", "number", "ms", "Time of all four ops: the TPU does nothing else."),
-    Column("total_stall", "Aggregated Total Stall (ms)", "number", "ms", "Stall duration of all runs."),
-    Column("occurrences", "Occurrences", "number", "", "Number of runs."),
-    Column(
-        "net_tx_bytes",
-        "Data Transmitted Size",
-        "number",
-        "bytes",
-        "What a run sends over the network, from the size of the result and the number of participants.",
-    ),
-    Column(
-        "required_bandwidth",
-        "Required Bandwidth (Gbps)",
-        "number",
-        "Gbit/s",
-        "Bandwidth at which the transfer fits into the slack; 2147483647: there is no slack.",
-    ),
-)
+    texts("rendezvous_name", "Rendezvous Name", "Name that the sender and the receiver share."),
+    texts("recv_op_name", "Recv Op Name", "The recv-done op."),
+    texts("send_op_name", "Send Op Name", "The send op."),
+    texts("transfer_type", "Transfer Type", "Kind of collective."),
+    numbers("slack_time", "Slack Time (ms)", "ms",
+            "Time from the send to the begin of the recv-done, without sends and receives in between: what the network "
+            "may take without holding the TPU up."),
+    Column("host_stall", "Host Stall (ms)", "string", "ms",
+           "Time that the host holds the collective up; not recorded."),
+    numbers("observed_duration", "Observed Duration (ms)", "ms",
+            "Time from the begin of the send to the end of the recv-done."),
+    numbers("send_stall", "Send Stall (ms)", "ms", "Time of the send op."),
+    numbers("send_done_stall", "SendDone Stall (ms)", "ms", "Time of the send-done op."),
+    numbers("recv_stall", "Recv Stall (ms)", "ms", "Time of the recv op; XProf makes it a million times smaller."),
+    numbers("recv_done_stall", "RecvDone Stall (ms)", "ms", "Time of the recv-done op."),
+    numbers("stall_duration", "Stall Duration (ms)", "ms", "Time of all four ops: the TPU does nothing else."),
+    numbers("total_stall", "Aggregated Total Stall (ms)", "ms", "Stall duration of all runs."),
+    numbers("occurrences", "Occurrences", "", "Number of runs."),
+    numbers("net_tx_bytes", "Data Transmitted Size", "bytes",
+            "What a run sends over the network, from the size of the result and the number of participants."),
+    numbers("required_bandwidth", "Required Bandwidth (Gbps)", "Gbit/s",
+            "Bandwidth at which the transfer fits into the slack; 2147483647: there is no slack."),
+)  # fmt: skip
 
 
 @per_host()
@@ -191,7 +165,6 @@ TOOL = Tool(
     group="Fleet",
     summary="Collectives over the data-centre network: slack, stalls and the bandwidth they need.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=(
         Param(
             "perfetto", "bool", False, "A compressed trace of one host for viewers of Perfetto, in place of the table."

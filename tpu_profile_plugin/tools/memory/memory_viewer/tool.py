@@ -18,7 +18,7 @@ from tpu_profile_plugin.tools.memory.memory_viewer.palette import PALETTE
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json, Payload, Raw
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 _MIB = 1 << 20
 _WHITE = "#ffffff"
@@ -228,7 +228,6 @@ TOOL = Tool(
     group="Memory",
     summary="Buffers of a compiled program at its memory peak, and their lifetimes.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=(
         *PARAMS,
         Param("memory_space", "int", 0, "0 HBM, 1 VMEM, 2 Sflag, 3 CMEM, 4 SMEM, 5 host, 6 SparseCore.", minimum=0),

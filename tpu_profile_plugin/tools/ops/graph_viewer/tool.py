@@ -7,30 +7,28 @@ import binascii
 import contextlib
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.graph.drawing import draw_around, draw_computation, excerpt
 from tpu_profile_plugin.analysis.hlo.graph.links import Links, adjacent, find
 from tpu_profile_plugin.analysis.hlo.graph.selection import everything
 from tpu_profile_plugin.analysis.hlo.mlir.reader import Unreadable
 from tpu_profile_plugin.analysis.hlo.mlir.text import generic_text, summary
+from tpu_profile_plugin.analysis.hlo.programs import Program
 from tpu_profile_plugin.analysis.hlo.text.attributes import backend_config
 from tpu_profile_plugin.analysis.hlo.text.module import HloText
 from tpu_profile_plugin.errors import BadRequest, NotFound
 from tpu_profile_plugin.protos.text import text_form
 from tpu_profile_plugin.run.figures.programs import program_with
+from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.common.hlo_modules import PARAMS, no_modules, requested_program
 from tpu_profile_plugin.tools.ops.graph_viewer.dot import dot
 from tpu_profile_plugin.tools.ops.graph_viewer.output import Picture, picture_json
 from tpu_profile_plugin.tools.ops.graph_viewer.page import page
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Payload, Raw
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
-
-if TYPE_CHECKING:
-    from tpu_profile_plugin.analysis.hlo.programs import Program
-    from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tools.query import Query
+from tpu_profile_plugin.tools.tool import Tool
 
 _TYPES = ("graph", "short_txt", "long_txt", "pb", "pbtxt", "json", "adj_nodes", "custom_call", "me_graph")
 _NODE_TYPES = ("graph", "adj_nodes", "custom_call")
@@ -206,7 +204,6 @@ TOOL = Tool(
     group="Ops",
     summary="The compiled HLO program: its text, and drawings of it and of what surrounds an instruction.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=(
         *PARAMS,
         Param(

@@ -47,7 +47,7 @@ from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.run.figures.steps import Reading, StepAnalysis, own_steps, read_steps
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.step_reading import reading_json
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
@@ -59,13 +59,11 @@ PARAMS = (
 _MOST_BINS = 20
 
 INFERRED_COLUMNS = (
-    Column("stepnum", "Step", "string", "", "Number of the inferred step, in time order."),
-    Column("beginMs", "Begin", "number", "ms", "Begin, since the begin of the first inferred step."),
-    Column("stepTimeMs", "Step time", "number", "ms", "Time until the next step begins, or the duration of the event."),
-    Column(
-        "deviceBusyMs", "Device busy", "number", "ms", "Time in which the first device ran ops; empty without devices."
-    ),
-    Column("deviceIdleMs", "Device idle", "number", "ms", "The rest."),
+    texts("stepnum", "Step", "Number of the inferred step, in time order."),
+    numbers("beginMs", "Begin", "ms", "Begin, since the begin of the first inferred step."),
+    numbers("stepTimeMs", "Step time", "ms", "Time until the next step begins, or the duration of the event."),
+    numbers("deviceBusyMs", "Device busy", "ms", "Time in which the first device ran ops; empty without devices."),
+    numbers("deviceIdleMs", "Device idle", "ms", "The rest."),
 )
 
 

@@ -6,13 +6,13 @@ from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.run.figures.steps import StepAnalysis
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, texts
 from tpu_profile_plugin.tools.common import step_texts
 
 COLUMNS = (
-    Column("tip_type", "tip_type", "string", "", "faq, host, device, doc or inference."),
-    Column("link", "link", "string", "", "A tool by name, or a document."),
-    Column("description", "description", "string", "", "Heading of the tip."),
+    texts("tip_type", "tip_type", "faq, host, device, doc or inference."),
+    texts("link", "link", "A tool by name, or a document."),
+    texts("description", "description", "Heading of the tip."),
 )
 _GUIDE = "https://www.tensorflow.org/guide/"
 _FAQ = ("faq", "Refer to the TF2 Profiler FAQ", "Tool troubleshooting / FAQ")

@@ -18,53 +18,40 @@ from tpu_profile_plugin.run.figures.ops import DEVICE_OPS
 from tpu_profile_plugin.run.figures.steps import StepAnalysis, analyse
 from tpu_profile_plugin.run.figures.summary import host_inference, run_summary
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table, property_text
+from tpu_profile_plugin.tables.table import Table, flags, numbers, property_text, texts
 from tpu_profile_plugin.tools.common import step_texts
 from tpu_profile_plugin.tools.common.step_tables import step_table
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.overview_page.extras import PARAMS, extras
 from tpu_profile_plugin.tools.summary.overview_page.tips import recommendations
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
 
 MAX_OPS = 10
 OP_COLUMNS = (
-    Column(
-        "selfTimePercent", "Time (%)", "number", "", "Self time of the op as a fraction of the self time of all ops."
-    ),
-    Column(
-        "cumulativeTimePercent",
-        "Cumulative time (%)",
-        "number",
-        "",
-        "Sum of the shares of this row and the rows above.",
-    ),
-    Column("category", "Category", "string", "", "Type of the framework op."),
-    Column("operation", "Operation", "string", "", "Name of the framework op, else of the device op."),
-    Column(
-        "flopRate",
-        "Bf16 Normalized Flop Rate(GFLOPs/Sec)",
-        "number",
-        "GFLOP/s",
-        "FLOPs divided by total time, including nested ops.",
-    ),
-)
+    numbers("selfTimePercent", "Time (%)", "", "Self time of the op as a fraction of the self time of all ops."),
+    numbers("cumulativeTimePercent", "Cumulative time (%)", "", "Sum of the shares of this row and the rows above."),
+    texts("category", "Category", "Type of the framework op."),
+    texts("operation", "Operation", "Name of the framework op, else of the device op."),
+    numbers("flopRate", "Bf16 Normalized Flop Rate(GFLOPs/Sec)", "GFLOP/s",
+            "FLOPs divided by total time, including nested ops."),
+)  # fmt: skip
 GPU_OP_COLUMNS = (
     *OP_COLUMNS[:-1],
-    Column("flopRate", "GFLOPs/Sec", "number", "GFLOP/s", "FLOPs divided by total time, including nested ops."),
-    Column("tcEligibility", "TensorCore eligibility", "boolean", "", "Whether the op can run on tensor cores."),
-    Column("tcUtilization", "Op is using TensorCore", "boolean", "", "Whether a kernel of the op ran on tensor cores."),
+    numbers("flopRate", "GFLOPs/Sec", "GFLOP/s", "FLOPs divided by total time, including nested ops."),
+    flags("tcEligibility", "TensorCore eligibility", "Whether the op can run on tensor cores."),
+    flags("tcUtilization", "Op is using TensorCore", "Whether a kernel of the op ran on tensor cores."),
 )
 ENVIRONMENT_COLUMNS = tuple(
-    Column(name, name, "string", "", "Job of the host; open-source profilers do not record it.")
+    texts(name, name, "Job of the host; open-source profilers do not record it.")
     for name in ("host_id", "command_line", "start_time", "bns_address")
 )
 LATENCY_COLUMNS = (
-    Column("percentile", "percentile", "string", "", "Avg, or the percentile."),
-    Column("hostTimeMs", "Host time (in ms)", "number", "ms", "Time in neither the device nor transfers."),
-    Column("deviceTimeMs", "Device time (in ms)", "number", "ms", "Time in which the device runs the program."),
-    Column("communicationTimeMs", "Host-device communication time (in ms)", "number", "ms", "Transfers."),
-    Column("totalTimeMs", "Total latency (in ms)", "number", "ms", "Latency of the request."),
+    texts("percentile", "percentile", "Avg, or the percentile."),
+    numbers("hostTimeMs", "Host time (in ms)", "ms", "Time in neither the device nor transfers."),
+    numbers("deviceTimeMs", "Device time (in ms)", "ms", "Time in which the device runs the program."),
+    numbers("communicationTimeMs", "Host-device communication time (in ms)", "ms", "Transfers."),
+    numbers("totalTimeMs", "Total latency (in ms)", "ms", "Latency of the request."),
 )
 
 
@@ -238,6 +225,5 @@ TOOL = Tool(
     group="Summary",
     summary="Step time, its parts, and recommendations.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=PARAMS,
 )

@@ -25,18 +25,53 @@ from tpu_profile_plugin.analysis.budget.run import RunBudget
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.run.figures.budget import LABELS, run_budget
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table
+from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.devices import device_names, devices_available
 from tpu_profile_plugin.tools.payload import Json, Records
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.summary.time_budget.texts import notes
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
+
+_NO_FRAMES = (
+    "No Python functions were recorded, so that idle time cannot be traced to host code. Record with "
+    "python_tracer_level=1."
+)
+_DISPATCH = (
+    "Work goes on after the last step ended: the markers enclose its dispatch only. The time from the first step to "
+    "the end of the work is divided evenly among the steps."
+)
+_RECORDING = "The profile has no steps; all of the recording counts as one. Mark steps with StepTraceAnnotation."
+_INFERRED = "The profile has no step markers. Steps are inferred from {event}, which repeats {count} times."
+_SHARED = (
+    "The devices of the CPU backend share the host's cores. The time that a device waits for a core while others are "
+    "at work counts as unexplained."
+)
+_UNEXPLAINED = 0.1
+"""Share of the steps from which on unexplained time is worth a note."""
+
+
+def notes(budget: RunBudget) -> list[str]:
+    """Sentences on how to read the answer."""
+    found = []
+    if "dispatch" in budget.sources:
+        found.append(_DISPATCH)
+    if "recording" in budget.sources:
+        found.append(_RECORDING)
+    if budget.evidence is not None and "inferred" in budget.sources:
+        found.append(_INFERRED.format(event=budget.evidence.event, count=budget.evidence.occurrences))
+    length = int(budget.duration_ps.sum())
+    unexplained = int(budget.time_ps[:, :, -1].sum())
+    if length and unexplained >= _UNEXPLAINED * length:
+        on_cpu = [device.host for device in budget.devices if device.kind == "cpu"]
+        found += [_SHARED] if len(on_cpu) > len(set(on_cpu)) else []
+        found += [_NO_FRAMES] if False in budget.traced else []
+    return found
+
 
 COLUMNS = (
-    Column("device", "Device", "string", "", "The device, with its host if there are several; `all`: their mean."),
-    Column("category", "Category", "string", "", "Id of the part of the step."),
-    Column("time_ps", "Time", "number", "ps", "Time per step, averaged over the steps."),
-    Column("percent", "Share", "number", "%", "Share of the device's time in steps."),
+    texts("device", "Device", "The device, with its host if there are several; `all`: their mean."),
+    texts("category", "Category", "Id of the part of the step."),
+    numbers("time_ps", "Time", "ps", "Time per step, averaged over the steps."),
+    numbers("percent", "Share", "%", "Share of the device's time in steps."),
 )
 ALL = "all"
 LEAST_LARGEST = 5.0
@@ -131,6 +166,5 @@ TOOL = Tool(
     group="Summary",
     summary="What a step consists of: computation, exposed communication and copies, and idle time by cause.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     available=devices_available,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,81 @@ from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, run_diagnost
 from tpu_profile_plugin.run.figures.summary import groups_of, host_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, property_text
+from tpu_profile_plugin.tables.table import Column, Table, flags, numbers, property_text, texts
 from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
 from tpu_profile_plugin.tools.common.source_cell import source_cell
-from tpu_profile_plugin.tools.ops.roofline_model.columns import COLUMNS, DIAGNOSTICS, GPU_COLUMNS
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.tools.tool import Tool
+
+_GIB, _GFLOPS = "GiB/s", "GFLOP/s"
+
+
+def _bandwidth(name: str, label: str) -> Column:
+    return numbers(f"{name}_bw", f"{label} BW (GiB/s)", _GIB, f"{label} traffic per time.")
+
+
+def _intensity(name: str, label: str) -> Column:
+    id_, header = f"{name}_operational_intensity", f"{label} Operational Intensity (FLOP/Byte)"
+    return numbers(id_, header, "", f"FLOPs per byte of {label} traffic.")
+
+
+_MEMORIES = (Resource.HBM, Resource.CMEM_READ, Resource.CMEM_WRITE, Resource.VMEM_READ, Resource.VMEM_WRITE)
+MEMORY_IDS = {memory: memory.value.lower().replace(" ", "_") for memory in _MEMORIES}
+"""What the names of columns and properties of each memory begin with."""
+COLUMNS = (
+    texts("step", "Step", "Total: the whole profile; Average: of all steps; else the number of the step."),
+    numbers("rank", "Rank", "", "Rank of the op by self time; 0 for the whole program."),
+    texts("category", "Category", "Kind of the op."),
+    texts("operation", "Operation", "Name of the op; Program for the whole program."),
+    numbers("occurrences", "# Occurrences", "", "Number of runs on all cores."),
+    numbers("total_time", "Total Time (us)", "us", "Time on all cores; of a program, including idle time."),
+    numbers("avg_time", "Avg. time (us)", "us", "Total time divided by occurrences."),
+    numbers("total_self_time", "Total self time (us)", "us", "Time of all runs, excluding nested ops."),
+    numbers("avg_self_time", "Avg. self time (us)", "us", "Total self time divided by occurrences."),
+    numbers("total_self_time_percent", "Total self time (%)", "",
+            "Share of the device time, including idle time, 0 to 1."),
+    numbers("cumulative_total_self_time_percent", "Cumulative total self time (%)", "",
+            "Sum of the shares of this row and the rows above, 0 to 1."),
+    numbers("dma_stall_percent", "%time stalled by DMA", "", "Share of its time spent waiting for DMA, 0 to 1."),
+    numbers("measured_flop_rate", "Normalized FLOP Rate (GFLOP/s)", _GFLOPS,
+            "FLOPs in bf16 equivalents divided by time: operations of narrower types count less."),
+    numbers("model_flop_rate", "Model FLOP Rate (GFLOP/s)", _GFLOPS, "FLOPs of the model divided by time."),
+    numbers("measured_memory_bw", "Memory BW (GiB/s)", _GIB, "Bytes accessed in all memories, divided by time."),
+    *(_bandwidth(name, memory.value) for memory, name in MEMORY_IDS.items()),
+    numbers("operational_intensity", "Operational Intensity (FLOP/Byte)", "",
+            "FLOPs divided by bytes accessed in all memories."),
+    *(_intensity(name, memory.value) for memory, name in MEMORY_IDS.items()),
+    numbers("bottleneck_operational_intensity", "Bottleneck Operational Intensity (FLOP/Byte)", "",
+            "FLOPs per byte of the memory that is the bottleneck; of all memories if compute is."),
+    texts("bound_by", "Bound by", "Resource of which it uses the largest share of the peak."),
+    numbers("total_time_per_core", "Total Time per core (us)", "us", "Total time divided by the number of cores."),
+    numbers("total_time_in_percentage", "Total Time (%)", "", "Share of the time of the program, 0 to 1."),
+    numbers("optimal_flop_rate", "Optimal FLOP Rate (GFLOP/s)", _GFLOPS,
+            "FLOP rate of the roofline at this operational intensity."),
+    numbers("roofline_efficiency", "Roofline efficiency (%)", "", "FLOP rate divided by that of the roofline, 0 to 1."),
+    numbers("compute_efficiency", "FLOP Rate / Peak (%)", "", "FLOP rate divided by the peak, 0 to 1."),
+    numbers("max_mem_bw_utilization", "Max memory BW utilization (among supported memories) (%)", "",
+            "Bandwidth of the most utilized memory divided by its peak, 0 to 1."),
+    flags("include_infeed_outfeed", "Include Infeed/Outfeed", "Whether infeed and outfeed are included."),
+    texts("hlo_module_id", "Program ID", "Id of the HLO program that the op belongs to."),
+    texts("source_info", "Source Info", "Source line of the program."),
+)  # fmt: skip
+
+_NOT_ON_GPU = ("dma_stall_percent", *(f"{m}_{what}" for m in ("cmem_read", "cmem_write", "vmem_read")
+               for what in ("bw", "operational_intensity")))  # fmt: skip
+_GPU_LABELS = {
+    "vmem_write_bw": "SHM/L1 BW (GiB/s)",
+    "vmem_write_operational_intensity": "SHM/L1 Operational Intensity (FLOP/Byte)",
+}
+GPU_COLUMNS = tuple(
+    replace(column, label=_GPU_LABELS.get(column.id, column.label))
+    for column in COLUMNS
+    if column.id not in _NOT_ON_GPU
+)
+DIAGNOSTICS = (
+    texts("severity", "Severity", "INFO, WARNING or ERROR."),
+    texts("message", "Message", "The message."),
+)
 
 
 def build(run: Run, query: Query) -> tuple[Table, Table]:
@@ -150,15 +219,6 @@ class _Rows:
             self.cells[name].extend(listed)
 
 
-_MEMORY_IDS = (
-    (Resource.HBM, "hbm"),
-    (Resource.CMEM_READ, "cmem_read"),
-    (Resource.CMEM_WRITE, "cmem_write"),
-    (Resource.VMEM_READ, "vmem_read"),
-    (Resource.VMEM_WRITE, "vmem_write"),
-)
-
-
 def _rate_cells(rate: Rates) -> dict[str, Any]:
     cells: dict[str, Any] = {
         "measured_flop_rate": rate.flops,
@@ -172,7 +232,7 @@ def _rate_cells(rate: Rates) -> dict[str, Any]:
         "compute_efficiency": rate.compute_share,
         "max_mem_bw_utilization": rate.best_memory_share,
     }
-    for memory, name in _MEMORY_IDS:
+    for memory, name in MEMORY_IDS.items():
         cells[f"{name}_bw"] = rate.memory[memory]
         cells[f"{name}_operational_intensity"] = rate.memory_intensity[memory]
     return cells
@@ -187,7 +247,7 @@ def _properties(summary: OpSummary) -> dict[str, str]:
         "device_type": summary.environment.device_type if device else "",
         "peak_flop_rate": property_text(giga_flops),
     }
-    for memory, name in _MEMORY_IDS:
+    for memory, name in MEMORY_IDS.items():
         peak = peak_gib(peaks, memory, summary.hardware)
         if not gpu or memory in (Resource.HBM, Resource.VMEM_WRITE):
             properties[f"peak_{name}_bw"] = property_text(peak)
@@ -207,6 +267,5 @@ TOOL = Tool(
     group="Ops",
     summary="Limits by compute and memory for the program, its steps and each op.",
     build=build,
-    hosts=HostChoice.ONE_OR_ALL,
     params=OP_PARAMS,
 )
