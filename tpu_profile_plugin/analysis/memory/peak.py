@@ -103,13 +103,7 @@ def _matched(rows: Allocations) -> Allocations:
         code[frees] = column.code[allocations]
         return TextColumn(code, column.texts)
 
-    return replace(
-        rows,
-        op=with_matches(rows.op),
-        region=with_matches(rows.region),
-        data_type=with_matches(rows.data_type),
-        shape=with_matches(rows.shape),
-    )
+    return replace(rows, **{name: with_matches(getattr(rows, name)) for name in ("op", "region", "data_type", "shape")})
 
 
 def _active(rows: Allocations, peak: int, step: int) -> tuple[I64, tuple[SpecialAllocation, ...]]:

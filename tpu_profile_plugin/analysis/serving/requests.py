@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
@@ -42,17 +41,13 @@ class Phase(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One request; times in ps. `batches` are the ids of the batches that it is part of."""
+class _Timed:
+    """A request or a batch; times in ps."""
 
     id: int
     model: str
     begin_ps: int
     end_ps: int
-    phases_ps: tuple[int, ...]
-    size: int = 0
-    delay_ps: int = 0
-    batches: tuple[int, ...] = ()
 
     @property
     def duration_ps(self) -> int:
@@ -61,23 +56,24 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """One batch; times in ps, `programs` are the ids of the programs it ran."""
+class Request(_Timed):
+    """One request; `batches` are the ids of the batches that it is part of."""
 
-    id: int
-    model: str
-    begin_ps: int
-    end_ps: int
+    phases_ps: tuple[int, ...]
+    size: int = 0
+    delay_ps: int = 0
+    batches: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(_Timed):
+    """One batch; `programs` are the ids of the programs it ran."""
+
     device_ps: int
     padding: int = 0
     size: int = 0
     delay_ps: int = 0
     programs: tuple[str, ...] = ()
-
-    @property
-    def duration_ps(self) -> int:
-        """Latency."""
-        return self.end_ps - self.begin_ps
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +113,8 @@ def inference(space: XSpace, pre: Preprocessed) -> Inference:
         batches = [batch for batch in batches if batch.model]
     else:
         names = (ALL_MODELS,)
-        requests = [_with_model(request, ALL_MODELS) for request in requests]
-        batches = [_with_model(batch, ALL_MODELS) for batch in batches]
+        requests = [replace(request, model=ALL_MODELS) for request in requests]
+        batches = [replace(batch, model=ALL_MODELS) for batch in batches]
     return Inference(names, tuple(requests), tuple(batches), batching_parameters(space))
 
 
@@ -130,14 +126,11 @@ def may_have_requests(space: XSpace) -> bool:
 
 def combine_inference(parts: Sequence[Inference]) -> Inference:
     """Combines several hosts."""
-    parameters: dict[str, BatchingParameters] = {}
-    for part in parts:
-        parameters = {**part.parameters, **parameters}
     return Inference(
         tuple(sorted({model for part in parts for model in part.models})),
         tuple(r for part in parts for r in part.requests),
         tuple(b for part in parts for b in part.batches),
-        parameters,
+        {name: value for part in reversed(parts) for name, value in part.parameters.items()},
     )
 
 
@@ -160,12 +153,6 @@ class _Links:
     def family(self, group: int) -> list[int]:
         """The group itself, then its children."""
         return [group, *self.children(group)]
-
-
-def _with_model(item: Any, model: str) -> Any:
-    from dataclasses import replace
-
-    return replace(item, model=model)
 
 
 def _models(

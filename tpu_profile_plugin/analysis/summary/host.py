@@ -260,10 +260,7 @@ def _cores(space: XSpace, planes: Sequence[Plane]) -> dict[int, tuple[str, int]]
 
 def reduce_summaries(parts: Sequence[HostSummary], *, drop_edges: bool = True) -> RunSummary:
     """Combines hosts in the given order; `drop_edges` first drops steps of CPU and GPU hosts that may be truncated."""
-
-    def trimmed(steps: StepTable) -> StepTable:
-        return drop_incomplete(steps) if drop_edges else steps
-
+    trimmed = drop_incomplete if drop_edges else (lambda steps: steps)
     steps = [trimmed(part.steps) for part in parts]
     has_device = [part.has_device for part in parts]
     names = _distinct_names(parts)
