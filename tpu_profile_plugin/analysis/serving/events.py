@@ -10,6 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.columns import rows_of
+from tpu_profile_plugin.analysis.common.keys import extents
 from tpu_profile_plugin.analysis.common.planes import MODULES, events_of_lines, is_tensor_core, lines_named, spans_at
 from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -165,12 +166,7 @@ def host_spans(plane: Plane, extras: PlaneExtras) -> dict[int, tuple[int, int]]:
     """First begin and last end of each group's host events."""
     assert extras.group_id is not None
     at = np.flatnonzero(extras.group_id >= 0)
-    groups, where = np.unique(extras.group_id[at], return_inverse=True)
-    first = np.full(len(groups), np.iinfo(np.int64).max, np.int64)
-    last = np.full(len(groups), np.iinfo(np.int64).min, np.int64)
-    begin = plane.events.begin_ps[at]
-    np.minimum.at(first, where, begin)
-    np.maximum.at(last, where, begin + plane.events.duration_ps[at])
+    groups, first, last = extents(extras.group_id[at], *spans_at(plane, at))
     return dict(zip(groups.tolist(), zip(first.tolist(), last.tolist(), strict=True), strict=True))
 
 
