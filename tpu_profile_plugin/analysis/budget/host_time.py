@@ -9,14 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.budget.host_names import (
-    Activity,
-    activity,
-    is_frame,
-    is_recognised,
-    is_telling,
-    is_user_frame,
-)
+from tpu_profile_plugin.analysis.budget import host_names
 from tpu_profile_plugin.analysis.common.planes import (
     host_plane,
     line_of,
@@ -128,7 +121,9 @@ def telling_events(space: XSpace) -> Plane | None:
     if plane is None or plane.decoded:
         return plane
     (found,) = space.filtered(
-        EventFilter(plane, event=lambda name: is_recognised(name) or is_explicit_marker(name), stats=LAUNCH_STATS)
+        EventFilter(
+            plane, event=lambda name: host_names.is_recognised(name) or is_explicit_marker(name), stats=LAUNCH_STATS
+        )
     )
     return found
 
@@ -139,7 +134,7 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
         return HostTime()
     kind = _activities(plane)
     # The main thread runs the program: it has the step markers, else the launches, else Python frames, else any events.
-    main = _main_line(plane, (_names_that(is_explicit_marker, plane), kind == Activity.LAUNCH))
+    main = _main_line(plane, (_names_that(is_explicit_marker, plane), kind == host_names.Activity.LAUNCH))
     if main is None:
         plane = host_plane(space) or plane
         kind = _activities(plane)
@@ -148,20 +143,20 @@ def host_time(space: XSpace, plane: Plane | None) -> HostTime:
     if not len(events):
         return HostTime()
     main = main or 0
-    rows = np.flatnonzero((kind != Activity.OTHER)[events.metadata])
+    rows = np.flatnonzero((kind != host_names.Activity.OTHER)[events.metadata])
     first, last = plane.lines.event_start[main : main + 2].tolist()
     what, on_main = kind[events.metadata[rows]], (rows >= first) & (rows < last)
     begin, end = spans_at(plane, rows)
 
-    def when(wanted: Activity, *, anywhere: bool = False) -> Times:
+    def when(wanted: host_names.Activity, *, anywhere: bool = False) -> Times:
         return times_of(begin, end, what == wanted if anywhere else (what == wanted) & on_main)
 
     return HostTime(
-        when(Activity.COMPILE, anywhere=True),
-        when(Activity.UPLOAD, anywhere=True),
-        when(Activity.TRANSFER),
-        when(Activity.INPUT),
-        when(Activity.LAUNCH),
+        when(host_names.Activity.COMPILE, anywhere=True),
+        when(host_names.Activity.UPLOAD, anywhere=True),
+        when(host_names.Activity.TRANSFER),
+        when(host_names.Activity.INPUT),
+        when(host_names.Activity.LAUNCH),
         *_launches(space, plane),
         (int(plane.lines.id[main]), plane.lines.name[main]),
     )
@@ -188,8 +183,8 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     usable, user, frame = (np.zeros(len(names), np.bool_) for _ in range(3))
     for at in np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist():
         marker = is_explicit_marker(names[at]) or (evidence is not None and names[at] == evidence.event)
-        usable[at] = is_telling(names[at]) and not marker
-        user[at], frame[at] = is_user_frame(names[at]), is_frame(names[at])
+        usable[at] = host_names.is_telling(names[at]) and not marker
+        user[at], frame[at] = host_names.is_user_frame(names[at]), host_names.is_frame(names[at])
     keep = usable[metadata] & (end > begin) & ~((begin <= since) & (end >= until))
     for stat in _MARKER_STATS:
         if plane.stat_metadata.row(stat) is not None:
@@ -221,7 +216,7 @@ def _main_line(plane: Plane, tests: Sequence[Bools]) -> int | None:
 
 def _activities(plane: Plane) -> U8:
     """What events tell, per row of the event metadata."""
-    return np.array([activity(name) for name in plane.event_metadata.names], np.uint8)
+    return np.array([host_names.activity(name) for name in plane.event_metadata.names], np.uint8)
 
 
 def _names_that(test: Callable[[str], bool], plane: Plane) -> Bools:

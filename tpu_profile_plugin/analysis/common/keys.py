@@ -26,6 +26,15 @@ def row_codes(*columns: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[I
     return code, first
 
 
+def extents(key: I64, begin: I64, end: I64) -> tuple[I64, I64, I64]:
+    """The distinct keys, ascending, and the least begin and greatest end of each."""
+    keys, where = np.unique(key, return_inverse=True)
+    first, last = (np.full(len(keys), limit) for limit in (np.iinfo(np.int64).max, np.iinfo(np.int64).min))
+    np.minimum.at(first, where.reshape(-1), begin)
+    np.maximum.at(last, where.reshape(-1), end)
+    return keys, first, last
+
+
 def among(values: I64, ascending: I64) -> Bools:
     """Which of the values are in an ascending list; numpy.isin hashes both, which takes longer."""
     if not len(ascending):

@@ -19,13 +19,7 @@ _COUNTERS = "_counters_"
 CUSTOM_PREFIXES = ("/device:CUSTOM:", "/custom:")
 
 _HOST_PREFIXES = (
-    HOST_THREADS,
-    "Host CPUs",
-    "/host:tfstreamz",
-    HOST_METADATA,
-    "Syscalls",
-    "/host:python-tracer",
-    "/host:CUPTI",
+    *(HOST_THREADS, "Host CPUs", "/host:tfstreamz", HOST_METADATA, "Syscalls", "/host:python-tracer", "/host:CUPTI"),
     "/host:__ScopeRangeCallStack__",
 )
 _DEVICE_PREFIXES = ("/device", "#Chip", *CUSTOM_PREFIXES)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.keys import extents
 from tpu_profile_plugin.analysis.common.spans import covered_within, no_time, subtract
 from tpu_profile_plugin.analysis.communication.launches import LaunchSummary, launch_summary
 from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs, sum_by_step
@@ -186,9 +187,7 @@ def _sum(
     duration = runs.end_ps[rows] - runs.begin_ps[rows]
     instance = runs.instance[rows]
     alone = instance < 0
-    _, where = np.unique(instance[~alone], return_inverse=True)
-    quickest = np.full(int(where.max(initial=-1)) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(quickest, where.reshape(-1), duration[~alone])
+    _, quickest, _ = extents(instance[~alone], duration[~alone], duration[~alone])
     waiting, longest = rows[int(runs.wait_ps[rows].argmax())], rows[int(duration.argmax())]
     return CollectiveSums(
         key=key,

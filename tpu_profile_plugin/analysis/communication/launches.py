@@ -56,6 +56,7 @@ def launch_summary(device: Device, launches: Launches, begin_ps: I64, end_ps: I6
     queued = times_of(call, begin)
     free = subtract(steps, join(busy(device), queued))
     step_ps = total(steps)
+    waiting_ps = int(covered_within(*steps, call, np.maximum(call, begin)).sum())
     return LaunchSummary(
         launches=len(inside),
         per_step=len(inside) / len(begin_ps),
@@ -63,7 +64,7 @@ def launch_summary(device: Device, launches: Launches, begin_ps: I64, end_ps: I6
         late_delay_ps=int(np.quantile(delay, 0.9, method="nearest")),
         call_ps=int(np.quantile(called - call, 0.5, method="nearest")),
         most_queued=_most_at_once(call, begin),
-        mean_queued=_waiting_ps(call, begin, steps) / step_ps if step_ps else 0.0,
+        mean_queued=waiting_ps / step_ps if step_ps else 0.0,
         tiny=int((end - begin < TINY_PS).sum()),
         starved_ps=total(free),
         step_ps=step_ps,
@@ -77,8 +78,3 @@ def _most_at_once(call: I64, begin: I64) -> int:
     change = np.repeat([1, -1], int(waits.sum()))
     order = np.lexsort((change, points))
     return int(np.cumsum(change[order]).max(initial=0))
-
-
-def _waiting_ps(call: I64, begin: I64, steps: tuple[I64, I64]) -> int:
-    """Time that launches wait, summed over launches, within the steps."""
-    return int(covered_within(*steps, call, np.maximum(call, begin)).sum())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common.keys import extents
 from tpu_profile_plugin.analysis.communication.host import CollectiveSums, HostCommunication
 from tpu_profile_plugin.analysis.communication.stragglers import Straggler, outliers, stragglers
 from tpu_profile_plugin.analysis.devices.across_hosts import MatchedHosts, clock_offsets, match_hosts, sum_by_step
@@ -169,9 +170,7 @@ def _joined(entries: Sequence[CollectiveSums], matched: MatchedHosts, number: in
         return found
     most = rows[int(runs.wait_ps[rows].argmax())]
     duration = runs.end_ps[rows] - runs.begin_ps[rows]
-    _, where = np.unique(runs.instance[rows], return_inverse=True)
-    quickest = np.full(int(where.max()) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(quickest, where.reshape(-1), duration)
+    _, quickest, _ = extents(runs.instance[rows], duration, duration)
     return replace(
         found,
         instances=len(quickest),

@@ -9,15 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, TPU_PREFIX, line_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.analysis.counters.samples import (
-    CHIP_ID,
-    COUNTER_ID,
-    DEVICE_ID,
-    VALUE,
-    declares_values,
-    device_type,
-    plane_integer,
-)
+from tpu_profile_plugin.analysis.counters import samples as recorded
 from tpu_profile_plugin.analysis.counters.words import describe, find
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U64
@@ -50,7 +42,7 @@ class Listing:
 
 def has_values(plane: Plane) -> bool:
     """Whether a plane is one of a device that declares values of counters."""
-    return plane.name.startswith((TPU_PREFIX, GPU_PREFIX)) and declares_values(plane)
+    return plane.name.startswith((TPU_PREFIX, GPU_PREFIX)) and recorded.declares_values(plane)
 
 
 def listings(space: XSpace, planes: tuple[Plane, ...]) -> Iterator[Listing]:
@@ -62,23 +54,23 @@ def listings(space: XSpace, planes: tuple[Plane, ...]) -> Iterator[Listing]:
 
 
 def _chip(space: XSpace, plane: Plane) -> int | None:
-    for name in (CHIP_ID, DEVICE_ID):
-        number = plane_integer(space, plane, name)
+    for name in (recorded.CHIP_ID, recorded.DEVICE_ID):
+        number = recorded.plane_integer(space, plane, name)
         if number is not None and number != -1:
             return number
     return None
 
 
 def _listing(space: XSpace, plane: Plane, chip: int) -> Listing:
-    stats = StatColumns(space, plane, plane.events.stats, (COUNTER_ID, VALUE, DESCRIPTION, SETS))
-    events = stats.owners(VALUE)
-    value = stats.ints(VALUE).value.view(np.uint64)
-    doubles = stats.doubles(VALUE)[1]
+    stats = StatColumns(space, plane, plane.events.stats, (recorded.COUNTER_ID, recorded.VALUE, DESCRIPTION, SETS))
+    events = stats.owners(recorded.VALUE)
+    value = stats.ints(recorded.VALUE).value.view(np.uint64)
+    doubles = stats.doubles(recorded.VALUE)[1]
     line = line_of(plane, events)
     names = [name.lower() for name in plane.event_metadata.names]
     metadata = plane.events.metadata[events]
     description, sets = _texts(stats, DESCRIPTION, events), _texts(stats, SETS, events)
-    ids, kind = _ids(space, plane, stats, events), device_type(space, plane)
+    ids, kind = _ids(space, plane, stats, events), recorded.device_type(space, plane)
     known = {id: one for id in np.unique(ids).tolist() if id and (one := find(kind, id)) is not None}
     if known:
         found = [known.get(id) for id in ids.tolist()]
@@ -98,8 +90,8 @@ def _listing(space: XSpace, plane: Plane, chip: int) -> Listing:
 
 def _ids(space: XSpace, plane: Plane, stats: StatColumns, events: I64) -> U64:
     """The recorded id of each event's counter, its own or its metadata's; 0 without one."""
-    own, present = stats.ints(COUNTER_ID).at(events)
-    shared = StatColumns(space, plane, plane.event_metadata.stats, (COUNTER_ID,)).ints(COUNTER_ID)
+    own, present = stats.ints(recorded.COUNTER_ID).at(events)
+    shared = StatColumns(space, plane, plane.event_metadata.stats, (recorded.COUNTER_ID,)).ints(recorded.COUNTER_ID)
     of_metadata = np.zeros(len(plane.event_metadata), np.int64)
     of_metadata[shared.event] = shared.value
     ids: I64 = np.where(present, own, of_metadata[plane.events.metadata[events]])

@@ -12,13 +12,12 @@ from tpu_profile_plugin.analysis.common import preprocessed as ids
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line, recorded_lines
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, ExtraLine
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
-from tpu_profile_plugin.analysis.derived.lines import Levels, Sources, derive, op_levels
+from tpu_profile_plugin.analysis.derived.lines import NO_SCOPE, Levels, Sources, derive, op_levels
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I32, I64
 
 _STATS = ("kernel_details", "cuda_graph_exec_id", "hlo_op", "hlo_module", "program_id", "tf_op", "scope_range_id")
-_NO_SCOPE = np.zeros(0, dtype=np.int64)
 # Names of lines in the order of their ids within a stream. XProf also has a line of launch overhead, not derived here.
 _LINES = (ids.NAME_SCOPE, ids.FRAMEWORK_OPS, ids.XLA_MODULES, ids.XLA_OPS, ids.SOURCE)
 
@@ -44,7 +43,7 @@ def derive_steps(plane: Plane, group: I64, step_codes: Callable[[I64], I32]) -> 
     distinct, row = np.unique(group[order], return_inverse=True)
     levels = Levels(row.reshape(-1).astype(np.int32), [])
     levels.rows = [[levels.names.code(str(number))] for number in distinct.tolist()]
-    steps = derive(_sources(plane, order, group, _NO_SCOPE), [levels], stream=True)[0]
+    steps = derive(Sources.of(plane, order, group), [levels], stream=True)[0]
     return steps.line(ids.STEPS_ID, ids.STEPS, step_code=step_codes(steps.group))
 
 
@@ -76,7 +75,7 @@ def _stream_lines(
     row, texts = names
     scopes, frameworks = op_levels(row, texts, [3])
     levels = [kernels.module_levels(events, [1, 2]), ops, scopes, frameworks, sources]
-    kernel_sources = _sources(plane, events, group, kernels.scopes(events))
+    kernel_sources = Sources.of(plane, events, group, kernels.scopes(events))
     modules, xla_ops, scope_line, framework_line, source_line = derive(kernel_sources, levels, stream=True)
     first_id, first_display, suffix = track
     derived = zip((scope_line, framework_line, modules, xla_ops, source_line), _LINES, strict=True)
@@ -93,12 +92,6 @@ def _stream_events(plane: Plane) -> I64:
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
     ordered: I64 = events[_native.walk_order(begin, duration, np.arange(len(events)))]
     return ordered
-
-
-def _sources(plane: Plane, events: I64, group: I64 | None, scope: I64) -> Sources:
-    none = np.full(len(events), ABSENT, dtype=np.int64)
-    own = none if group is None else group[events]
-    return Sources(events, plane.events.begin_ps[events], plane.events.duration_ps[events], own, scope)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +140,7 @@ class _Kernels:
 
     def scopes(self, events: I64) -> I64:
         """Scope range id of each event, ABSENT without an XLA op; an empty column if no event has one."""
-        return _NO_SCOPE if self.scope is None else np.where(self.op[events] >= 0, self.scope[events], ABSENT)
+        return NO_SCOPE if self.scope is None else np.where(self.op[events] >= 0, self.scope[events], ABSENT)
 
     def module_levels(self, events: I64, dependents: list[int]) -> Levels:
         """Levels of the modules line: `module(program id)`."""

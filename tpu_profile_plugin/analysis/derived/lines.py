@@ -10,7 +10,10 @@ import numpy as np
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.op_names import JAX, TENSORFLOW, TF_DATA, UNKNOWN, dataset_display, parse_op
 from tpu_profile_plugin.analysis.common.preprocessed import ABSENT, ExtraLine
+from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I32, I64, U32
+
+NO_SCOPE: I64 = np.zeros(0, dtype=np.int64)
 
 
 class Names:
@@ -55,6 +58,12 @@ class Sources:
     duration_ps: I64
     group: I64
     scope: I64
+
+    @classmethod
+    def of(cls, plane: Plane, event: I64, group: I64 | None, scope: I64 = NO_SCOPE) -> Sources:
+        """Events of a plane; `group`: of all its events, if any has one."""
+        own = np.full(len(event), ABSENT, dtype=np.int64) if group is None else group[event]
+        return cls(event, plane.events.begin_ps[event], plane.events.duration_ps[event], own, scope)
 
 
 @dataclass(frozen=True, slots=True)

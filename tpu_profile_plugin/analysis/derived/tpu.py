@@ -36,7 +36,7 @@ def derive_tpu(space: XSpace, plane: Plane, on_events: StatColumns, group: I64 |
         scopes, frameworks = op_levels(op_row, op_texts, [1])
         source = Levels(locations[events] if locations is not None else none, [])
         source.rows = [[source.names.code(text)] for text in location_texts]
-        derived = derive(_sources(plane, events, group), [scopes, frameworks, source], stream=False)
+        derived = derive(Sources.of(plane, events, group), [scopes, frameworks, source], stream=False)
         kinds = (
             (ids.NAME_SCOPE_ID, ids.NAME_SCOPE),
             (ids.FRAMEWORK_OPS_ID, ids.FRAMEWORK_OPS),
@@ -44,17 +44,6 @@ def derive_tpu(space: XSpace, plane: Plane, on_events: StatColumns, group: I64 |
         )
         lines += [line.line(id_, name) for line, (id_, name) in zip(derived, kinds, strict=True) if len(line)]
     return lines + host_offload(space, plane, synchronous)
-
-
-def _sources(plane: Plane, events: I64, group: I64 | None) -> Sources:
-    none = np.full(len(events), ABSENT, dtype=np.int64)
-    return Sources(
-        events,
-        plane.events.begin_ps[events],
-        plane.events.duration_ps[events],
-        none if group is None else group[events],
-        np.zeros(0, dtype=np.int64),
-    )
 
 
 def _texts(plane: Plane, on_rows: StatColumns, on_events: StatColumns, stat: str) -> tuple[I32 | None, list[str]]:

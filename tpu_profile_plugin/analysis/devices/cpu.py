@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.keys import pair_in_order, row_codes
+from tpu_profile_plugin.analysis.common.keys import extents, pair_in_order, row_codes
 from tpu_profile_plugin.analysis.common.spans import times_of
 from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
 from tpu_profile_plugin.analysis.devices.kinds import hlo_work
@@ -51,11 +51,7 @@ def _device(plane: Plane, ordinal: int, ops: tuple[Op, ...], spans: OpSpans, dev
     control = own.work == Work.CONTROL
     # A run of a program lasts from its first op to its last.
     numbered = run != NO_RUN
-    runs, where = np.unique(run[numbered], return_inverse=True)
-    first = np.full(len(runs), np.iinfo(np.int64).max)
-    last = np.full(len(runs), np.iinfo(np.int64).min)
-    np.minimum.at(first, where.reshape(-1), own.begin_ps[numbered])
-    np.maximum.at(last, where.reshape(-1), own.end_ps[numbered])
+    runs, first, last = extents(run[numbered], own.begin_ps[numbered], own.end_ps[numbered])
     order = np.argsort(first, kind="stable")
     return Device(
         name=f"CPU device {int(ordinal)}",

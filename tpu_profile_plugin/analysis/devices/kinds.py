@@ -8,15 +8,8 @@ from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.ops.text import WITH_INNER_OPS
 
 COLLECTIVES = (
-    "reduce-scatter",
-    "all-reduce",
-    "all-gather",
-    "ragged-all-to-all",
-    "all-to-all",
-    "collective-permute",
-    "collective-broadcast",
-    "send",
-    "recv",
+    *("reduce-scatter", "all-reduce", "all-gather", "ragged-all-to-all", "all-to-all", "collective-permute"),
+    *("collective-broadcast", "send", "recv"),
 )
 """Opcodes of communication; of those that contain each other the longer one comes first."""
 _NAMED_IN_FUSIONS = COLLECTIVES[:-2]
@@ -32,15 +25,9 @@ _SEND_RECV = re.compile(r"(?P<base>send|recv)(?P<number>\.\d+)?\Z")
 # NCCL and RCCL kernels of all generations: ncclKernel_AllReduce_RING_LL_Sum_float, ncclDevKernel_SendRecv, ...
 _LIBRARY_KERNEL = re.compile(r"(?:void )?(?:nccl|rccl|hccl|msccl)", re.IGNORECASE)
 _LIBRARY_KINDS = (
-    ("reducescatter", "reduce-scatter"),
-    ("allreduce", "all-reduce"),
-    ("allgather", "all-gather"),
-    ("alltoall", "all-to-all"),
-    ("broadcast", "collective-broadcast"),
-    ("sendrecv", "send/recv"),
-    ("send", "send"),
-    ("recv", "recv"),
-    ("reduce", "reduce"),
+    *(("reducescatter", "reduce-scatter"), ("allreduce", "all-reduce"), ("allgather", "all-gather")),
+    *(("alltoall", "all-to-all"), ("broadcast", "collective-broadcast"), ("sendrecv", "send/recv")),
+    *(("send", "send"), ("recv", "recv"), ("reduce", "reduce")),
 )
 _GPU_COPY = re.compile(r"mem(?:cpy|set)(?:\W|\Z|[adhp](?:to|2)?[adhp])|.*rocclr_(?:copy|fill)Buffer", re.IGNORECASE)
 

@@ -9,12 +9,7 @@ from enum import Enum
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, device_planes, is_tensor_core, is_tpu
-from tpu_profile_plugin.analysis.environment.gpu_models import (
-    GpuCapabilities,
-    flops_per_cycle,
-    model_name,
-    shared_bytes_per_cycle,
-)
+from tpu_profile_plugin.analysis.environment import gpu_models
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.units import GIGA, KILO, MEGA
@@ -95,9 +90,9 @@ def plane_text(space: XSpace, plane: Plane, name: str) -> str:
     return texts[int(codes[0])] if codes[0] >= 0 else ""
 
 
-def gpu_capabilities(space: XSpace, plane: Plane) -> GpuCapabilities:
+def gpu_capabilities(space: XSpace, plane: Plane) -> gpu_models.GpuCapabilities:
     """Device capabilities from the stats of a GPU plane."""
-    return GpuCapabilities(
+    return gpu_models.GpuCapabilities(
         vendor=plane_text(space, plane, "device_vendor"),
         name=plane_text(space, plane, "gpu_device_name"),
         major=plane_int(space, plane, "compute_cap_major"),
@@ -132,7 +127,7 @@ def hostname(space: XSpace) -> str:
 def _device(space: XSpace) -> tuple[Hardware, str, int]:
     """Kind, display name and number of devices; GPUs come first here if a profile has both."""
     if gpus := [plane for plane in space.planes if plane.name.startswith(GPU_PREFIX)]:
-        return Hardware.GPU, model_name(gpu_capabilities(space, gpus[0])) or "GPU", len(gpus)
+        return Hardware.GPU, gpu_models.model_name(gpu_capabilities(space, gpus[0])) or "GPU", len(gpus)
     if cores := [plane for plane in space.planes if is_tensor_core(plane)]:
         return Hardware.TPU, plane_text(space, cores[0], "device_type_string"), len(cores)
     return Hardware.CPU_ONLY, "CPU", 0
@@ -166,8 +161,8 @@ def _gpu_peaks(space: XSpace, plane: Plane) -> Peaks:
 
     gpu = gpu_capabilities(space, plane)
     gigahertz = gpu.clock_khz / MEGA
-    shared = gpu.cores * shared_bytes_per_cycle(gpu) * gigahertz
-    compute = recorded(_COMPUTE) or gpu.cores * flops_per_cycle(gpu) * gigahertz / KILO
+    shared = gpu.cores * gpu_models.shared_bytes_per_cycle(gpu) * gigahertz
+    compute = recorded(_COMPUTE) or gpu.cores * gpu_models.flops_per_cycle(gpu) * gigahertz / KILO
     on_chip = (recorded(_BANDWIDTH.format(name)) or shared for name in ("sram_rd", "sram_wr"))
     return Peaks(compute, (gpu.memory_bandwidth / GIGA, *on_chip))
 

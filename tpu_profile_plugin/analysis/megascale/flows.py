@@ -23,7 +23,7 @@ EDGES = (
 
 def flows(parts: Parts) -> tuple[I64, I64]:
     """Rows of the parts that flows leave and enter, both int64[f]."""
-    group = _groups(parts)
+    group = groups(parts.device, parts.run, parts.rendezvous)
     found = list(_pairs(parts.kind, group))
     return (
         np.concatenate([np.zeros(0, np.int64), *(one for one, _ in found)]),
@@ -31,9 +31,9 @@ def flows(parts: Parts) -> tuple[I64, I64]:
     )
 
 
-def _groups(parts: Parts) -> I64:
+def groups(device: I64, run: I64, rendezvous: I64) -> I64:
     """A number for each device, run and rendezvous."""
-    keys = np.stack([parts.device, parts.run, parts.rendezvous], axis=1)
+    keys = np.stack([device, run, rendezvous], axis=1)
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1) if len(keys) else np.zeros(0, np.int64)
 
 

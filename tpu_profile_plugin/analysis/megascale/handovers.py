@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import MODULES, OPS
-from tpu_profile_plugin.analysis.megascale.flows import ranked
+from tpu_profile_plugin.analysis.megascale.flows import groups, ranked
 from tpu_profile_plugin.analysis.megascale.parts import GRAPH, KINDS, RUN_ID, copy_kinds, described, last_ends, lookup
 from tpu_profile_plugin.analysis.megascale.trace import NO_RUN, Trace, Track, by_track
 from tpu_profile_plugin.columns.arrays import I64, Bools
@@ -59,9 +59,12 @@ def add_flows(trace: Trace, receives: bool) -> None:
     ends = _ends(trace, receives)
     source, queue = np.nonzero(ends.kind[:, None] == _QUEUES[None, :, 0])
     number = np.arange(1, len(source) + 1)
-    _leave(trace, ends, source, number)
+    for track, mine in by_track(trace, ends.track[source]):
+        trace.leave(track, ends.event[source[mine]], number[mine])
     target, taken, into_instant = _taken(ends, source, queue)
-    _enter(trace, ends, target[~into_instant], number[taken[~into_instant]])
+    entered, entering = target[~into_instant], number[taken[~into_instant]]
+    for track, mine in by_track(trace, ends.track[entered]):
+        trace.enter(track, ends.event[entered[mine]], entering[mine])
     done = np.flatnonzero(ends.kind == RECV_DONE)
     copied = dict(zip(target[into_instant].tolist(), number[taken[into_instant]].tolist(), strict=True))
     _instants(trace, ends, done, len(source) + 1, copied)
@@ -72,9 +75,7 @@ def _ends(trace: Trace, receives: bool) -> _Ends:
     parts = list(chain(_ops(trace, codes, receives), _copies(trace, codes)))
     columns = [np.concatenate([np.zeros(0, np.int64), *(part[at] for part in parts)]) for at in range(5)]
     device = np.array([track.device for track in trace.tracks], np.int64)
-    keys = np.stack([device[columns[0]], columns[3], columns[4]], axis=1)
-    group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1) if len(keys) else keys[:, 0]
-    return _Ends(columns[0], columns[1], columns[2], group)
+    return _Ends(columns[0], columns[1], columns[2], groups(device[columns[0]], columns[3], columns[4]))
 
 
 _End = tuple[I64, I64, I64, I64, I64]
@@ -141,16 +142,6 @@ def _taken(ends: _Ends, source: I64, queue: I64) -> tuple[I64, I64, Bools]:
         numbers.append(row[row >= 0])
         instants.append(np.full(int((row >= 0).sum()), at == _INTO_INSTANT))
     return np.concatenate(targets), np.concatenate(numbers), np.concatenate(instants).astype(np.bool_)
-
-
-def _leave(trace: Trace, ends: _Ends, source: I64, number: I64) -> None:
-    for track, mine in by_track(trace, ends.track[source]):
-        trace.leave(track, ends.event[source[mine]], number[mine])
-
-
-def _enter(trace: Trace, ends: _Ends, target: I64, number: I64) -> None:
-    for track, mine in by_track(trace, ends.track[target]):
-        trace.enter(track, ends.event[target[mine]], number[mine])
 
 
 def _instants(trace: Trace, ends: _Ends, done: I64, next_number: int, copies: dict[int, int]) -> None:

@@ -58,21 +58,14 @@ def counters(trace: Trace) -> list[Counter]:
         for kind in (_RECEIVE, _SEND)
     )
     begin, end, size, sized = _executions(trace, tracks, names)
+    in_flight, payload = _level(begin, end, 0 * begin + 1), _level(begin[sized], end[sized], size[sized])
     made = (
         _bytes("RX", received),
         _bytes("TX", sent),
         _bandwidth("RX", received),
         _bandwidth("TX", sent),
-        Counter(
-            "Megascale", "Inflight Collectives", "count", "inflight_collectives", *_level(begin, end, 0 * begin + 1)
-        ),
-        Counter(
-            "Megascale",
-            "Inflight Collective Payload",
-            "bytes",
-            "inflight_collective_payload",
-            *_level(begin[sized], end[sized], size[sized]),
-        ),
+        Counter("Megascale", "Inflight Collectives", "count", "inflight_collectives", *in_flight),
+        Counter("Megascale", "Inflight Collective Payload", "bytes", "inflight_collective_payload", *payload),
     )
     return [counter for counter in made if len(counter.time_ps)]
 

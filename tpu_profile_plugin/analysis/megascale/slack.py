@@ -97,10 +97,10 @@ def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable
         )
         // NS_PER_US,
     }
-    for name, code in (("send_us", SEND), ("send_done_us", SEND_DONE), ("recv_done_us", RECV_DONE)):
-        times[name] = _duration_us(ops, last[code][done])
-    # XProf divides this one by a million twice.
-    times["recv_us"] = _duration_us(ops, last[RECV][done]) // MEGA
+    for name, code in (("send_us", SEND), ("send_done_us", SEND_DONE), ("recv_done_us", RECV_DONE), ("recv_us", RECV)):
+        rows = last[code][done]
+        times[name] = np.where(rows >= 0, ops.duration_ps[rows] // PS_PER_US, 0)
+    times["recv_us"] //= MEGA  # XProf divides this one by a million twice
     groups, first = np.unique(group[done], return_index=True)
     for one in groups[np.argsort(first)].tolist():
         mine = group[done] == one
@@ -117,10 +117,6 @@ def _within(group: I64, values: I64) -> I64:
     out = np.empty_like(total)
     out[order] = total - np.append(0, total)[first]
     return out
-
-
-def _duration_us(ops: SendRecvOps, rows: I64) -> I64:
-    return np.where(rows >= 0, ops.duration_ps[rows] // PS_PER_US, 0)
 
 
 def _collective(ops: SendRecvOps, name: str, done: I64, send: I64, times: dict[str, I64], group: I64) -> Collective:

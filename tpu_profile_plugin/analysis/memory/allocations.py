@@ -225,15 +225,13 @@ class _Stats:
 
     def texts(self, name: str) -> TextColumn:
         """Texts, "" for other values."""
-        code = self._none()
-        code_of = {"": 0}
+        code, code_of = self._none(), {"": 0}
         self._put_texts(name, code, code_of)
         return TextColumn(code, tuple(code_of))
 
     def data_types(self) -> TextColumn:
         """Names of the element types, "" where missing."""
-        code = self._none()
-        code_of = {"": 0}
+        code, code_of = self._none(), {"": 0}
         self._put_numbers("data_type", _type_name, code, code_of)
         return TextColumn(code, tuple(code_of))
 

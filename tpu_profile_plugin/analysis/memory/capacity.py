@@ -16,24 +16,12 @@ _GPU = "/device:GPU:"
 
 # Model -> (HBM of a chip in GiB, devices of a chip). Source: Google Cloud's pages on the TPU versions.
 _TPU_CHIPS = {
-    "v2": (16, 2),
-    "v3": (32, 2),
-    "v4 lite": (8, 1),
-    "v4": (32, 2),
-    "v5 lite": (16, 1),
-    "v5": (95, 2),
-    "v6 lite": (32, 1),
-    "7x": (192, 2),
-}
+    "v2": (16, 2), "v3": (32, 2), "v4 lite": (8, 1), "v4": (32, 2), "v5 lite": (16, 1), "v5": (95, 2),
+    "v6 lite": (32, 1), "7x": (192, 2),
+}  # fmt: skip
 _ALIASES = {
-    "v4i": "v4 lite",
-    "v5e": "v5 lite",
-    "v5litepod": "v5 lite",
-    "v5p": "v5",
-    "v6e": "v6 lite",
-    "v7": "7x",
-    "v7x": "7x",
-}
+    "v4i": "v4 lite", "v5e": "v5 lite", "v5litepod": "v5 lite", "v5p": "v5", "v6e": "v6 lite", "v7": "7x", "v7x": "7x",
+}  # fmt: skip
 ALLOCATORS = "device_allocators"
 """Key under which the result of `device_allocators` is kept."""
 _MEGACORE = ("v4", "v5")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -103,13 +104,8 @@ def _matched(rows: Allocations) -> Allocations:
         code[frees] = column.code[allocations]
         return TextColumn(code, column.texts)
 
-    return replace(
-        rows,
-        op=with_matches(rows.op),
-        region=with_matches(rows.region),
-        data_type=with_matches(rows.data_type),
-        shape=with_matches(rows.shape),
-    )
+    texts: dict[str, Any] = {n: with_matches(getattr(rows, n)) for n in ("op", "region", "data_type", "shape")}
+    return replace(rows, **texts)
 
 
 def _active(rows: Allocations, peak: int, step: int) -> tuple[I64, tuple[SpecialAllocation, ...]]:

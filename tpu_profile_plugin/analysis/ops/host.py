@@ -50,11 +50,10 @@ def ops_only(space: XSpace, plane: Plane) -> Plane:
     Beside input stages every event may be one, see `_with_stages`.
     """
     has_stages = plane.declared.stat_metadata.row("_ipl_stage_id") is not None
-
-    def may_be_op(name: str) -> bool:
-        return has_stages or parse_op(name).category != UNKNOWN
-
-    return space.filtered(EventFilter(plane, event=may_be_op, stats=("tf_op", FUNCTION_CALL)))[0]
+    wanted = EventFilter(
+        plane, event=lambda name: has_stages or parse_op(name).category != UNKNOWN, stats=("tf_op", FUNCTION_CALL)
+    )
+    return space.filtered(wanted)[0]
 
 
 def host_ops(space: XSpace, plane: Plane, eager: I64) -> HostOps:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.columns import rows_of
+from tpu_profile_plugin.analysis.common.keys import extents
 from tpu_profile_plugin.analysis.common.planes import MODULES, events_of_lines, is_tensor_core, lines_named, spans_at
 from tpu_profile_plugin.analysis.common.preprocessed import PlaneExtras, Preprocessed
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -21,34 +22,23 @@ Spans = list[tuple[int, int, int, int]]
 # Role of an event in a request. H2D and D2H are transfers; ISSUE and DONE are their begin and end.
 (MODEL, PROCESS_BATCH, CONCAT, SCHEDULE, EXECUTE, LAUNCH, COMPLETE, H2D, H2D_ISSUE, H2D_DONE, D2H, D2H_ISSUE, D2H_DONE,
  DEVICE) = range(1, 15)  # fmt: skip
-_ROLES = {  # of events with one role in a group, those of a later name count as later, wherever they are
-    "SessionRun": MODEL,
-    "TfrtModelRun": MODEL,
-    "ServingModelRun": MODEL,
-    "ProcessBatch": PROCESS_BATCH,
-    "OrbaxServing::ProcessBatch": PROCESS_BATCH,
-    "ConcatInputTensors": CONCAT,
-    "OrbaxServing::ConcatInputBuffers": CONCAT,
-    "MergeInputTensors": CONCAT,
-    "BrainSessionRun": CONCAT,
-    "ScheduleWithSplit": SCHEDULE,
-    "ScheduleWithoutSplit": SCHEDULE,
-    "ScheduleWithEagerSplit": SCHEDULE,
-    "ASBSQueue::Schedule": SCHEDULE,
-    "tpu::System::Execute": EXECUTE,
-    "DoEnqueueProgram": LAUNCH,
-    "DoEnqueueContinuationProgram": LAUNCH,
-    "CompleteCallbacks": COMPLETE,
-    "WriteHbm": H2D,
-    "TransferH2DRequest": H2D,
-    "TransferPreprocessedH2DRequest": H2D,
-    "tpu::System::TransferToDevice=>IssueEvent": H2D_ISSUE,
-    "tpu::System::TransferToDevice=>IssueEvent=>Done": H2D_DONE,
-    "ReadHbm": D2H,
-    "TransferD2HRequest": D2H,
-    "tpu::System::TransferFromDevice=>IssueEvent": D2H_ISSUE,
-    "tpu::System::TransferFromDevice=>IssueEvent=>Done": D2H_DONE,
+_NAMES = {
+    MODEL: ("SessionRun", "TfrtModelRun", "ServingModelRun"),
+    PROCESS_BATCH: ("ProcessBatch", "OrbaxServing::ProcessBatch"),
+    CONCAT: ("ConcatInputTensors", "OrbaxServing::ConcatInputBuffers", "MergeInputTensors", "BrainSessionRun"),
+    SCHEDULE: ("ScheduleWithSplit", "ScheduleWithoutSplit", "ScheduleWithEagerSplit", "ASBSQueue::Schedule"),
+    EXECUTE: ("tpu::System::Execute",),
+    LAUNCH: ("DoEnqueueProgram", "DoEnqueueContinuationProgram"),
+    COMPLETE: ("CompleteCallbacks",),
+    H2D: ("WriteHbm", "TransferH2DRequest", "TransferPreprocessedH2DRequest"),
+    H2D_ISSUE: ("tpu::System::TransferToDevice=>IssueEvent",),
+    H2D_DONE: ("tpu::System::TransferToDevice=>IssueEvent=>Done",),
+    D2H: ("ReadHbm", "TransferD2HRequest"),
+    D2H_ISSUE: ("tpu::System::TransferFromDevice=>IssueEvent",),
+    D2H_DONE: ("tpu::System::TransferFromDevice=>IssueEvent=>Done",),
 }
+"""Names by role. Of events with the same role in a group, a later name counts as later, wherever the event is."""
+_ROLES = {name: role for role, names in _NAMES.items() for name in names}
 _EXECUTE_PREFIX = "TPUPartitionedCallOp-"
 _RANK = {name: rank for rank, name in enumerate(_ROLES, start=1)}
 _LAST_COUNTS = (EXECUTE, CONCAT, COMPLETE, SCHEDULE)
@@ -176,12 +166,7 @@ def host_spans(plane: Plane, extras: PlaneExtras) -> dict[int, tuple[int, int]]:
     """First begin and last end of each group's host events."""
     assert extras.group_id is not None
     at = np.flatnonzero(extras.group_id >= 0)
-    groups, where = np.unique(extras.group_id[at], return_inverse=True)
-    first = np.full(len(groups), np.iinfo(np.int64).max, np.int64)
-    last = np.full(len(groups), np.iinfo(np.int64).min, np.int64)
-    begin = plane.events.begin_ps[at]
-    np.minimum.at(first, where, begin)
-    np.maximum.at(last, where, begin + plane.events.duration_ps[at])
+    groups, first, last = extents(extras.group_id[at], *spans_at(plane, at))
     return dict(zip(groups.tolist(), zip(first.tolist(), last.tolist(), strict=True), strict=True))
 
 

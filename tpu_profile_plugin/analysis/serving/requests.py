@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
+from tpu_profile_plugin.analysis.serving import events
 from tpu_profile_plugin.analysis.serving.batching_parameters import BatchingParameters, batching_parameters
-from tpu_profile_plugin.analysis.serving.events import (
-    CONCAT,
-    MODEL,
-    PROCESS_BATCH,
-    SCHEDULE,
-    RequestEvents,
-    find_request_events,
-    has_requests,
-    host_spans,
-    split_times,
-)
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
@@ -42,17 +31,13 @@ class Phase(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One request; times in ps. `batches` are the ids of the batches that it is part of."""
+class _Timed:
+    """A request or a batch; times in ps."""
 
     id: int
     model: str
     begin_ps: int
     end_ps: int
-    phases_ps: tuple[int, ...]
-    size: int = 0
-    delay_ps: int = 0
-    batches: tuple[int, ...] = ()
 
     @property
     def duration_ps(self) -> int:
@@ -61,23 +46,24 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """One batch; times in ps, `programs` are the ids of the programs it ran."""
+class Request(_Timed):
+    """One request; `batches` are the ids of the batches that it is part of."""
 
-    id: int
-    model: str
-    begin_ps: int
-    end_ps: int
+    phases_ps: tuple[int, ...]
+    size: int = 0
+    delay_ps: int = 0
+    batches: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(_Timed):
+    """One batch; `programs` are the ids of the programs it ran."""
+
     device_ps: int
     padding: int = 0
     size: int = 0
     delay_ps: int = 0
     programs: tuple[str, ...] = ()
-
-    @property
-    def duration_ps(self) -> int:
-        """Latency."""
-        return self.end_ps - self.begin_ps
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +85,15 @@ def inference(space: XSpace, pre: Preprocessed) -> Inference:
     plane = host_plane(space)
     if plane is None or pre.planes[plane.index].group_id is None:
         return Inference()
-    role_events = find_request_events(space, plane, pre)
-    batch_groups = set(role_events.groups_with(PROCESS_BATCH))
+    role_events = events.find_request_events(space, plane, pre)
+    batch_groups = set(role_events.groups_with(events.PROCESS_BATCH))
     roots = [g for g in role_events.request_groups if g not in batch_groups]
     # Of groups that were saved in the file, nothing tells which requests are in which batch, and of which model.
     batch_groups &= set(pre.group_names)
     if not roots and not batch_groups:
         return Inference()
     links = _Links(pre.group_links)
-    spans = host_spans(plane, pre.planes[plane.index])
+    spans = events.host_spans(plane, pre.planes[plane.index])
     named = _model_ids(space, plane, role_events) if pre.group_names else {}
     names, models = _models(named, role_events, roots, links)
     batches = _batches(space, plane, role_events, sorted(batch_groups), links, spans, models, roots)
@@ -117,27 +103,24 @@ def inference(space: XSpace, pre: Preprocessed) -> Inference:
         batches = [batch for batch in batches if batch.model]
     else:
         names = (ALL_MODELS,)
-        requests = [_with_model(request, ALL_MODELS) for request in requests]
-        batches = [_with_model(batch, ALL_MODELS) for batch in batches]
+        requests = [replace(request, model=ALL_MODELS) for request in requests]
+        batches = [replace(batch, model=ALL_MODELS) for batch in batches]
     return Inference(names, tuple(requests), tuple(batches), batching_parameters(space))
 
 
 def may_have_requests(space: XSpace) -> bool:
     """False when no event name of the host can start a request or a batch."""
     plane = host_plane(space)
-    return plane is not None and has_requests(plane)
+    return plane is not None and events.has_requests(plane)
 
 
 def combine_inference(parts: Sequence[Inference]) -> Inference:
     """Combines several hosts."""
-    parameters: dict[str, BatchingParameters] = {}
-    for part in parts:
-        parameters = {**part.parameters, **parameters}
     return Inference(
         tuple(sorted({model for part in parts for model in part.models})),
         tuple(r for part in parts for r in part.requests),
         tuple(b for part in parts for b in part.batches),
-        parameters,
+        {name: value for part in reversed(parts) for name, value in part.parameters.items()},
     )
 
 
@@ -162,14 +145,8 @@ class _Links:
         return [group, *self.children(group)]
 
 
-def _with_model(item: Any, model: str) -> Any:
-    from dataclasses import replace
-
-    return replace(item, model=model)
-
-
 def _models(
-    named: Mapping[int, str], role_events: RequestEvents, roots: list[int], links: _Links
+    named: Mapping[int, str], role_events: events.RequestEvents, roots: list[int], links: _Links
 ) -> tuple[tuple[str, ...], Mapping[int, str]]:
     """The names of all models, and the model of each request, "" where it is unknown; `named`: those of events."""
     models: dict[int, str] = {}
@@ -188,11 +165,11 @@ def _models(
     return tuple(sorted(names)), {group: models.get(group, default) for group in roots}
 
 
-def _model_ids(space: XSpace, plane: Plane, role_events: RequestEvents) -> dict[int, str]:
+def _model_ids(space: XSpace, plane: Plane, role_events: events.RequestEvents) -> dict[int, str]:
     """The model named by the events of each group."""
     codes, texts = read.strings(space, plane, plane.events.stats, "model_id")
     models: dict[int, str] = {}
-    for i in role_events.where(MODEL).tolist():
+    for i in role_events.where(events.MODEL).tolist():
         code = int(codes[role_events.event[i]])
         if code >= 0 and texts[code]:
             models.setdefault(int(role_events.group[i]), texts[code])
@@ -202,7 +179,7 @@ def _model_ids(space: XSpace, plane: Plane, role_events: RequestEvents) -> dict[
 def _batches(
     space: XSpace,
     plane: Plane,
-    role_events: RequestEvents,
+    role_events: events.RequestEvents,
     groups: list[int],
     links: _Links,
     spans: Mapping[int, tuple[int, int]],
@@ -213,10 +190,10 @@ def _batches(
         return []
     request_groups = set(requests)
     families = [links.family(group) for group in groups]
-    windows = {g: role_events.last_span(PROCESS_BATCH, g) for g in groups}
-    phase_times = split_times(role_events, families, [windows[g] for g in groups], formation=False)
-    padding = _stat_by_group(space, plane, role_events, CONCAT, "padding_amount")
-    size = _stat_by_group(space, plane, role_events, CONCAT, "batch_size_after_padding")
+    windows = {g: role_events.last_span(events.PROCESS_BATCH, g) for g in groups}
+    phase_times = events.split_times(role_events, families, [windows[g] for g in groups], formation=False)
+    padding = _stat_by_group(space, plane, role_events, events.CONCAT, "padding_amount")
+    size = _stat_by_group(space, plane, role_events, events.CONCAT, "batch_size_after_padding")
     batches = []
     for i, group in enumerate(groups):
         begin, end = windows[group]
@@ -241,7 +218,7 @@ def _batches(
 def _requests(
     space: XSpace,
     plane: Plane,
-    role_events: RequestEvents,
+    role_events: events.RequestEvents,
     groups: list[int],
     links: _Links,
     spans: Mapping[int, tuple[int, int]],
@@ -256,8 +233,8 @@ def _requests(
         (spans[g][0], max(spans[g][1], own[0].end_ps if own else spans[g][1]))
         for g, own in zip(groups, batches_of, strict=True)
     ]
-    phase_times = split_times(role_events, families, windows, formation=True)
-    size = _stat_by_group(space, plane, role_events, SCHEDULE, "batching_input_task_size")
+    phase_times = events.split_times(role_events, families, windows, formation=True)
+    size = _stat_by_group(space, plane, role_events, events.SCHEDULE, "batching_input_task_size")
     return [
         Request(
             id=group,
@@ -274,7 +251,9 @@ def _requests(
     ]
 
 
-def _stat_by_group(space: XSpace, plane: Plane, role_events: RequestEvents, role: int, name: str) -> dict[int, int]:
+def _stat_by_group(
+    space: XSpace, plane: Plane, role_events: events.RequestEvents, role: int, name: str
+) -> dict[int, int]:
     """The value that the group's last event of the role has."""
     values, present = read.int64s(space, plane, plane.events.stats, name)
     by_group: dict[int, int] = {}

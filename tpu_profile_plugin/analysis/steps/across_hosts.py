@@ -72,7 +72,7 @@ def _total(spans: tuple[I64, I64]) -> int:
 def _offset(chief: tuple[I64, I64], other: tuple[I64, I64]) -> int:
     """Index offset (chief - other) with the longest overlap; ties in the order 0, 1, 2, ..., -1, -2, ..."""
     (chief_begin, chief_end), (begin, end) = chief, other
-    if not _ascending(chief_end) or not _ascending(end):
+    if (np.diff(chief_end) <= 0).any() or (np.diff(end) <= 0).any():
         return _offset_of_any(chief, other)
     # A merge of two ascending series: at each end time, the current step of each series is the first that ends at or
     # after it.
@@ -86,10 +86,6 @@ def _offset(chief: tuple[I64, I64], other: tuple[I64, I64]) -> int:
     ordered = np.concatenate([overlap[: len(chief_begin)], overlap[:0:-1][: max(len(begin) - 1, 0)]])
     best = int(ordered.argmax()) if len(ordered) else 0
     return best if best < len(chief_begin) else len(chief_begin) - best - 1
-
-
-def _ascending(values: I64) -> bool:
-    return bool((values[1:] > values[:-1]).all())
 
 
 def _offset_of_any(chief: tuple[I64, I64], other: tuple[I64, I64]) -> int:

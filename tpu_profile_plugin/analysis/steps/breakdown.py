@@ -70,8 +70,8 @@ class TpuBreakdown:
     """TPU steps over all TensorCores (and SparseCores), one value per step; times in ms.
 
     Attributes:
-      compute: minimum over cores, where a core whose computation takes longer than the step counts as 0, as in the
-        reference; infeed: maximum, on core `infeed_core` (-1: no input); outfeed: mean.
+      compute: minimum over cores, where a core whose computation takes longer than the step counts as 0, as in
+        XProf; infeed: maximum, on core `infeed_core` (-1: no input); outfeed: mean.
       idle: the rest of the shortest core's step.
       host_transfer: transfers with the host, maximum over cores.
       scv0_compute, scv0_infeed: waiting for the computation and the input of a version 0 SparseCore.
@@ -255,15 +255,8 @@ def _replaced(steps: StepTable, times: I64, category_ps: I64) -> StepTable:
 
 
 POD_CATEGORIES = (
-    "Device compute",
-    "Device to device",
-    "Device collective communication",
-    "Host compute",
-    "Kernel launch",
-    "Input",
-    "Output",
-    "Compilation",
-    "All others",
+    *("Device compute", "Device to device", "Device collective communication", "Host compute", "Kernel launch"),
+    *("Input", "Output", "Compilation", "All others"),
 )
 """Categories of the pod viewer; the id of a category is its position, counted from 1."""
 _POD_COMPUTE, _POD_INPUT = POD_CATEGORIES.index("Device compute"), POD_CATEGORIES.index("Input")

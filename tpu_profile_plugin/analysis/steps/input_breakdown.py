@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.common.op_names import (
-    ADVANCED_READ,
-    DEMANDED_READ,
-    ENQUEUE,
-    PREPROCESSING,
-    input_category,
-)
+from tpu_profile_plugin.analysis.common import op_names
 from tpu_profile_plugin.analysis.ops.host import HostOps
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -55,11 +49,13 @@ def input_breakdown(host: HostOps, transfer_share: float) -> InputBreakdown:
     ops = input_ops(host)
     if not ops:
         return InputBreakdown()
-    recorded = dict.fromkeys((ENQUEUE, DEMANDED_READ, ADVANCED_READ, PREPROCESSING), 0.0)
+    recorded = dict.fromkeys(
+        (op_names.ENQUEUE, op_names.DEMANDED_READ, op_names.ADVANCED_READ, op_names.PREPROCESSING), 0.0
+    )
     for op in ops:
         if op.category in recorded:
             recorded[op.category] += op.self_ps / PS_PER_US
-    enqueue = recorded.pop(ENQUEUE)
+    enqueue = recorded.pop(op_names.ENQUEUE)
     processing = sum(recorded.values())
     ratio = host.infeed.duration_ps / host.infeed.distance_ps if host.infeed.distance_ps > 0 else transfer_share
     ratio = min(1.0, ratio)
@@ -68,9 +64,9 @@ def input_breakdown(host: HostOps, transfer_share: float) -> InputBreakdown:
     return InputBreakdown(
         ops=ops,
         enqueue_us=enqueue,
-        demanded_read_us=recorded[DEMANDED_READ] * scale,
-        advanced_read_us=recorded[ADVANCED_READ] * scale,
-        preprocessing_us=recorded[PREPROCESSING] * scale,
+        demanded_read_us=recorded[op_names.DEMANDED_READ] * scale,
+        advanced_read_us=recorded[op_names.ADVANCED_READ] * scale,
+        preprocessing_us=recorded[op_names.PREPROCESSING] * scale,
         unclassified_us=max(0.0, other - processing * scale),
     )
 
@@ -78,7 +74,7 @@ def input_breakdown(host: HostOps, transfer_share: float) -> InputBreakdown:
 def input_ops(host: HostOps) -> tuple[InputOp, ...]:
     """The host's input ops, by self time descending."""
     table = host.ops
-    categories = [input_category(name, kind) for name, kind in zip(table.name, table.category, strict=True)]
+    categories = [op_names.input_category(name, kind) for name, kind in zip(table.name, table.category, strict=True)]
     rows = [row for row in table.by_self_time() if categories[row]]
     total = int(table.self_ps[rows].sum()) if rows else 0
     return tuple(

@@ -6,16 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.common import op_names
 from tpu_profile_plugin.analysis.common.columns import rows_of
-from tpu_profile_plugin.analysis.common.op_names import (
-    MEMCPY_D2D,
-    MEMCPY_D2H,
-    MEMCPY_H2D,
-    MEMCPY_H2H,
-    is_infeed_enqueue,
-    memcpy_kind,
-    parse_op,
-)
+from tpu_profile_plugin.analysis.common.keys import extents
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, on_recorded_line, spans_at
 from tpu_profile_plugin.analysis.common.preprocessed import STEPS_ID, PlaneExtras
 from tpu_profile_plugin.analysis.steps.table import EventClass
@@ -67,10 +60,10 @@ def is_explicit_marker(name: str) -> bool:
 
 def host_class(name: str) -> EventClass:
     """Class of a host event, from its name."""
-    op = parse_op(name)
-    if is_infeed_enqueue(op.type) or op.type == MEMCPY_H2D:
+    op = op_names.parse_op(name)
+    if op_names.is_infeed_enqueue(op.type) or op.type == op_names.MEMCPY_H2D:
         return EventClass.HOST_TO_DEVICE
-    if op.type == MEMCPY_H2H:
+    if op.type == op_names.MEMCPY_H2H:
         return EventClass.HOST_TO_HOST
     if name.lower().startswith("iteratorgetnext"):
         return EventClass.HOST_WAIT_INPUT
@@ -79,11 +72,11 @@ def host_class(name: str) -> EventClass:
 
 def gpu_class(name: str, shapes: str = "", *, short_memcpy: bool = False) -> EventClass:
     """Class of an event on a GPU stream; `short_memcpy` also recognises copies spelled MemcpyH2D."""
-    kind = memcpy_kind(name, short=short_memcpy) if ":" not in name else ""
+    kind = op_names.memcpy_kind(name, short=short_memcpy) if ":" not in name else ""
     copies = {
-        MEMCPY_H2D: EventClass.HOST_TO_DEVICE,
-        MEMCPY_D2H: EventClass.DEVICE_TO_HOST,
-        MEMCPY_D2D: EventClass.DEVICE_TO_DEVICE,
+        op_names.MEMCPY_H2D: EventClass.HOST_TO_DEVICE,
+        op_names.MEMCPY_D2H: EventClass.DEVICE_TO_HOST,
+        op_names.MEMCPY_D2D: EventClass.DEVICE_TO_DEVICE,
     }
     if kind in copies:
         return copies[kind]
@@ -218,9 +211,5 @@ def gpu_markers(plane: Plane, extras: PlaneExtras, *, infer: bool = False) -> Sp
     else:
         at = _grouped(plane, extras)
         own = extras.group_id[at].astype(np.int64) if extras.group_id is not None else at
-        group, where = np.unique(own, return_inverse=True)
-        begin = np.full(len(group), np.iinfo(np.int64).max, np.int64)
-        end = np.full(len(group), np.iinfo(np.int64).min, np.int64)
-        np.minimum.at(begin, where, plane.events.begin_ps[at])
-        np.maximum.at(end, where, plane.events.begin_ps[at] + plane.events.duration_ps[at])
+        group, begin, end = extents(own, *spans_at(plane, at))
     return Spans(group, begin, end, np.zeros(len(group), np.uint8))

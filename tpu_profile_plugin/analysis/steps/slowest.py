@@ -7,15 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.steps.bottleneck import (
-    HIGH_INPUT,
-    HIGH_SPARSE,
-    MODERATE_INPUT,
-    Aspect,
-    Verdict,
-    aspect,
-    input_verdict,
-)
+from tpu_profile_plugin.analysis.steps import bottleneck
 from tpu_profile_plugin.analysis.steps.breakdown import BLOCK, GENERIC, wait_for_sparse_core
 from tpu_profile_plugin.analysis.steps.table import CLASS_INDEX, EventClass, StepTable, TpuPart, host_of
 from tpu_profile_plugin.columns.arrays import F64, I64
@@ -161,17 +153,21 @@ def _slowest(steps: StepTable) -> tuple[I64, I64, F64, F64]:
     return core, parts[np.arange(len(steps)), core], share.min(axis=1), share.max(axis=1)
 
 
-def slowest_verdict(steps: SlowestSteps) -> Verdict:
+def slowest_verdict(steps: SlowestSteps) -> bottleneck.Verdict:
     """Bottleneck analysis of these steps, by the thresholds of XProf."""
     other = None if steps.on_tpu else steps.percent("other")
-    verdict = input_verdict(len(steps), steps.percent("input"), other)
-    return Verdict(
+    verdict = bottleneck.input_verdict(len(steps), steps.percent("input"), other)
+    return bottleneck.Verdict(
         input=verdict,
-        kernel_launch=aspect(steps.percent("kernel_launch")),
-        collectives=aspect(steps.percent("collectives")),
+        kernel_launch=bottleneck.aspect(steps.percent("kernel_launch")),
+        collectives=bottleneck.aspect(steps.percent("collectives")),
         # Unexplained time is reported once: as potential input, or separately.
-        all_others=Aspect("no", other or 0.0) if verdict.level == "POTENTIALLY" else aspect(other or 0.0),
-        output=aspect(steps.percent("output"), MODERATE_INPUT, HIGH_INPUT) if steps.on_tpu else aspect(0.0),
-        idle=aspect(steps.percent("idle")),
-        sparse_core=aspect(steps.percent("sparse_compute"), 1e-9, HIGH_SPARSE),
+        all_others=bottleneck.Aspect("no", other or 0.0)
+        if verdict.level == "POTENTIALLY"
+        else bottleneck.aspect(other or 0.0),
+        output=bottleneck.aspect(steps.percent("output"), bottleneck.MODERATE_INPUT, bottleneck.HIGH_INPUT)
+        if steps.on_tpu
+        else bottleneck.aspect(0.0),
+        idle=bottleneck.aspect(steps.percent("idle")),
+        sparse_core=bottleneck.aspect(steps.percent("sparse_compute"), 1e-9, bottleneck.HIGH_SPARSE),
     )

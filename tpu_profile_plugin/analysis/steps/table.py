@@ -55,28 +55,23 @@ class TpuPart(IntEnum):
     SPARSE_TRANSFORM = 14
 
 
-PART_OF_CATEGORY = {
-    "infeed": TpuPart.INFEED,
-    "outfeed": TpuPart.OUTFEED,
-    "host send": TpuPart.HOST_SEND,
-    "host send-done": TpuPart.HOST_SEND,
-    "host recv": TpuPart.HOST_RECV,
-    "host recv-done": TpuPart.HOST_RECV,
-    "send": TpuPart.SEND,
-    "send-done": TpuPart.SEND,
-    "recv": TpuPart.RECV,
-    "recv-done": TpuPart.RECV,
-    "all-reduce": TpuPart.COLLECTIVE,
-    "all-reduce fusion": TpuPart.COLLECTIVE,
-    "all-to-all": TpuPart.COLLECTIVE,
-    "megacore fusion": TpuPart.MEGACORE,
-    "async-done": TpuPart.ASYNC_DONE,
-    "sparsecorev0 infeed": TpuPart.SPARSE_INFEED,
-    "sparsecorev0 outfeed": TpuPart.SPARSE_OUTFEED,
-    "sparsecorev0 infeed wait": TpuPart.SPARSE_WAIT,
-    "sparsecorev0 infeed transform": TpuPart.SPARSE_TRANSFORM,
-    "IDLE": TpuPart.IDLE,
+_CATEGORIES_OF_PART = {
+    TpuPart.INFEED: ("infeed",),
+    TpuPart.OUTFEED: ("outfeed",),
+    TpuPart.HOST_SEND: ("host send", "host send-done"),
+    TpuPart.HOST_RECV: ("host recv", "host recv-done"),
+    TpuPart.SEND: ("send", "send-done"),
+    TpuPart.RECV: ("recv", "recv-done"),
+    TpuPart.COLLECTIVE: ("all-reduce", "all-reduce fusion", "all-to-all"),
+    TpuPart.MEGACORE: ("megacore fusion",),
+    TpuPart.ASYNC_DONE: ("async-done",),
+    TpuPart.SPARSE_INFEED: ("sparsecorev0 infeed",),
+    TpuPart.SPARSE_OUTFEED: ("sparsecorev0 outfeed",),
+    TpuPart.SPARSE_WAIT: ("sparsecorev0 infeed wait",),
+    TpuPart.SPARSE_TRANSFORM: ("sparsecorev0 infeed transform",),
+    TpuPart.IDLE: ("IDLE",),
 }
+PART_OF_CATEGORY = {name: part for part, names in _CATEGORIES_OF_PART.items() for name in names}
 
 SPARSE_CORE_IDS = 1_000_000
 """Core ids of one host at or above this are SparseCores; lower ones are TensorCores, GPUs and CPUs."""

@@ -7,22 +7,10 @@ from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-from tpu_profile_plugin.analysis.environment.environment import (
-    Environment,
-    Peaks,
-    combine_environments,
-    combine_peaks,
-    environment,
-    peaks,
-)
+from tpu_profile_plugin.analysis.environment import environment as env
 from tpu_profile_plugin.analysis.grouping.event_names import EAGER_EXECUTE
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.ops.gpu.kernel_table import (
-    KernelTimes,
-    combine_kernel_times,
-    kernel_rows,
-    kernel_times,
-)
+from tpu_profile_plugin.analysis.ops.gpu import kernel_table
 from tpu_profile_plugin.analysis.ops.gpu.ops import gpu_ops
 from tpu_profile_plugin.analysis.ops.host import HostOps, combine_host_ops, ops_only
 from tpu_profile_plugin.analysis.ops.table import OpTable, combine
@@ -34,10 +22,10 @@ from tpu_profile_plugin.columns import XSpace
 class FrameworkOps:
     """Ops of one or more hosts: of their devices, with kernel times on GPUs, and of their threads."""
 
-    environment: Environment
-    peaks: Peaks
+    environment: env.Environment
+    peaks: env.Peaks
     device: OpTable
-    kernels: KernelTimes
+    kernels: kernel_table.KernelTimes
     host: HostOps
 
     @classmethod
@@ -68,10 +56,10 @@ def framework_ops(space: XSpace, pre: Preprocessed | None, hlo: HloOps) -> Frame
     planes, plane = device_planes(space), host_plane(space)
     space.decode(planes)
     return FrameworkOps(
-        environment=environment(space, False),
-        peaks=peaks(space),
+        environment=env.environment(space, False),
+        peaks=env.peaks(space),
         device=gpu_ops(space, planes, pre, hlo) if planes else OpTable(),
-        kernels=kernel_times(kernel_rows(space, planes, hlo)),
+        kernels=kernel_table.kernel_times(kernel_table.kernel_rows(space, planes, hlo)),
         host=thread_ops(space, plane if plane is None or pre is not None else ops_only(space, plane), pre),
     )
 
@@ -79,9 +67,9 @@ def framework_ops(space: XSpace, pre: Preprocessed | None, hlo: HloOps) -> Frame
 def combine_framework_ops(parts: Sequence[FrameworkOps]) -> FrameworkOps:
     """Adds up the ops of several hosts."""
     return FrameworkOps(
-        combine_environments([part.environment for part in parts]),
-        combine_peaks([part.peaks for part in parts]),
+        env.combine_environments([part.environment for part in parts]),
+        env.combine_peaks([part.peaks for part in parts]),
         combine(part.device for part in parts),
-        combine_kernel_times(part.kernels for part in parts),
+        kernel_table.combine_kernel_times(part.kernels for part in parts),
         combine_host_ops([part.host for part in parts]),
     )

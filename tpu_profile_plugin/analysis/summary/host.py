@@ -62,66 +62,27 @@ from tpu_profile_plugin.analysis.summary.recording import NO_WORK, Recording, Tp
 from tpu_profile_plugin.columns import Plane, XSpace
 
 
-@dataclass(frozen=True, slots=True)
-class HostSummary:
-    """Data of one host for the step and op tools; picklable, and its size does not grow with the number of events.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Summary:
+    """What the summary of a host and that of a run have in common.
 
     Attributes:
-      hostname, environment, peaks: the host and its hardware.
+      environment, peaks: the hardware.
       host, device: op metrics.
       kernels: GPU kernel time per framework op.
-      steps: steps as XProf computes them.
-      merged_steps: steps of GPU hosts that also include host events, of CPU hosts that leave out instants; None if they
-        do not differ.
+      steps: steps as XProf computes them; of a run those that all hosts have in common.
       cores: core id -> (host, ordinal), for display; the ordinal is -1 if it was not recorded.
-      mxu_percent, hbm_percent: utilization as recorded by the host.
+      mxu_percent, hbm_percent: utilization as recorded by the host, the mean over hosts.
       precision: time of device computation by the width of its data, inside steps and outside.
-      recording: what the steps cover; None without steps.
       frameworks: see `framework.NAMES`; cpu_ops: the CPU ran XLA ops; input_events: an input pipeline was recorded.
     """
 
-    hostname: str
     environment: Environment
     peaks: Peaks
     host: HostOps
     device: OpTable
     kernels: KernelTimes
     steps: StepTable
-    merged_steps: StepTable | None
-    duty: DutyCycle
-    cores: dict[int, tuple[str, int]]
-    functions: tuple[TfFunction, ...]
-    mxu_percent: float
-    hbm_percent: float
-    errors: tuple[str, ...]
-    warnings: tuple[str, ...]
-    implausible: tuple[ImplausibleTimes, ...]
-    precision: Precision = NO_COMPUTE
-    recording: Recording | None = None
-    frameworks: tuple[str, ...] = ()
-    cpu_ops: bool = False
-    input_events: bool = False
-
-    @property
-    def has_device(self) -> bool:
-        """True if the host has accelerators."""
-        return self.environment.device_cores > 0
-
-
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """Summary of one or more hosts; `steps` are the steps that all of them have in common.
-
-    `recordings` and `host_names` have an entry per host; duplicate names get the index of the host as suffix.
-    """
-
-    environment: Environment
-    peaks: Peaks
-    host: HostOps
-    device: OpTable
-    kernels: KernelTimes
-    steps: StepTable
-    merged_steps: StepTable
     duty: DutyCycle
     cores: dict[int, tuple[str, int]]
     functions: tuple[TfFunction, ...]
@@ -130,13 +91,44 @@ class RunSummary:
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     implausible: tuple[ImplausibleTimes, ...] = ()
-    host_step_ms: dict[str, tuple[float, ...]] = field(default_factory=dict)
     precision: Precision = NO_COMPUTE
-    recordings: tuple[Recording | None, ...] = ()
-    host_names: tuple[str, ...] = ()
     frameworks: tuple[str, ...] = ()
     cpu_ops: bool = False
     input_events: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSummary(_Summary):
+    """Data of one host for the step and op tools; picklable, and its size does not grow with the number of events.
+
+    Attributes:
+      hostname: the name in the profile.
+      merged_steps: steps of GPU hosts that also include host events, of CPU hosts that leave out instants; None if they
+        do not differ.
+      recording: what the steps cover; None without steps.
+    """
+
+    hostname: str
+    merged_steps: StepTable | None
+    recording: Recording | None = None
+
+    @property
+    def has_device(self) -> bool:
+        """True if the host has accelerators."""
+        return self.environment.device_cores > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary(_Summary):
+    """Summary of one or more hosts.
+
+    `recordings` and `host_names` have an entry per host; duplicate names get the index of the host as suffix.
+    """
+
+    merged_steps: StepTable
+    host_step_ms: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    recordings: tuple[Recording | None, ...] = ()
+    host_names: tuple[str, ...] = ()
 
 
 def summarize(space: XSpace, pre: Preprocessed | None) -> HostSummary:
@@ -260,10 +252,7 @@ def _cores(space: XSpace, planes: Sequence[Plane]) -> dict[int, tuple[str, int]]
 
 def reduce_summaries(parts: Sequence[HostSummary], *, drop_edges: bool = True) -> RunSummary:
     """Combines hosts in the given order; `drop_edges` first drops steps of CPU and GPU hosts that may be truncated."""
-
-    def trimmed(steps: StepTable) -> StepTable:
-        return drop_incomplete(steps) if drop_edges else steps
-
+    trimmed = drop_incomplete if drop_edges else (lambda steps: steps)
     steps = [trimmed(part.steps) for part in parts]
     has_device = [part.has_device for part in parts]
     names = _distinct_names(parts)

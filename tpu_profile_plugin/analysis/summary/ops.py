@@ -8,16 +8,7 @@ from dataclasses import dataclass, replace
 from tpu_profile_plugin.analysis.common.mapper import Mapper
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_sparse_core, is_step_line, is_tpu
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
-from tpu_profile_plugin.analysis.environment.environment import (
-    Environment,
-    Hardware,
-    Peaks,
-    combine_environments,
-    combine_peaks,
-    environment,
-    peaks,
-    plane_int,
-)
+from tpu_profile_plugin.analysis.environment import environment as env
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.ops.gpu.attribution import unclaimed
 from tpu_profile_plugin.analysis.ops.gpu.ops import gpu_ops
@@ -48,8 +39,8 @@ class OpSummary:
     """
 
     records: OpRecords
-    environment: Environment
-    peaks: Peaks
+    environment: env.Environment
+    peaks: env.Peaks
     chip: Chip
     unattributed_ps: int = 0
     events_ps: int = 0
@@ -58,7 +49,7 @@ class OpSummary:
     warnings: tuple[str, ...] = ()
 
     @property
-    def hardware(self) -> Hardware:
+    def hardware(self) -> env.Hardware:
         """The kind of device."""
         return self.environment.hardware
 
@@ -88,8 +79,8 @@ def summarize_ops(
         records = hlo_records(table, ops)
     return OpSummary(
         records=records,
-        environment=environment(space, False),
-        peaks=peaks(space),
+        environment=env.environment(space, False),
+        peaks=env.peaks(space),
         chip=_chip(space, planes),
         unattributed_ps=unattributed_ps,
         events_ps=events,
@@ -101,7 +92,7 @@ def summarize_ops(
 def _chip(space: XSpace, planes: Sequence[Plane]) -> Chip:
     if not planes:
         return Chip()
-    flags = (plane_int(space, planes[0], name) != 0 for name in ("has_megacore", "has_merged_vmem"))
+    flags = (env.plane_int(space, planes[0], name) != 0 for name in ("has_megacore", "has_merged_vmem"))
     return Chip(*flags)
 
 
@@ -123,8 +114,8 @@ def reduce_op_summaries(parts: Sequence[OpSummary]) -> OpSummary:
         return parts[0]
     return OpSummary(
         records=combine_records(part.records for part in parts),
-        environment=combine_environments([part.environment for part in parts]),
-        peaks=combine_peaks([part.peaks for part in parts]),
+        environment=env.combine_environments([part.environment for part in parts]),
+        peaks=env.combine_peaks([part.peaks for part in parts]),
         chip=next((part.chip for part in parts if part.environment.device_cores), Chip()),
         unattributed_ps=sum(part.unattributed_ps for part in parts),
         events_ps=sum(part.events_ps for part in parts),
@@ -134,10 +125,10 @@ def reduce_op_summaries(parts: Sequence[OpSummary]) -> OpSummary:
     )
 
 
-def supported_peaks(summary: OpSummary) -> Peaks:
+def supported_peaks(summary: OpSummary) -> env.Peaks:
     """Peaks for the roofline: HBM and on-chip memory, plus CMEM if the chip has it, else VMEM if it is merged."""
     known = summary.peaks.bandwidths
-    if summary.hardware is Hardware.GPU or len(known) < 7:
+    if summary.hardware is env.Hardware.GPU or len(known) < 7:
         return summary.peaks
     has_cmem = known[3] > 0 or known[4] > 0
     cmem = known[3:5] if has_cmem else (0.0, 0.0)

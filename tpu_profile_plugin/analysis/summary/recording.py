@@ -9,13 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.common.planes import (
-    host_plane,
-    is_tensor_core,
-    on_recorded_line,
-    recorded_lines,
-    spans_at,
-)
+from tpu_profile_plugin.analysis.common import planes as plane_roles
 from tpu_profile_plugin.analysis.common.preprocessed import Preprocessed
 from tpu_profile_plugin.analysis.common.spans import covered_within, union
 from tpu_profile_plugin.analysis.ops.tpu.ops import DeviceSpans, op_events
@@ -88,7 +82,7 @@ class TpuWork:
 
     def with_core(self, plane: Plane, spans: DeviceSpans) -> TpuWork:
         """Adds a core."""
-        if not len(spans.begin_ps) or not is_tensor_core(plane):
+        if not len(spans.begin_ps) or not plane_roles.is_tensor_core(plane):
             return self
         first, last = int(spans.begin_ps.min()), int(spans.end_ps.max())
         extent = (first, last) if self.extent is None else (min(first, self.extent[0]), max(last, self.extent[1]))
@@ -102,7 +96,7 @@ NO_WORK = TpuWork()
 
 def marked_steps(space: XSpace, pre: Preprocessed) -> StepTable:
     """The step markers of the host as steps, for GPUs whose work is linked to none of them."""
-    host = host_plane(space)
+    host = plane_roles.host_plane(space)
     if host is None:
         return StepTable()
     times = step_times(None, host_events(space, host, pre.planes[host.index]).markers)
@@ -130,7 +124,7 @@ def recording(space: XSpace, steps: StepTable, planes: Sequence[Plane], tpu: Tpu
     begin, end = steps.begin_ps[:, steps.dense_cores], (steps.begin_ps + steps.duration_ps)[:, steps.dense_cores]
     markers = begin.min(axis=1), end.max(axis=1)
     begin, end = union(*markers)
-    host = host_plane(space)
+    host = plane_roles.host_plane(space)
     extent = tpu.extent if tpu is not None else None
     first, last = extent or _extent([*planes, *([] if host is None else [host])])
     first, last = min(first, int(begin[0])), max(last, int(end[-1]))
@@ -145,7 +139,7 @@ def recording(space: XSpace, steps: StepTable, planes: Sequence[Plane], tpu: Tpu
         found = replace(found, dispatch=_dispatch(space, host, work, (int(begin[0]), int(end[-1])), len(steps)))
     if found.covered >= LITTLE:
         return found
-    ops = [tpu.ops] if tpu is not None else [spans_at(plane, at) for plane, at in work]
+    ops = [tpu.ops] if tpu is not None else [plane_roles.spans_at(plane, at) for plane, at in work]
     outside: tuple[tuple[str, int], ...] = ()
     if host is not None and tpu is None:
         outside = _outside(host, markers, (begin, end), found.length_ps - found.steps_ps)
@@ -175,9 +169,9 @@ def _outside(
     own: dict[str, int] = {}
     begin, end = covered
     events = host.events
-    for line in np.flatnonzero(recorded_lines(host)).tolist():
+    for line in np.flatnonzero(plane_roles.recorded_lines(host)).tolist():
         at = np.arange(len(events.begin_ps))[host.lines.events_of(line)]
-        first, last = spans_at(host, at)
+        first, last = plane_roles.spans_at(host, at)
         if not (np.isin(first, markers[0]) & np.isin(last, markers[1])).any():
             continue
         order = np.lexsort((-last, first))
@@ -202,7 +196,7 @@ def _dispatch(
     busy_ps = busy_late_ps = 0
     called = _called(host, steps)
     for plane, at in work:
-        first, until = spans_at(plane, at)
+        first, until = plane_roles.spans_at(plane, at)
         name = plane.events.metadata[at]
         in_steps = np.zeros(len(plane.event_metadata), np.bool_)
         in_steps[name[(first >= begin) & (first < end)]] = True
@@ -242,7 +236,7 @@ def _called(host: Plane | None, steps: tuple[int, int]) -> tuple[str, ...]:
 def _work(space: XSpace, planes: Sequence[Plane], host: Plane | None) -> list[tuple[Plane, I64]]:
     """Per plane the events that are work: all of the devices, or the XLA ops of the CPU."""
     if planes:
-        return [(plane, np.flatnonzero(on_recorded_line(plane))) for plane in planes]
+        return [(plane, np.flatnonzero(plane_roles.on_recorded_line(plane))) for plane in planes]
     if host is None or host.stat_metadata.row("hlo_op") is None:
         return []
     code, _ = read.strings(space, host, host.events.stats, "hlo_op")

@@ -6,18 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.tf_data.model import (
-    COUNTS,
-    FLAGS,
-    NONE,
-    TALLIES,
-    BottleneckFacts,
-    IteratorTimes,
-    Pipeline,
-    Run,
-    Settings,
-    Stage,
-)
+from tpu_profile_plugin.analysis.tf_data import model
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64
@@ -25,10 +14,12 @@ from tpu_profile_plugin.columns.tables import Kind
 
 MAX_STAGES = 100
 """Maximum number of stages between a bottleneck and the program that are looked at."""
-_WANTED = frozenset((*COUNTS, *TALLIES, *FLAGS))
+_WANTED = frozenset((*model.COUNTS, *model.TALLIES, *model.FLAGS))
 
 
-def bottleneck_facts(space: XSpace, plane: Plane, pipelines: Sequence[Pipeline]) -> list[BottleneckFacts | None]:
+def bottleneck_facts(
+    space: XSpace, plane: Plane, pipelines: Sequence[model.Pipeline]
+) -> list[model.BottleneckFacts | None]:
     """For each pipeline the facts about the bottleneck of its longest run; None without one."""
     chains = [_chain(pipeline.runs[0]) if pipeline.runs else [] for pipeline in pipelines]
     wanted = [times for chain in chains for times in chain]
@@ -39,30 +30,32 @@ def bottleneck_facts(space: XSpace, plane: Plane, pipelines: Sequence[Pipeline])
         [times.iterator.long_name for times in wanted],
         [times.start_ps for times in wanted],
     )
-    recorded = iter([NONE if event is None else settings_at(space, plane, event) for event in events])
-    facts: list[BottleneckFacts | None] = []
+    recorded = iter([model.NONE if event is None else settings_at(space, plane, event) for event in events])
+    facts: list[model.BottleneckFacts | None] = []
     for pipeline, chain in zip(pipelines, chains, strict=True):
         stages = _stages(pipeline.runs[0], chain, recorded) if chain else []
-        facts.append(BottleneckFacts(stages[0], tuple(stages[1:])) if stages else None)
+        facts.append(model.BottleneckFacts(stages[0], tuple(stages[1:])) if stages else None)
     return facts
 
 
-def _chain(run: Run) -> list[IteratorTimes]:
+def _chain(run: model.Run) -> list[model.IteratorTimes]:
     """The bottleneck of a run and the iterators that consume its elements, up to the root."""
     if run.bottleneck is None:
         return []
     by_id = {times.iterator.id: times for times in run.iterators}
-    chain: dict[int, IteratorTimes] = {}
-    times: IteratorTimes | None = run.iterators[run.bottleneck]
+    chain: dict[int, model.IteratorTimes] = {}
+    times: model.IteratorTimes | None = run.iterators[run.bottleneck]
     while times is not None and times.iterator.id not in chain and len(chain) < MAX_STAGES:
         chain[times.iterator.id] = times
         times = by_id.get(times.iterator.parent)
     return list(chain.values())
 
 
-def _stages(run: Run, chain: Sequence[IteratorTimes], recorded: Iterator[Settings]) -> list[Stage]:
+def _stages(
+    run: model.Run, chain: Sequence[model.IteratorTimes], recorded: Iterator[model.Settings]
+) -> list[model.Stage]:
     """The stages of a chain, with the settings recorded for them in the same order."""
-    inputs: dict[int, list[IteratorTimes]] = {times.iterator.id: [] for times in chain}
+    inputs: dict[int, list[model.IteratorTimes]] = {times.iterator.id: [] for times in chain}
     for one in run.iterators:
         if one.iterator.parent in inputs and one.iterator.parent != one.iterator.id:
             inputs[one.iterator.parent].append(one)
@@ -71,20 +64,22 @@ def _stages(run: Run, chain: Sequence[IteratorTimes], recorded: Iterator[Setting
         longest_first = sorted(inputs[times.iterator.id], key=lambda one: -one.duration_ps)
         kinds = tuple(dict.fromkeys(one.iterator.name for one in longest_first))
         calls = sum(one.calls for one in longest_first)
-        stages.append(Stage(times.iterator.name, times.iterator.dataset, next(recorded), kinds, times.calls, calls))
+        stages.append(
+            model.Stage(times.iterator.name, times.iterator.dataset, next(recorded), kinds, times.calls, calls)
+        )
     return stages
 
 
-def settings_at(space: XSpace, plane: Plane, event: int) -> Settings:
+def settings_at(space: XSpace, plane: Plane, event: int) -> model.Settings:
     """The settings recorded with one call of an iterator."""
     found: dict[str, int | bool] = {}
     for name, kind, value in read.items(space, plane, plane.events.stats, event):
         if name not in _WANTED or name in found:
             continue
-        parsed = _flag(value) if name in FLAGS else _count(kind, value, 0 if name in TALLIES else 1)
+        parsed = _flag(value) if name in model.FLAGS else _count(kind, value, 0 if name in model.TALLIES else 1)
         if parsed is not None:
             found[name] = parsed
-    return Settings(**found)  # type: ignore[arg-type]
+    return model.Settings(**found)  # type: ignore[arg-type]
 
 
 def _flag(value: read.Value) -> bool | None:

@@ -10,7 +10,7 @@ import numpy as np
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import shown_names
 from tpu_profile_plugin.analysis.common.preprocessed import ExtraLine, PlaneExtras, Preprocessed
-from tpu_profile_plugin.analysis.timeline.counters import Counter, SampleTable, counters, sample_table
+from tpu_profile_plugin.analysis.timeline.counters import Counter, counters, sample_table
 from tpu_profile_plugin.analysis.timeline.hidden import ASYNC, HIDDEN_EVENTS
 from tpu_profile_plugin.analysis.timeline.sections import LineTrack, Section, line_tracks, sections, transfers
 from tpu_profile_plugin.analysis.timeline.steps import Ruler, ruler, time_origin_ns
@@ -138,7 +138,8 @@ def host_trace(space: XSpace, extras: Preprocessed, *, older: bool = False) -> H
         tables += [_line_table(line, extra, ids) for line in extra.lines]
         sources += [Source(section.plane, line) for line in extra.lines]
     counter_series = () if older else counters(space, visible)
-    samples = _samples(space, visible, [tables[first].names for first in first_table], older=older)
+    sampled = () if older else visible
+    samples = sample_table(space, sampled, [tables[first].names for first in first_table[: len(sampled)]])
     tracks = _tracks(lines, counter_series)
     number = {(track.pid, track.tid): i for i, track in enumerate(tracks)}
     filled = [i for i, line in enumerate(lines) if line.last > line.first]
@@ -151,7 +152,8 @@ def host_trace(space: XSpace, extras: Preprocessed, *, older: bool = False) -> H
     )
     numbers = (np.array([t.pid for t in tracks], np.uint32), np.array([t.tid for t in tracks], np.uint32))
     tpus = [section.pid for section in visible if section.is_tpu]
-    native = _native.build_trace(tables, ranges, numbers, names, tpus, _sample_columns(samples), THREADS)
+    sample_columns = samples.begin_ps, samples.duration_ps, samples.pid, samples.name
+    native = _native.build_trace(tables, ranges, numbers, names, tpus, sample_columns, THREADS)
     return HostTrace(
         native=native,
         sections=visible,
@@ -165,14 +167,6 @@ def host_trace(space: XSpace, extras: Preprocessed, *, older: bool = False) -> H
         sample_ps=np.sort(samples.begin_ps),
         sampled_ps=samples.extent,
     )
-
-
-def _samples(space: XSpace, visible: tuple[Section, ...], names: list[U32], *, older: bool) -> SampleTable:
-    return sample_table(space, (), ()) if older else sample_table(space, visible, names)
-
-
-def _sample_columns(samples: SampleTable) -> tuple[I64, I64, U32, U32]:
-    return samples.begin_ps, samples.duration_ps, samples.pid, samples.name
 
 
 def _tracks(lines: Iterable[LineTrack], counter_series: Iterable[Counter]) -> tuple[Track, ...]:

@@ -149,7 +149,8 @@ def read_module(data: bytes) -> Module:
     strings = _read_strings(sections[_STRINGS])
     dialects, ops = _read_dialects(sections[_DIALECTS], strings, version)
     attributes, types = _read_entries(sections[_OFFSETS], sections[_ENTRIES], dialects)
-    properties = _read_properties(sections[_PROPERTIES]) if _PROPERTIES in sections else []
+    listed = sections.get(_PROPERTIES)
+    properties = [listed.part(listed.number()) for _ in range(listed.count())] if listed else []
     return Module(version, producer, strings, dialects, ops, attributes, types, properties, sections[_BODY])
 
 
@@ -204,10 +205,6 @@ def _read_entries(offsets: Reader, data: Reader, dialects: list[str]) -> tuple[_
                 table.append((dialect, own_form, data.part(size)))
         tables.append(table)
     return tables[0], tables[1]
-
-
-def _read_properties(reader: Reader) -> list[Reader]:
-    return [reader.part(reader.number()) for _ in range(reader.count())]
 
 
 def entry(table: list[T], at: int) -> T:

@@ -40,7 +40,8 @@ def header_line(name: str, header: Any) -> str:
     if header.HasField("schedule"):
         found.append("is_scheduled=true")
     if entries := header.input_output_alias.entries:
-        found.append(f"input_output_alias={{ {', '.join(map(_alias, sorted(entries, key=_output)))} }}")
+        aliases = map(_alias, sorted(entries, key=lambda one: tuple(one.output_shape_index)))
+        found.append(f"input_output_alias={{ {', '.join(aliases)} }}")
     if donors := header.buffer_donor.entries:
         listed = sorted((one.parameter_number, tuple(one.parameter_shape_index)) for one in donors)
         found.append(f"buffer_donor={{ {', '.join(f'({number}, {_index(at)})' for number, at in listed)} }}")
@@ -51,10 +52,6 @@ def header_line(name: str, header: Any) -> str:
     if attributes := header.frontend_attributes.map:
         found.append(frontend_attributes(attributes))
     return ", ".join(found)
-
-
-def _output(entry: Any) -> tuple[int, ...]:
-    return tuple(entry.output_shape_index)
 
 
 def _index(at: Sequence[int]) -> str:

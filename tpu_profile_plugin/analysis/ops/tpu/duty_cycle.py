@@ -11,19 +11,11 @@ from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import MODULES, SPARSE_MODULES, lines_named, spans_at
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.core_details import chip_of
-from tpu_profile_plugin.analysis.ops.tpu.ops import (
-    ASYNC_DONE,
-    CUSTOM_CALL,
-    WAITS_FOR_HOST,
-    CoreWork,
-    Duty,
-    Spans,
-    enclosing_span,
-)
+from tpu_profile_plugin.analysis.ops.tpu import ops as tpu_ops
 from tpu_profile_plugin.columns import Plane, XSpace
 
-_OFF_DUTY = dict.fromkeys((*WAITS_FOR_HOST, ASYNC_DONE, "megacore fusion"), Duty.OFF)
-TENSOR_CORE_DUTY = {**_OFF_DUTY, CUSTOM_CALL: Duty.CUSTOM_CALL}
+_OFF_DUTY = dict.fromkeys((*tpu_ops.WAITS_FOR_HOST, tpu_ops.ASYNC_DONE, "megacore fusion"), tpu_ops.Duty.OFF)
+TENSOR_CORE_DUTY = {**_OFF_DUTY, tpu_ops.CUSTOM_CALL: tpu_ops.Duty.CUSTOM_CALL}
 """Categories of ops that wait for the host or for another core, and custom calls, which may wait."""
 SPARSE_CORE_DUTY = _OFF_DUTY
 """As in XProf, custom calls of SparseCores are surely on duty."""
@@ -57,9 +49,9 @@ def combine_duty(parts: Iterable[DutyCycle]) -> DutyCycle:
     return DutyCycle(*(sum(getattr(part, name) for part in parts) for name in DutyCycle.__slots__))
 
 
-def duty_cycle(space: XSpace, works: Sequence[tuple[Plane, CoreWork]]) -> DutyCycle:
+def duty_cycle(space: XSpace, works: Sequence[tuple[Plane, tpu_ops.CoreWork]]) -> DutyCycle:
     """The duty cycle of a host's chips from the busy time of each core; a chip is busy when any of its cores is."""
-    chips: dict[tuple[str, int], list[tuple[Plane, CoreWork]]] = {}
+    chips: dict[tuple[str, int], list[tuple[Plane, tpu_ops.CoreWork]]] = {}
     for plane, work in works:
         chip = chip_of(space, plane)
         key = ("plane", plane.index) if chip is None else ("chip", chip)
@@ -74,7 +66,7 @@ def duty_cycle(space: XSpace, works: Sequence[tuple[Plane, CoreWork]]) -> DutyCy
     return DutyCycle(recorded, busy, sure)
 
 
-def _covered(parts: Sequence[Spans]) -> int:
+def _covered(parts: Sequence[tpu_ops.Spans]) -> int:
     """Length of the union of all spans; the spans within each part are disjoint."""
     if len(parts) == 1:
         begin, end = parts[0]
@@ -85,7 +77,7 @@ def _covered(parts: Sequence[Spans]) -> int:
     return _native.covered(begin, end - begin)
 
 
-def _span(plane: Plane, work: CoreWork) -> tuple[int, int] | None:
+def _span(plane: Plane, work: tpu_ops.CoreWork) -> tuple[int, int] | None:
     """Span from the first to the last op or program run of a core; None without any."""
     spans = [work.span_ps] if work.span_ps else []
     for line in lines_named(plane, MODULES, SPARSE_MODULES):
@@ -93,4 +85,4 @@ def _span(plane: Plane, work: CoreWork) -> tuple[int, int] | None:
         if events.start < events.stop:
             begin, end = spans_at(plane, events)
             spans.append((int(begin.min()), int(end.max())))
-    return enclosing_span(spans)
+    return tpu_ops.enclosing_span(spans)

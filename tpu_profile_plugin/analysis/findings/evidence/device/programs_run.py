@@ -26,14 +26,14 @@ def programs_by_time(host: HostView, most: int) -> list[int]:
 
 def layout_of(host: HostView, program_id: int) -> MemoryLayout | None:
     """Memory layout of a program, read once; None if it is missing or its buffer assignment is damaged."""
-    known = host.once(_no_layouts)
+    known = host.once(_layouts)
     if program_id not in known:
         program = host.hlo.programs.program(program_id)
         known[program_id] = None if program is None else _layout(program)
     return known[program_id]
 
 
-def _no_layouts(_: HostView) -> dict[int, MemoryLayout | None]:
+def _layouts(_: HostView) -> dict[int, MemoryLayout | None]:
     return {}
 
 

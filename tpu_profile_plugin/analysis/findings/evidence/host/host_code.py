@@ -16,6 +16,7 @@ from tpu_profile_plugin.analysis.budget.budget import device_work
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
 from tpu_profile_plugin.analysis.budget.idle import IdleTime, split_idle
+from tpu_profile_plugin.analysis.common.columns import joined
 from tpu_profile_plugin.analysis.common.spans import (
     Times,
     contains,
@@ -40,7 +41,6 @@ from tpu_profile_plugin.analysis.findings.evidence.host.spans import (
     named_functions,
     profiler,
     rows,
-    together,
 )
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import traced_calls
 from tpu_profile_plugin.analysis.findings.host_view import HostView, until_next
@@ -100,9 +100,9 @@ def _host_code(host: HostView, steps: StepWindows) -> HostCode:
         blocked_ps=int(in_steps.sum()),
         call_count=int(inside.sum()),
         compile_ps=compile_ps,
-        after_calls=together([one[0] for one in spans]),
-        slow=together([one[1] for one in spans]),
-        unknown=together([one[2] for one in spans]),
+        after_calls=joined([one[0] for one in spans]),
+        slow=joined([one[1] for one in spans]),
+        unknown=joined([one[2] for one in spans]),
     )
 
 

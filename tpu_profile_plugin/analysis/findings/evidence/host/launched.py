@@ -6,15 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.budget.categories import (
-    COMPUTE,
-    EXPOSED_COMMUNICATION,
-    EXPOSED_COPY,
-    IDLE_HOST,
-    IDLE_LAUNCH,
-    IDLE_OTHER,
-    IDLE_TRANSFER,
-)
+from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.common.spans import contains, covered_within, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, busy
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
@@ -41,8 +33,8 @@ SHORT_GAP_PS = 2_000_000_000
 GAP_SHARE = 0.05
 """... if it also exceeds this share of the step: a library may run much Python for each of its operations."""
 
-BUSY = (COMPUTE, EXPOSED_COMMUNICATION, EXPOSED_COPY)
-BETWEEN_PROGRAMS = (IDLE_LAUNCH, IDLE_HOST, IDLE_TRANSFER, IDLE_OTHER)
+BUSY = (part.COMPUTE, part.EXPOSED_COMMUNICATION, part.EXPOSED_COPY)
+BETWEEN_PROGRAMS = (part.IDLE_LAUNCH, part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_OTHER)
 _EAGER = "EagerLocalExecute: "
 _FUNCTION = ("__inference_", "__forward_", "__backward_", "IteratorGetNext", "Optional", "_EagerConst")
 MOST_POINTS = 2_000

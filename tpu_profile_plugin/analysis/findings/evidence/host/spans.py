@@ -126,11 +126,6 @@ def clipped(spans: Times, window: Times, event: I64, user: I64) -> IdleSpans:
     return IdleSpans(spans[0][keep], spans[1][keep], ps[keep], event[keep], user[keep])
 
 
-def together(parts: list[IdleSpans]) -> IdleSpans:
-    """The spans of all devices."""
-    return IdleSpans(*(np.concatenate([getattr(one, name) for one in parts]) for name in IdleSpans.__slots__))
-
-
 def no_spans() -> IdleSpans:
     """No spans."""
     none = np.zeros(0, np.int64)

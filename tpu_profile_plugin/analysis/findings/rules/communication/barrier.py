@@ -178,7 +178,7 @@ def _median(values: Iterable[float]) -> float:
 
 ADVICE = Advice(
     "Look for a host or core that is late: the others wait at the barrier until it arrives. Uneven batches, an input "
-    "pipeline that is slower on one host, and a slow network link are the usual reasons.",
+    "pipeline that is slower on one host, and a slow network link are the usual reasons."
 )
 
 

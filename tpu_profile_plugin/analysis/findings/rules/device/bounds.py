@@ -21,7 +21,7 @@ _MOST = 110.0
 """Percent: more than clocks can account for means that a cost or a peak is wrong."""
 ARITHMETIC = Advice(
     "The devices are used well; only less or cheaper arithmetic makes a step shorter: 16-bit or 8-bit products, a "
-    "sparser model, no recomputation that memory does not require. More devices shorten the step, too.",
+    "sparser model, no recomputation that memory does not require. More devices shorten the step, too."
 )
 BANDWIDTH = Advice(
     "Move fewer bytes per computed value: larger batches, 16-bit or 8-bit data, fused elementwise ops, values "

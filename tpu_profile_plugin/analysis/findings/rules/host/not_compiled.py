@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_profile_plugin.analysis.budget.categories import (
-    COMPUTE,
-)
+from tpu_profile_plugin.analysis.budget.categories import COMPUTE
 from tpu_profile_plugin.analysis.findings.evidence.host.callers import calling_function
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
     BETWEEN_PROGRAMS,

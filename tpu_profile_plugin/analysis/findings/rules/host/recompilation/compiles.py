@@ -145,9 +145,5 @@ def _parameters(program: Program) -> dict[int, tuple[str, str, tuple[int, ...]]]
         if name in ("", "XLA_Args"):
             name = f"argument {instruction.parameter_number}"
         shape = instruction.shape
-        parameters[instruction.parameter_number] = (
-            name,
-            type_name(shape.element_type),
-            tuple(shape.dimensions),
-        )
+        parameters[instruction.parameter_number] = (name, type_name(shape.element_type), tuple(shape.dimensions))
     return dict(sorted(parameters.items()))

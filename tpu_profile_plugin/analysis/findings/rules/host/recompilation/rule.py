@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from tpu_profile_plugin.analysis.budget.categories import IDLE_COMPILE
 from tpu_profile_plugin.analysis.common.spans import covered_within
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
@@ -73,7 +71,7 @@ def gather(host: HostView) -> Compilation | None:
     if not len(begin) or not inside.any():
         return None
     devices = len(host.budget.devices)
-    per_span = covered_within(*_union(begin, end), *compiled.times)
+    per_span = covered_within(begin[:1], end[-1:], *compiled.times)
     longest = int(per_span.argmax())
     counts = _counts(host, compiled)
     ids = programs_of(host.hlo.programs)
@@ -88,10 +86,6 @@ def gather(host: HostView) -> Compilation | None:
         tuple((name, count) for name, count in compiled.traced.most_common() if count > 1),
         (int(compiled.times[0][longest]), int(compiled.times[1][longest])),
     )
-
-
-def _union(begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return begin[:1], end[-1:]
 
 
 def _counts(host: HostView, compiled: Compiles) -> tuple[tuple[str, int], ...]:
