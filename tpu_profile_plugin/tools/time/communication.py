@@ -22,7 +22,7 @@ from tpu_profile_plugin.analysis.communication.bandwidth import bus_factor, giga
 from tpu_profile_plugin.analysis.communication.host import HostCommunication
 from tpu_profile_plugin.analysis.communication.run import RunCommunication
 from tpu_profile_plugin.run.figures.communication import communication, run_communication
-from tpu_profile_plugin.run.figures.programs import hlo_ops
+from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common.devices import communication_available, device_names
@@ -130,7 +130,7 @@ def build(run: Run, query: Query) -> Json:
 
 def _programs(run: Run) -> dict[int, str]:
     """Names of the programs by id."""
-    return {number: name for host in run.readable for number, name in hlo_ops(host).programs.names.items()}
+    return {number: name for host in run.readable for number, name in programs_of(host).names.items()}
 
 
 def _ops(comm: RunCommunication, names: Sequence[str], hosts: Sequence[str], programs: dict[int, str]) -> Table:

@@ -29,6 +29,7 @@ from tpu_profile_plugin.analysis.megascale.slack import Collective, collectives,
 from tpu_profile_plugin.analysis.megascale.trace import load
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
