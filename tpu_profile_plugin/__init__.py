@@ -7,7 +7,11 @@ For scripts: `open(path)` reads a logdir or a file, `capture(addresses, logdir, 
     run = tp.open("/path/to/logdir").run()           # the newest recording
     ops = run.ops()                                  # the ops with most self time first
     for name, ps, share in zip(ops.name[:3], ops.self_ps, ops.share):
-        print(f"{name}: {ps / 1e9:.3f} ms, {share:.1%}")
+        print(f"{name}: {ps / 1e9:.3f} ms, {share:.1%} of the devices' time")
+
+A run also has `steps()`, `kernels()`, `budget()`, `communication()`, `memory()`, `programs()`, `findings()`, `compare(base)`, and
+`table(tool, name)` for the tables of the pages, which convert `to_pandas()` and `to_arrow()`. Times are picoseconds. What a
+profile lacks raises `errors.NoData`. More: help(tpu_profile_plugin.opening), help(tpu_profile_plugin.run.run).
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ __all__ = ["__version__", "capture", "open"]
 
 
 def open(path: str | os.PathLike[str], executor: str = "") -> Any:
-    """An `OpenLogdir` with its runs; a `.xplane.pb` file is a logdir of one run.
+    """An `opening.OpenLogdir`, with `runs()` and `run(name)`; a `.xplane.pb` file is a logdir of one run.
 
     Raises NotFound if the file does not exist.
 

@@ -6,7 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 from tpu_profile_plugin.tools.registry import TOOLS
 
@@ -36,6 +39,21 @@ def imports(path: Path) -> Iterator[str]:
             base = package[: len(package) - node.level + 1] if node.level else []
             source = ".".join([*base, *([node.module] if node.module else [])])
             yield from (f"{source}.{alias.name}" for alias in node.names)
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The modules of the package that a file imports, those for type checkers included."""
+    known = {name_of(other) for other in MODULES} - {PACKAGE.name}
+    found = {name if name in known else name.rpartition(".")[0] for name in imports(path)}
+    return (found & known) - {name_of(path)}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {name_of(path): imported_modules(path) for path in MODULES}
+    assert sum(map(len, graph.values())) > 1000
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the modules
+    with pytest.raises(CycleError):
+        TopologicalSorter(graph | {f"{PACKAGE.name}.units": {f"{PACKAGE.name}.opening"}}).prepare()
 
 
 def declares_tool(path: Path) -> bool:
