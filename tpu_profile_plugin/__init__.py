@@ -9,9 +9,9 @@ For scripts: `open(path)` reads a logdir or a file, `capture(addresses, logdir, 
     for name, ps, share in zip(ops.name[:3], ops.self_ps, ops.share):
         print(f"{name}: {ps / 1e9:.3f} ms, {share:.1%} of the devices' time")
 
-A run also has `steps()`, `kernels()`, `budget()`, `communication()`, `memory()`, `programs()`, `findings()`, `compare(base)`, and
-`table(tool, name)` for the tables of the pages, which convert `to_pandas()` and `to_arrow()`. Times are picoseconds. What a
-profile lacks raises `errors.NoData`. More: help(tpu_profile_plugin.opening), help(tpu_profile_plugin.run.run).
+A run also has `steps()`, `kernels()`, `budget()`, `communication()`, `memory()`, `programs()`, `findings()`,
+`compare(base)`, and `table(tool, name)` for the tables of the pages, with `to_pandas()` and `to_arrow()`. Times are
+picoseconds. What a profile lacks raises `errors.NoData`. More: help(tpu_profile_plugin.opening.OpenRun).
 """
 
 from __future__ import annotations
