@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tpu_profile_plugin.errors import CorruptProfile, ProfileError
+from tpu_profile_plugin.errors import CorruptProfile, NoData, ProfileError
 from tpu_profile_plugin.run.host import HostExecutor, HostProfile, LocalThreads, PerHost
 from tpu_profile_plugin.system.process import available_cores
 
@@ -110,11 +110,14 @@ class RunHosts:
     def map_hosts(self, step: PerHost[T]) -> list[T]:
         """The result of a step for every readable host, in order.
 
-        A host that fails is left out from here on. If there is only one, or all fail, the first error is raised.
+        A host that fails is left out from here on. If there is only one, or all fail, the first error is raised; NoData
+        without hosts.
         """
         if len(self.profiles) == 1:
             return [self.profiles[0].compute(step)]
         chosen = [(i, host) for i, host in enumerate(self.profiles) if i not in self._left_out]
+        if not chosen:
+            raise NoData(" ".join(self.warnings) or "This run contains no profile.")
         missing = [host for _, host in chosen if not host.has(step)]
         executor = self.executor(missing) if missing else _LOCAL
         outcomes = self._compute_all([host for _, host in chosen], step, executor)

@@ -9,8 +9,9 @@ from builders.logdirs import SMALL, build, write
 from builders.planes import tpu
 
 import tpu_profile_plugin as tp
-from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NoData, NotFound
 from tpu_profile_plugin.opening import OpenLogdir
+from tpu_profile_plugin.run.run import Run
 
 PLACE = "plugins/profile"
 
@@ -70,3 +71,13 @@ def test_tables_of_an_answer_by_name_and_position(tmp_path: Path) -> None:
         run.table("time_budget", "ops")
     with pytest.raises(NoData, match="has no table 0; it has: none"):
         run.table("op_profile")
+
+
+def test_a_run_without_a_readable_host_says_so(tmp_path: Path) -> None:
+    write(tmp_path, {f"{PLACE}/s/{name}.xplane.pb": b"\xff" * 9 for name in "ab"})
+    run = tp.open(tmp_path).run()
+    for _ in range(2):
+        with pytest.raises(CorruptProfile, match="XSpace"):
+            run.ops()
+    with pytest.raises(NoData, match="no profile"):
+        Run("empty", ()).ops()
