@@ -24,7 +24,7 @@ def preprocessed(host: HostProfile) -> Preprocessed:
 
 
 @derived()
-def timeline_of(host: HostProfile, shift_ps: int = 0) -> HostTrace:
+def timeline_of(host: HostProfile, shift_ps: int) -> HostTrace:
     """The host's timeline, with its clock moved by `shift_ps`; the numbers of events are the same."""
     if not shift_ps:
         return host_trace(host.space, preprocessed(host))
@@ -41,18 +41,18 @@ def older_timeline_of(host: HostProfile) -> HostTrace | None:
 @derived()
 def args_of(host: HostProfile, folded: bool) -> TraceArgs:
     """The arguments of the host's events."""
-    return trace_args(host.space, timeline_of(host), folded=folded)
+    return trace_args(host.space, timeline_of(host, 0), folded=folded)
 
 
 @derived()
 def page_header(host: HostProfile, pid_offset: int) -> bytes:
     """The unchanging part of the page's forms."""
-    return canvas.fixed_header(host.name, timeline_of(host), pid_offset)
+    return canvas.fixed_header(host.name, timeline_of(host, 0), pid_offset)
 
 
 @derived()
 def _fixed_head(host: HostProfile) -> Text:
-    return json_forms.fixed_head([(host.name, timeline_of(host))], [args_of(host, True)])
+    return json_forms.fixed_head([(host.name, timeline_of(host, 0))], [args_of(host, True)])
 
 
 @derived()

@@ -119,7 +119,7 @@ def older(run: Run, query: Query) -> Raw:
     args = []
     for host in run.profiles:
         trace = older_timeline_of(host)
-        hosts.append((host.name, trace or timeline_of(host)))
+        hosts.append((host.name, trace or timeline_of(host, 0)))
         args.append(trace_args(host.space, trace, folded=False) if trace else args_of(host, False))
     return Raw(json_forms.legacy(hosts, args), disk=False)
 
