@@ -30,9 +30,9 @@ GENERIC: Mapping[str, tuple[EventClass, ...]] = {
 """The nine categories of CPU and GPU steps, in display order, and the event classes of each."""
 
 
-def generic_ps(steps: StepTable, core: int = 0) -> dict[str, I64]:
-    """Picoseconds per step in each of the nine categories, on the core at index `core`."""
-    times = steps.times[:, core] if len(steps) else np.zeros((0, len(CLASS_INDEX)), np.int64)
+def generic_ps(steps: StepTable) -> dict[str, I64]:
+    """Picoseconds per step in each of the nine categories, on the first core."""
+    times = steps.times[:, 0] if len(steps) else np.zeros((0, len(CLASS_INDEX)), np.int64)
     return {name: times[:, [CLASS_INDEX[c] for c in classes]].sum(axis=1) for name, classes in GENERIC.items()}
 
 
@@ -160,9 +160,8 @@ def _tpu_block(steps: StepTable) -> TpuBreakdown:
     percent = np.divide(100.0 * infeed, duration, out=np.zeros(infeed.shape), where=duration > 0)
     active = np.minimum(busy - part[TpuPart.MEGACORE] - part[TpuPart.ASYNC_DONE], duration).mean(axis=1) / PS_PER_MS
     all_reduce = steps.collective_ps[:, dense].max(axis=1) / PS_PER_MS
-    fastest = (
-        np.bincount(steps.collective_key[:, 0], weights=steps.collective_least_ps, minlength=len(steps)) / PS_PER_MS
-    )
+    least = np.bincount(steps.collective_key[:, 0], weights=steps.collective_least_ps, minlength=len(steps))
+    fastest = least / PS_PER_MS
     cores = [steps.cores[i] for i in dense]
     return TpuBreakdown(
         labels=tuple(steps.label(i) for i in range(len(steps))),
