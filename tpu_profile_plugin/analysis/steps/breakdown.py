@@ -186,10 +186,8 @@ def _tpu_block(steps: StepTable) -> TpuBreakdown:
 
 def wait_for_sparse_core(part: Mapping[TpuPart, I64]) -> I64:
     """Time waiting for a version 0 SparseCore; what its input takes longer than its output, where input is recorded."""
-    infeed = part[TpuPart.SPARSE_INFEED]
-    wait: I64 = np.where(
-        infeed > 0, infeed - np.minimum(infeed, part[TpuPart.SPARSE_OUTFEED]), part[TpuPart.SPARSE_WAIT]
-    )
+    infeed, outfeed = part[TpuPart.SPARSE_INFEED], part[TpuPart.SPARSE_OUTFEED]
+    wait: I64 = np.where(infeed > 0, infeed - np.minimum(infeed, outfeed), part[TpuPart.SPARSE_WAIT])
     return wait
 
 
@@ -223,12 +221,8 @@ def idle_to_infeed(steps: StepTable, host_input_ps: Mapping[int, int]) -> StepTa
       steps: steps of one host, before merging hosts.
       host_input_ps: per step number, time the host waited for input or transferred it to devices.
     """
-    if (
-        not len(steps)
-        or not steps.on_tpu
-        or not steps.dense_cores
-        or any(c in steps.categories for c in ("infeed", "sparsecorev0 infeed"))
-    ):
+    has_infeed = not {"infeed", "sparsecorev0 infeed"}.isdisjoint(steps.categories)
+    if has_infeed or not len(steps) or not steps.on_tpu or not steps.dense_cores:
         return steps
     idle_ms = tpu_breakdown(steps).idle
     times, category_ps = steps.times.copy(), steps.category_ps.copy()
