@@ -63,15 +63,10 @@ def _mxu(kinds: dict[str, dict[str, int]]) -> tuple[Unit, ...]:
         Unit(f"MXU{unit}", tuple((cycles, f"matmul_{name}_mxu_{unit}") for cycles, name in every), CYCLES)
         for unit in (0, 1)
     ]
-    both = [
-        Unit(
-            f"MXU {kind}",
-            tuple((cycles, f"matmul_{name}_mxu_{{0-1}}") for name, cycles in weights.items()),
-            CYCLES,
-            width=2,
-        )
-        for kind, weights in kinds.items()
-    ]
+    both = []
+    for kind, weights in kinds.items():
+        terms = tuple((cycles, f"matmul_{name}_mxu_{{0-1}}") for name, cycles in weights.items())
+        both.append(Unit(f"MXU {kind}", terms, CYCLES, width=2))
     return (*single, *both, Unit("MXU matpush", _sum("matpush_cycles_mxu_{0-1}"), CYCLES, width=2))
 
 
@@ -166,6 +161,10 @@ HBM_WRITES = ("wr_req_ps0", "partial_write_req_ps0", "wr_req_ps1", "partial_writ
 
 def _v6e() -> Chip:
     registers = blocks("v6e")
+    kinds = {
+        "BF16": {"lmr_bf16": 4, "vreg_f8": 8, "vreg_bf16": 8, "vreg_f32": 4},
+        **{"I8": {"lmr_i8": 2, "vreg_i8": 8}, "I4": {"lmr_i4": 2, "vreg_i4": 8}},
+    }
     return Chip(
         device_type="TPU v6 Lite",
         blocks=registers,
@@ -175,13 +174,7 @@ def _v6e() -> Chip:
         clock_name="cycles",
         tensor_units=(
             *_BEFORE_MXU,
-            *_mxu(
-                {
-                    "BF16": {"lmr_bf16": 4, "vreg_f8": 8, "vreg_bf16": 8, "vreg_f32": 4},
-                    "I8": {"lmr_i8": 2, "vreg_i8": 8},
-                    "I4": {"lmr_i4": 2, "vreg_i4": 8},
-                }
-            ),
+            *_mxu(kinds),
             *_xlu(every=4),
         ),
         ici_at=((),),

@@ -8,7 +8,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.common.planes import is_device
-from tpu_profile_plugin.analysis.common.stat_columns import SparseColumn, StatColumns
+from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.grouping.event_names import GPU_LAUNCH, LAST_CONTEXT
 from tpu_profile_plugin.analysis.grouping.mutators import Mutated, mix
 from tpu_profile_plugin.columns import Plane
@@ -16,11 +16,6 @@ from tpu_profile_plugin.columns.arrays import I64, U32, U64
 
 IN, OUT = 1, 2
 _ID_BITS, _ID_SHIFT, _CATEGORY_SHIFT = 56, 2, 58
-
-
-def host_number(hostname: str) -> int:
-    """A number of the host, the same on every run: equal contexts of two hosts are two flows."""
-    return zlib.crc32(hostname.encode("utf-8", "replace"))
 
 
 def flow_values(direction: int, host: int, types: I64, ids: I64) -> U64:
@@ -33,7 +28,8 @@ def flow_values(direction: int, host: int, types: I64, ids: I64) -> U64:
 
 def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated, hostname: str) -> tuple[U32, U64]:
     """Flows of a plane of a host, events ascending; per event in the order: file, launch, produced, consumed."""
-    host = host_number(hostname)
+    # A number of the host, the same on every run: equal contexts of two hosts are two flows.
+    host = zlib.crc32(hostname.encode("utf-8", "replace"))
     sources: list[tuple[I64, U64]] = []
     own = stat_columns.ints("flow")
     if len(own):
@@ -41,7 +37,8 @@ def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated, hostname: s
     launch = stat_columns.ints("correlation_id")
     if len(launch):
         direction = IN if is_device(plane.name) else OUT
-        sources.append((launch.event, _of(direction, host, launch)))
+        types = np.full(len(launch), GPU_LAUNCH, dtype=np.int64)
+        sources.append((launch.event, flow_values(direction, host, types, launch.value)))
     for direction, side in ((OUT, mutated.producers), (IN, mutated.consumers)):
         if len(side):
             sources.append((side.event, flow_values(direction, host, side.type, side.id)))
@@ -53,7 +50,3 @@ def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated, hostname: s
         take = _native.merge_rows(event, own_event, False)
         event, value = np.concatenate([event, own_event])[take], np.concatenate([value, own_value])[take]
     return event.astype(np.uint32), value
-
-
-def _of(direction: int, host: int, launch: SparseColumn) -> U64:
-    return flow_values(direction, host, np.full(len(launch), GPU_LAUNCH, dtype=np.int64), launch.value)

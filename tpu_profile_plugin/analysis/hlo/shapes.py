@@ -103,7 +103,7 @@ def laid_out(shape: Shape, layout: bool = True) -> LaidOut:
     unpadded = min(byte_size(shape), _LARGEST)
     if is_tuple(shape):
         parts = tuple(laid_out(part, layout) for part in shape.tuple_shapes)
-        return LaidOut(_tuple(parts), parts, unpadded)
+        return LaidOut(f"({marked_list([part.text for part in parts])})", parts, unpadded)
     name, dynamic = type_name(shape.element_type), shape.is_dynamic_dimension
     sizes = (_size(size, i < len(dynamic) and dynamic[i]) for i, size in enumerate(shape.dimensions))
     shown = _layout(shape.layout) if layout and name not in ("opaque", "token") else ""
@@ -117,10 +117,6 @@ def _size(size: int, dynamic: bool) -> str:
     return f"<={size}" if dynamic else str(size)
 
 
-def _tuple(parts: Sequence[LaidOut]) -> str:
-    return f"({marked_list([part.text for part in parts])})"
-
-
 def marked_list(texts: Sequence[str]) -> str:
     """Texts separated by commas, every fifth with its number as a comment, as XLA lists parts and operands."""
     marks = (f"/*index={i}*/" if i and i % _INDEX_MARK == 0 else "" for i in range(len(texts)))
@@ -129,7 +125,8 @@ def marked_list(texts: Sequence[str]) -> str:
 
 def _layout(layout: Any) -> str:
     """Order of dimensions, minor first, and after a colon what else there is: tiles, widths, memory space, ..."""
-    tiles = "".join(f"({','.join(map(_tile, tile.dimensions))})" for tile in layout.tiles)
+    sizes = (["*" if size == _UNBOUNDED else str(size) for size in tile.dimensions] for tile in layout.tiles)
+    tiles = "".join(f"({','.join(each)})" for each in sizes)
     splits = "".join(f"({one.dimension}:{','.join(map(str, one.split_indices))})" for one in layout.split_configs)
     alignment = layout.tail_padding_alignment_in_elements
     more = f"T{tiles}" if tiles else ""
@@ -143,7 +140,3 @@ def _layout(layout: Any) -> str:
     prefix = layout.dynamic_shape_metadata_prefix_bytes
     more += f"M({prefix})" if prefix else ""
     return "{" + ",".join(map(str, layout.minor_to_major)) + (f":{more}" if more else "") + "}"
-
-
-def _tile(size: int) -> str:
-    return "*" if size == _UNBOUNDED else str(size)

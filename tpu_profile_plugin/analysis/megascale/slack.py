@@ -89,13 +89,11 @@ def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable
     done, send = done[complete], send[complete]
     before = np.append(0, np.cumsum(ops.duration_ns))
     slack = (ops.begin_ns[done] - ops.begin_ns[send] - (before[done] - before[send])).view(np.uint64) // NS_PER_US
+    running = _within(group, ops.duration_ns)
     times = {
         "slack_us": slack,
         "observed_us": ops.end_ns[done] // NS_PER_US - ops.begin_ns[send] // NS_PER_US,
-        "stall_us": (
-            _within(group, ops.duration_ns)[done] - _within(group, ops.duration_ns)[send] + ops.duration_ns[send]
-        )
-        // NS_PER_US,
+        "stall_us": (running[done] - running[send] + ops.duration_ns[send]) // NS_PER_US,
     }
     for name, code in (("send_us", SEND), ("send_done_us", SEND_DONE), ("recv_done_us", RECV_DONE), ("recv_us", RECV)):
         rows = last[code][done]
@@ -104,9 +102,8 @@ def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable
     groups, first = np.unique(group[done], return_index=True)
     for one in groups[np.argsort(first)].tolist():
         mine = group[done] == one
-        yield _collective(
-            ops, names[one], done[mine], send[mine], {name: of[mine] for name, of in times.items()}, group
-        )
+        own = {name: of[mine] for name, of in times.items()}
+        yield _collective(ops, names[one], done[mine], send[mine], own, group)
 
 
 def _within(group: I64, values: I64) -> I64:

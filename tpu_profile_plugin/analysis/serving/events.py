@@ -78,10 +78,6 @@ class RequestEvents:
         """Rows of one role."""
         return np.flatnonzero(self.role == role)
 
-    def groups_with(self, role: int) -> list[int]:
-        """Groups that have an event of the role."""
-        return [int(g) for g in np.unique(self.group[self.where(role)])]
-
     def last_span(self, role: int, group: int) -> tuple[int, int]:
         """Begin and end of the group's last event of the role, by `sequence`."""
         low, high = np.searchsorted(self.group, [group, group + 1])

@@ -86,7 +86,7 @@ def inference(space: XSpace, pre: Preprocessed) -> Inference:
     if plane is None or pre.planes[plane.index].group_id is None:
         return Inference()
     role_events = events.find_request_events(space, plane, pre)
-    batch_groups = set(role_events.groups_with(events.PROCESS_BATCH))
+    batch_groups = set(role_events.group[role_events.where(events.PROCESS_BATCH)].tolist())
     roots = [g for g in role_events.request_groups if g not in batch_groups]
     # Of groups that were saved in the file, nothing tells which requests are in which batch, and of which model.
     batch_groups &= set(pre.group_names)

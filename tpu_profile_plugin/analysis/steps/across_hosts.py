@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -114,20 +116,18 @@ def _side_by_side(parts: list[tuple[int, StepTable]], lead: int) -> StepTable:
         np.concatenate([table.collective_key for table in tables]),
         np.concatenate([table.collective_least_ps for table in tables]),
     )
-    return StepTable(
-        on_tpu=tables[lead].on_tpu,
+    per_core = ["begin_ps", "duration_ps", "times", *(["collective_ps"] if tables[lead].on_tpu else [])]
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(table, name) for table in tables], axis=1) for name in per_core
+    }
+    return replace(
+        tables[lead],
         number=np.arange(steps, dtype=np.int64),
-        names=tables[lead].names,
         cores=tuple(core_in_run(host, core) for host, table in parts for core in table.cores),
-        begin_ps=np.concatenate([table.begin_ps for table in tables], axis=1),
-        duration_ps=np.concatenate([table.duration_ps for table in tables], axis=1),
-        times=np.concatenate([table.times for table in tables], axis=1),
+        **columns,
         categories=categories,
         category_ps=category_ps,
         costs=np.sum([table.costs for table in tables], axis=0) if tables[lead].on_tpu else tables[lead].costs,
-        collective_ps=np.concatenate([table.collective_ps for table in tables], axis=1)
-        if tables[lead].on_tpu
-        else tables[lead].collective_ps,
         collective_key=key,
         collective_least_ps=least,
         compute_16_ps=sum(table.compute_16_ps for table in tables),

@@ -46,7 +46,6 @@ class Verdict:
     output: Aspect = Aspect()
     idle: Aspect = Aspect()
     all_reduce: Aspect = Aspect()
-    all_reduce_sync_percent: float = 0.0
     sparse_core: Aspect = Aspect()
 
 
@@ -93,6 +92,5 @@ def tpu_verdict(steps: TpuBreakdown) -> Verdict:
         idle=aspect(steps.percent(steps.idle)),
         # All-reduce is reported only if it takes clearly more time than the wait for input.
         all_reduce=Aspect("moderate" if all_reduce - waiting >= ALL_REDUCE_OVER_INPUT else "no", all_reduce),
-        all_reduce_sync_percent=steps.percent(steps.all_reduce_sync),
         sparse_core=aspect(sparse, 1e-9, HIGH_SPARSE),
     )

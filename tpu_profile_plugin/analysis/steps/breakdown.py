@@ -30,9 +30,9 @@ GENERIC: Mapping[str, tuple[EventClass, ...]] = {
 """The nine categories of CPU and GPU steps, in display order, and the event classes of each."""
 
 
-def generic_ps(steps: StepTable, core: int = 0) -> dict[str, I64]:
-    """Picoseconds per step in each of the nine categories, on the core at index `core`."""
-    times = steps.times[:, core] if len(steps) else np.zeros((0, len(CLASS_INDEX)), np.int64)
+def generic_ps(steps: StepTable) -> dict[str, I64]:
+    """Picoseconds per step in each of the nine categories, on the first core."""
+    times = steps.times[:, 0] if len(steps) else np.zeros((0, len(CLASS_INDEX)), np.int64)
     return {name: times[:, [CLASS_INDEX[c] for c in classes]].sum(axis=1) for name, classes in GENERIC.items()}
 
 
@@ -160,9 +160,8 @@ def _tpu_block(steps: StepTable) -> TpuBreakdown:
     percent = np.divide(100.0 * infeed, duration, out=np.zeros(infeed.shape), where=duration > 0)
     active = np.minimum(busy - part[TpuPart.MEGACORE] - part[TpuPart.ASYNC_DONE], duration).mean(axis=1) / PS_PER_MS
     all_reduce = steps.collective_ps[:, dense].max(axis=1) / PS_PER_MS
-    fastest = (
-        np.bincount(steps.collective_key[:, 0], weights=steps.collective_least_ps, minlength=len(steps)) / PS_PER_MS
-    )
+    least = np.bincount(steps.collective_key[:, 0], weights=steps.collective_least_ps, minlength=len(steps))
+    fastest = least / PS_PER_MS
     cores = [steps.cores[i] for i in dense]
     return TpuBreakdown(
         labels=tuple(steps.label(i) for i in range(len(steps))),
@@ -187,10 +186,8 @@ def _tpu_block(steps: StepTable) -> TpuBreakdown:
 
 def wait_for_sparse_core(part: Mapping[TpuPart, I64]) -> I64:
     """Time waiting for a version 0 SparseCore; what its input takes longer than its output, where input is recorded."""
-    infeed = part[TpuPart.SPARSE_INFEED]
-    wait: I64 = np.where(
-        infeed > 0, infeed - np.minimum(infeed, part[TpuPart.SPARSE_OUTFEED]), part[TpuPart.SPARSE_WAIT]
-    )
+    infeed, outfeed = part[TpuPart.SPARSE_INFEED], part[TpuPart.SPARSE_OUTFEED]
+    wait: I64 = np.where(infeed > 0, infeed - np.minimum(infeed, outfeed), part[TpuPart.SPARSE_WAIT])
     return wait
 
 
@@ -224,12 +221,8 @@ def idle_to_infeed(steps: StepTable, host_input_ps: Mapping[int, int]) -> StepTa
       steps: steps of one host, before merging hosts.
       host_input_ps: per step number, time the host waited for input or transferred it to devices.
     """
-    if (
-        not len(steps)
-        or not steps.on_tpu
-        or not steps.dense_cores
-        or any(c in steps.categories for c in ("infeed", "sparsecorev0 infeed"))
-    ):
+    has_infeed = not {"infeed", "sparsecorev0 infeed"}.isdisjoint(steps.categories)
+    if has_infeed or not len(steps) or not steps.on_tpu or not steps.dense_cores:
         return steps
     idle_ms = tpu_breakdown(steps).idle
     times, category_ps = steps.times.copy(), steps.category_ps.copy()

@@ -212,9 +212,8 @@ def _score(steps: InferredSteps, candidate: _Candidate) -> float:
     evidence = steps.evidence
     if evidence.variation is None or evidence.variation > MAX_VARIATION or evidence.coverage < MIN_COVERAGE:
         return 0.0
-    filled = float(candidate.plane.events.duration_ps[candidate.events].sum()) / max(
-        1.0, float(steps.duration_ps.sum())
-    )
+    own_ps = float(candidate.plane.events.duration_ps[candidate.events].sum())
+    filled = own_ps / max(1.0, float(steps.duration_ps.sum()))
     if candidate.spans_step:
         # A host event spans the step itself, so gaps between the events lower the score.
         end = steps.begin_ps + steps.duration_ps

@@ -255,15 +255,9 @@ def _iterators(space: XSpace, calls: DataCalls, requested: I64) -> dict[int, Ite
     events = first[numbers]
     rows = plane.events.metadata[events].tolist()
     names = plane.event_metadata.names
-    columns = zip(
-        numbers.tolist(), ids[numbers].tolist(), parents[numbers].tolist(), rows, events.tolist(), strict=True
-    )
+    datasets = [read.text_of(space, plane, plane.events.stats, event, "name") for event in events.tolist()]
+    columns = zip(numbers.tolist(), ids[numbers].tolist(), parents[numbers].tolist(), rows, datasets, strict=True)
     return {
-        number: Iterator(id_, parent, names[row].rpartition("::")[2], names[row], _dataset(space, plane, event))
-        for number, id_, parent, row, event in columns
+        number: Iterator(id_, parent, names[row].rpartition("::")[2], names[row], dataset)
+        for number, id_, parent, row, dataset in columns
     }
-
-
-def _dataset(space: XSpace, plane: Plane, event: int) -> str:
-    """The dataset's name in the program's graph, from a stat of the call."""
-    return read.text_of(space, plane, plane.events.stats, event, "name")

@@ -102,7 +102,8 @@ def line_tracks(
     """
     tracks = []
     lines = plane.lines
-    display = lines.display_id if extras.line_display_id is None else _merged(lines.display_id, extras.line_display_id)
+    given = extras.line_display_id
+    display = lines.display_id if given is None else np.where(given != 0, given, lines.display_id)
     for line in range(len(lines)):
         events = lines.events_of(line)
         if events.start == events.stop and (not older or _drops_empty_lines(plane)):
@@ -117,10 +118,6 @@ def line_tracks(
             tid = _extra_tid(extra.id, extra.display_id, lines.id, display)
             tracks.append(LineTrack(section.pid, tid, extra.name, index, 1 + number, 0, len(extra.begin_ps)))
     return tracks
-
-
-def _merged(own: I64, given: I64) -> I64:
-    return np.where(given != 0, given, own)
 
 
 def _extra_tid(line: int, display: int, ids: I64, displays: I64) -> int:

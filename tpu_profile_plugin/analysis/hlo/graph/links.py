@@ -105,9 +105,8 @@ class Links:
     def is_scalar(self, row: int) -> bool:
         """Whether the result is an array of one element, of any rank."""
         shape = self.shape(row)
-        return type_name(shape.element_type) not in ("token", "opaque", "invalid") and (
-            not is_tuple(shape) and element_count(shape) == 1
-        )
+        is_array = not is_tuple(shape) and type_name(shape.element_type) not in ("token", "opaque", "invalid")
+        return is_array and element_count(shape) == 1
 
     def simple(self, computation: int) -> str | None:
         """What a computation of two scalars does, in a word such as `add`; None for anything else."""

@@ -146,17 +146,14 @@ def read_module(data: bytes) -> Module:
     for kind in (_STRINGS, _DIALECTS, _ENTRIES, _OFFSETS, _BODY):
         if kind not in sections:
             raise Unreadable(f"section {kind} is missing")
-    strings = _read_strings(sections[_STRINGS])
+    texts = sections[_STRINGS]
+    sizes = [texts.number() for _ in range(texts.count())]
+    strings = [texts.bytes(size)[:-1] for size in reversed(sizes)]
     dialects, ops = _read_dialects(sections[_DIALECTS], strings, version)
     attributes, types = _read_entries(sections[_OFFSETS], sections[_ENTRIES], dialects)
     listed = sections.get(_PROPERTIES)
     properties = [listed.part(listed.number()) for _ in range(listed.count())] if listed else []
     return Module(version, producer, strings, dialects, ops, attributes, types, properties, sections[_BODY])
-
-
-def _read_strings(reader: Reader) -> list[bytes]:
-    sizes = [reader.number() for _ in range(reader.count())]
-    return [reader.bytes(size)[:-1] for size in reversed(sizes)]
 
 
 def _read_dialects(reader: Reader, strings: list[bytes], version: int) -> tuple[list[str], list[tuple[str, bool]]]:

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from tpu_profile_plugin.analysis.hlo.mlir.reader import MOST_TEXT, Module, Reader, Unreadable, entry, read_module
 from tpu_profile_plugin.analysis.hlo.mlir.values import MAP, Attribute, Type, Values, dictionary, function_type, symbol
 
-_ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USES, _PROPERTIES = (
-    1 << bit for bit in (0, 1, 2, 3, 4, 5, 6)
-)
+_ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USES, _PROPERTIES = (1 << bit for bit in range(7))
 _LAZY, _USE_LISTS, _OPTIONAL_LOCATIONS = 2, 3, 4
 _DEEPEST = 64
 _MOST = 200_000
@@ -141,9 +139,8 @@ class _Body:
         if parts & _PROPERTIES:
             op.properties = self._properties(entry(self._module.properties, reader.number()), name, known)
         if parts & _RESULTS:
-            op.results = [
-                self._defined(one) for one in [self._values.type(reader.number()) for _ in range(reader.count())]
-            ]
+            types = [self._values.type(reader.number()) for _ in range(reader.count())]
+            op.results = [self._defined(one) for one in types]
         if parts & _OPERANDS:
             op.operands = [self._scopes[-1].use(reader.number()) for _ in range(reader.count())]
         if parts & _SUCCESSORS:
@@ -234,13 +231,8 @@ def summary(data: bytes) -> str:
     """What is known of MLIR bytecode whose ops cannot be read: producer, dialects, names of ops; raises Unreadable."""
     module = read_module(data)
     ops = sorted(name for name, _ in module.ops)
-    return "\n".join(
-        [
-            f"// MLIR bytecode, version {module.version}, of {module.producer}",
-            "// Dialects: " + ", ".join(module.dialects),
-        ]
-        + [f"// Op: {name}" for name in ops]
-    )
+    head = f"// MLIR bytecode, version {module.version}, of {module.producer}"
+    return "\n".join([head, f"// Dialects: {', '.join(module.dialects)}", *(f"// Op: {name}" for name in ops)])
 
 
 def _name(regions: Iterable[list[_Block]], values: int, arguments: int) -> None:

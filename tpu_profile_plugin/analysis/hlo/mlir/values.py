@@ -100,8 +100,8 @@ class Values:
     def _string(self, reader: Reader) -> str:
         return entry(self._module.strings, reader.number()).decode("utf-8", "replace")
 
-    def _listed(self, reader: Reader, one: Callable[[], T]) -> list[T]:
-        return [one() for _ in range(reader.count())]
+    def _listed(self, reader: Reader, one: Callable[[Reader], T]) -> list[T]:
+        return [one(reader) for _ in range(reader.count())]
 
     def _next_type(self, reader: Reader) -> Type:
         return self.type(reader.number())
@@ -126,12 +126,10 @@ class Values:
         if kind in simple:
             return simple[kind]
         if kind == 2:
-            inputs, results = (self._listed(reader, lambda: self._next_type(reader)) for _ in range(2))
+            inputs, results = (self._listed(reader, self._next_type) for _ in range(2))
             return Type(function_type(inputs, results), inputs=tuple(inputs))
         if kind == 15:
-            return Type(
-                f"tuple<{', '.join(one.text for one in self._listed(reader, lambda: self._next_type(reader)))}>"
-            )
+            return Type(f"tuple<{', '.join(one.text for one in self._listed(reader, self._next_type))}>")
         if kind == 9:
             return Type(f"complex<{self._next_type(reader).text}>")
         return self._shaped(kind, reader)
@@ -145,8 +143,8 @@ class Values:
         if kind not in names:
             raise Unreadable(f"a builtin type of kind {kind}")
         more = [self._next(reader).text] if kind in (11, 14) else []
-        scalable = self._listed(reader, lambda: bool(reader.byte())) if kind == 20 else []
-        shape = tuple(self._listed(reader, reader.signed))
+        scalable = self._listed(reader, lambda one: bool(one.byte())) if kind == 20 else []
+        shape = tuple(self._listed(reader, Reader.signed))
         if len(shape) > _MOST_DIMENSIONS:
             raise Unreadable(f"{len(shape)} dimensions")
         element = self._next_type(reader)
@@ -183,12 +181,10 @@ class Values:
         raise Unreadable(f"a builtin attribute of kind {kind}")
 
     def _array(self, reader: Reader) -> Attribute:
-        return Attribute(
-            f"[{', '.join(one.short or one.text for one in self._listed(reader, lambda: self._next(reader)))}]"
-        )
+        return Attribute(f"[{', '.join(one.short or one.text for one in self._listed(reader, self._next))}]")
 
     def _dictionary(self, reader: Reader) -> Attribute:
-        members = self._listed(reader, lambda: (self._next(reader).name, self._next(reader)))
+        members = self._listed(reader, lambda one: (self._next(one).name, self._next(one)))
         return Attribute(dictionary(members), members=tuple(members))
 
     def _text(self, reader: Reader) -> Attribute:
@@ -200,7 +196,7 @@ class Values:
 
     def _nested_symbol(self, reader: Reader) -> Attribute:
         root = symbol(self._next(reader).name)
-        return Attribute("::".join([root, *(one.text for one in self._listed(reader, lambda: self._next(reader)))]))
+        return Attribute("::".join([root, *(one.text for one in self._listed(reader, self._next))]))
 
     def _integer(self, reader: Reader) -> Attribute:
         of = self._next_type(reader)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
@@ -140,10 +140,8 @@ _ORIGINAL_API = 1
 
 
 def _aliasing(one: Any) -> str:
-    output, operand = (
-        "{" + ", ".join(map(str, index)) + "}" for index in (one.output_shape_index, one.operand_shape_index)
-    )
-    return f"{output}: ({one.operand_index}, {operand})"
+    output, operand = (", ".join(map(str, index)) for index in (one.output_shape_index, one.operand_shape_index))
+    return f"{{{output}}}: ({one.operand_index}, {{{operand}}})"
 
 
 def _slices(one: Instruction) -> list[str]:
@@ -167,39 +165,36 @@ def _compare(one: Instruction) -> list[str]:
     return [*found, "order=TOTAL"] if total else found
 
 
+def _indexed(dims: Any, labels: Sequence[str], batching: Sequence[str]) -> list[str]:
+    """Dimensions of a gather or scatter; those of batches where there are any."""
+    shown = [*labels, *(label for label in batching if getattr(dims, label))]
+    return [
+        *(f"{label}={_braces(getattr(dims, label))}" for label in shown),
+        f"index_vector_dim={dims.index_vector_dim}",
+    ]
+
+
 def _gather(one: Instruction) -> list[str]:
-    dims = one.gather_dimension_numbers
     labels = ("offset_dims", "collapsed_slice_dims", "start_index_map")
     batching = ("operand_batching_dims", "start_indices_batching_dims")
     return [
-        *(f"{label}={_braces(getattr(dims, label))}" for label in labels),
-        *(f"{label}={_braces(getattr(dims, label))}" for label in batching if getattr(dims, label)),
-        f"index_vector_dim={dims.index_vector_dim}",
+        *_indexed(one.gather_dimension_numbers, labels, batching),
         f"slice_sizes={_braces(one.gather_slice_sizes)}",
         *_flags(one, "indices_are_sorted"),
     ]
 
 
 def _scatter(one: Instruction) -> list[str]:
-    dims = one.scatter_dimension_numbers
     labels = ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims")
     batching = ("input_batching_dims", "scatter_indices_batching_dims")
-    return [
-        *(f"{label}={_braces(getattr(dims, label))}" for label in labels),
-        *(f"{label}={_braces(getattr(dims, label))}" for label in batching if getattr(dims, label)),
-        f"index_vector_dim={dims.index_vector_dim}",
-        *_flags(one, "indices_are_sorted", "unique_indices"),
-    ]
+    dims = _indexed(one.scatter_dimension_numbers, labels, batching)
+    return [*dims, *_flags(one, "indices_are_sorted", "unique_indices")]
 
 
 def _triangular_solve(one: Instruction) -> list[str]:
     options = one.triangular_solve_options
     side = _enum("xla.TriangularSolveOptions.Transpose", options.transpose_a)
     return [*_flags(options, "left_side", "lower", "unit_diagonal"), f"transpose_a={side}"]
-
-
-def _batch_norm(one: Instruction) -> list[str]:
-    return [f"epsilon={one.epsilon:g}", f"feature_index={one.feature_index}"]
 
 
 def _parameter(one: Instruction) -> list[str]:
@@ -220,7 +215,9 @@ _BY_OPCODE: Mapping[str, Callable[[Instruction], list[str]]] = {
         ("all-gather", "all-gather-start", "all-reduce", "all-reduce-start", "all-to-all", "collective-broadcast",
          "collective-permute", "collective-permute-start", "ragged-all-to-all", "reduce-scatter"), _collective),
     **dict.fromkeys(("send", "send-done", "recv", "recv-done"), _transfer),
-    **dict.fromkeys(("batch-norm-grad", "batch-norm-inference", "batch-norm-training"), _batch_norm),
+    **dict.fromkeys(
+        ("batch-norm-grad", "batch-norm-inference", "batch-norm-training"),
+        lambda one: [f"epsilon={one.epsilon:g}", f"feature_index={one.feature_index}"]),
     "cholesky": lambda one: _flags(one.cholesky_options, "lower"),
     "compare": _compare,
     "copy-start": _copy_start,

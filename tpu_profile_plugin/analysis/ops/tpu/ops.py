@@ -246,7 +246,8 @@ def op_table(
             busy.append(on_duty)
             sure.append(surely_on_duty)
             host_spans += [] if host_span is None else [host_span]
-        tables.append(_used_ops(op_meta, sums))
+        used = np.flatnonzero(op_meta.counted & (sums[0] > 0))
+        tables.append(metadata_ops(op_meta, used, *(column[used] for column in sums)))
         if span is not None:
             begins.append(span[0])
             ends.append(span[1])
@@ -306,11 +307,6 @@ def _clock_keys(plane: Plane) -> tuple[int, int]:
     rows = [plane.stat_metadata.row(name) for name in ("device_offset_ps", "device_duration_ps")]
     begin, duration = (_NO_KEY if row is None else row for row in rows)
     return begin, duration
-
-
-def _used_ops(op_meta: OpMetadata, sums: tuple[I64, I64, I64, I64]) -> OpTable:
-    used = np.flatnonzero(op_meta.counted & (sums[0] > 0))
-    return metadata_ops(op_meta, used, *(column[used] for column in sums))
 
 
 def metadata_ops(op_meta: OpMetadata, rows: I64, occurrences: I64, time: I64, own: I64, minimum: I64) -> OpTable:

@@ -64,13 +64,12 @@ class OpWork:
     Attributes:
       table: all ops.
       counted_ps: self time without ops that consist of others, communication and waits.
-      read: the ops that most of it goes to, the most costly first; together `read_ps`.
+      read: the ops that most of it goes to, the most costly first.
     """
 
     table: OpTable
     hlo: HloOps
     counted_ps: int
-    read_ps: int
     read: tuple[ReadOp, ...]
 
     def time_ps(self, ops: Sequence[ReadOp]) -> int:
@@ -134,7 +133,7 @@ def _work(host: HostView) -> OpWork:
             continue
         read.append(op)
         done += int(table.self_ps[row])
-    return OpWork(table, hlo, total - missed, done, tuple(read))
+    return OpWork(table, hlo, total - missed, tuple(read))
 
 
 def _read(table: OpTable, hlo: HloOps, known: dict[int, ProgramRows | None], row: int) -> ReadOp:

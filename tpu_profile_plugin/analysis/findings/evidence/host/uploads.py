@@ -91,12 +91,11 @@ def uploads(host: HostView) -> Uploads | None:
 
 def _shown(host: HostView, device: Device, steps: StepWindows, number: int) -> tuple[I64, F64]:
     """Per step the time of uploads that no computation of the device hides, and their bytes."""
-    rows = _host_events(host)
-    begin, end = [rows[0]], [rows[1]]
+    begin, end, _ = _host_events(host)
     copies, size = _copies(host.space, device)
     runs = device.runs.where(copies)
-    compute = device.compute()
-    times = subtract(times_of(np.concatenate([*begin, runs.begin_ps]), np.concatenate([*end, runs.end_ps])), compute)
+    sent_at = times_of(np.append(begin, runs.begin_ps), np.append(end, runs.end_ps))
+    times = subtract(sent_at, device.compute())
     window = steps.begin_ps[:, number], steps.end_ps[:, number]
     step = np.searchsorted(window[0], runs.begin_ps, side="right") - 1
     inside = step >= 0

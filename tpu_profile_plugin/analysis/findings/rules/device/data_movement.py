@@ -82,6 +82,7 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
     host = max(range(len(parts)), key=lambda i: parts[i].movement_ps)
     most = parts[host].most
     assert most is not None
+    kinds = ", ".join(f"{does} {ps / parts[host].movement_ps:.0%}" for does, ps in parts[host].kinds)
     return Finding(
         f"Moving data takes {share:.1%} of the {run.base}, most of it in {most.label}: {most.does}",
         lost,
@@ -90,17 +91,12 @@ def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:
         (
             Evidence("Ops that move data, of the time of ops that compute or move", 100 * of_ops, "%"),
             Evidence("Matrix products, of the same time", 100 * matrix, "%"),
-            Evidence("What they do", _kinds(parts[host])),
+            Evidence("What they do", kinds),
             *of_op(run.hosts[host], most, parts[host].longest),
         ),
         _advice(run, most),
         tuple(run.hosts[i] for i, part in enumerate(parts) if part.movement_ps),
     )
-
-
-def _kinds(part: Moved) -> str:
-    """The kinds of movement with their shares of all of it."""
-    return ", ".join(f"{does} {ps / part.movement_ps:.0%}" for does, ps in part.kinds)
 
 
 def _advice(run: RunView, most: NamedOp) -> Advice:

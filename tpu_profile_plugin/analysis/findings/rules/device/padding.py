@@ -110,18 +110,13 @@ def judge(run: RunView, parts: Sequence[Padded]) -> Finding | Silence:
         lost,
         "per product, the time of the padded product at the peak rate less that of the product or of its bytes",
         "medium",
-        _evidence(run.hosts[host], part, part.most),
+        (
+            Evidence("Padding, of the matrix units' work on this op", 100 * part.wasted, "%"),
+            *of_op(run.hosts[host], part.most, part.longest),
+        ),
         _advice(part.unit),
         tuple(run.hosts[i] for i, one in enumerate(parts) if one.saving_ps),
     )
-
-
-def _evidence(host: str, part: Padded, most: NamedOp) -> tuple[Evidence, ...]:
-    evidence = [
-        Evidence("Padding, of the matrix units' work on this op", 100 * part.wasted, "%"),
-        *of_op(host, most, part.longest),
-    ]
-    return tuple(evidence)
 
 
 def _advice(unit: MatrixUnit) -> Advice:

@@ -13,7 +13,6 @@ from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.ops.table import OpTable
 
 EAGER_SHARE = 0.1
 """Least share of the op time: programs run a few ops outside of their functions."""
@@ -26,7 +25,8 @@ ADVICE = Advice(
 def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """The verdict on the larger share, of the host's ops or of the devices'."""
     tables = {"host": run.summary.host.ops, "device": run.summary.device}
-    shares = {side: _share(table) for side, table in tables.items() if table.op_ps}
+    eager = {side: int(table.self_ps[table.eager].sum()) for side, table in tables.items()}
+    shares = {side: ratio(eager[side], table.op_ps) for side, table in tables.items() if table.op_ps}
     if TENSORFLOW not in run.frameworks or not shares:
         looked = bool(run.frameworks) and TENSORFLOW not in run.frameworks
         return Silence("No TensorFlow ops recorded.", looked)
@@ -47,11 +47,6 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         ),
         ADVICE,
     )
-
-
-def _share(table: OpTable) -> float:
-    """Share of eager ops in the self time of all ops."""
-    return ratio(int(table.self_ps[table.eager].sum()), table.op_ps)
 
 
 RULE = Rule("eager_execution", "Eager execution in TensorFlow", judge, implied_by=("not_compiled", "recompilation"))

@@ -104,7 +104,7 @@ def gather(host: HostView) -> Fetches | None:
         code.call_count,
         code.blocked_ps,
         spans.total(),
-        _call_name(name),
+        next((call for pattern, call in _NAMES if pattern.search(name)), shown(name)),
         place,
         (int(code.calls.begin_ps[call]), int(spans.end_ps[row])),
         lies_between(host, spans),
@@ -124,10 +124,6 @@ def _where(code: HostCode, ps: np.ndarray) -> tuple[str, str]:
     places = np.zeros(len(code.names), np.int64)
     np.add.at(places, frames[known], ps[calls[known]])
     return code.names[best], code.names[int(places.argmax())]
-
-
-def _call_name(event: str) -> str:
-    return next((name for pattern, name in _NAMES if pattern.search(event)), shown(event))
 
 
 ADVICE = Advice(
