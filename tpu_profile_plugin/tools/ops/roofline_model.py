@@ -90,10 +90,7 @@ GPU_COLUMNS = tuple(
     for column in COLUMNS
     if column.id not in _NOT_ON_GPU
 )
-DIAGNOSTICS = (
-    texts("severity", "Severity", "INFO, WARNING or ERROR."),
-    texts("message", "Message", "The message."),
-)
+DIAGNOSTICS = (texts("severity", "Severity", "INFO, WARNING or ERROR."), texts("message", "Message", "The message."))
 
 
 def build(run: Run, query: Query) -> tuple[Table, Table]:

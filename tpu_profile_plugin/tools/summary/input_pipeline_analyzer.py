@@ -12,7 +12,7 @@ from tpu_profile_plugin.run.diagnostics import Diagnostics, step_warnings
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.run.steps import Reading, analyse, read_steps
 from tpu_profile_plugin.run.summary import run_summary
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common import step_texts
 from tpu_profile_plugin.tools.common.input_statement import input_text
 from tpu_profile_plugin.tools.common.step_reading import reading_json
@@ -117,13 +117,10 @@ def _core_name(summary: RunSummary, core: int) -> str:
 def input_op_table(source: InputBreakdown) -> Table:
     """The host's input ops, with the breakdown of input processing as properties."""
     data = {
-        "opName": [op.name for op in source.ops],
-        "count": [op.count for op in source.ops],
+        **attributes(source.ops, "count", "category", opName="name"),
+        **attributes(source.ops, timeInPercent="time_share", selfTimeInPercent="self_share"),
         "timeInMs": [op.time_ps / 1e9 for op in source.ops],
-        "timeInPercent": [op.time_share for op in source.ops],
         "selfTimeInMs": [op.self_ps / 1e9 for op in source.ops],
-        "selfTimeInPercent": [op.self_share for op in source.ops],
-        "category": [op.category for op in source.ops],
     }
     properties = {
         "enqueue_us": source.enqueue_us,
