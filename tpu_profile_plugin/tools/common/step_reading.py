@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.statistics import statistics
-from tpu_profile_plugin.analysis.steps.bottleneck import Verdict
+from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict, Verdict
 from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps
 from tpu_profile_plugin.analysis.steps.table import host_among
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.run.steps import Reading
+from tpu_profile_plugin.run.steps import UNSEEN, Reading
 from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.step_tables import GENERIC_COLUMNS
 
@@ -60,6 +60,13 @@ _WAITING = (
     numbers("waitingPercentLeast", "Least", "%", "Core with the shortest wait, of all hosts."),
     numbers("waitingPercentMost", "Most", "%", "Core with the longest wait, of all hosts."),
 )
+_INPUT = {
+    "HIGHLY": "Input takes {0:.1f}% of the step time: it is prepared more slowly than the steps use it.",
+    "MODERATELY": "Input takes {0:.1f}% of the step time.",
+    "POTENTIALLY": "No event covers {0:.1f}% of the step time; it may be input, Python code or file access.",
+    "NOT": "Input takes {0:.1f}% of the step time, so faster input can gain no more than that.",
+    UNSEEN: "Whether the program waits for input is unknown: the profile has no event of an input pipeline.",
+}
 
 
 def host_name(summary: RunSummary, core: int) -> str:
@@ -90,6 +97,11 @@ def reading_table(summary: RunSummary, reading: Reading) -> Table | None:
 def verdict_json(reading: Reading) -> dict[str, Any]:
     """The bottleneck analysis as an object."""
     return {"bottleneck": reading.verdict.input.bottleneck, **asdict(reading.verdict)}
+
+
+def input_text(verdict: InputVerdict) -> str:
+    """The statement on input; "" without steps."""
+    return _INPUT[verdict.level].format(verdict.percent) if verdict.level else ""
 
 
 def reading_json(summary: RunSummary, reading: Reading, xprof: Verdict) -> dict[str, Any]:

@@ -20,8 +20,7 @@ from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.run.summary import groups_of, host_summary
 from tpu_profile_plugin.tables.table import Column, Table, flags, numbers, property_text, texts
-from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
-from tpu_profile_plugin.tools.common.source_cell import source_cell
+from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 

@@ -14,8 +14,7 @@ from tpu_profile_plugin.run.steps import Reading, analyse, read_steps
 from tpu_profile_plugin.run.summary import run_summary
 from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common import step_texts
-from tpu_profile_plugin.tools.common.input_statement import input_text
-from tpu_profile_plugin.tools.common.step_reading import reading_json
+from tpu_profile_plugin.tools.common.step_reading import input_text, reading_json
 from tpu_profile_plugin.tools.common.step_tables import step_table
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json

@@ -10,6 +10,7 @@ from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import AUT
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.sources import SOURCE_RULES
 
 _VERSION = re.compile(r"V\d+\Z")
+_PARALLEL_READS = (Guide.EXTRACTION, Guide.INTERLEAVE)
 
 OTHER = Advice(
     "other",
@@ -80,15 +81,12 @@ def _prefetch_at_the_end(facts: BottleneckFacts) -> tuple[Step, ...]:
 
 def _caching(facts: BottleneckFacts) -> tuple[Step, ...]:
     if any("Cache" in stage.name for stage in facts.consumers):
-        return (
-            Step(
-                "A cache() follows: this work is done in the first epoch only. Profile a later epoch.", (Guide.CACHING,)
-            ),
+        text = "A cache() follows: this work is done in the first epoch only. Profile a later epoch."
+    else:
+        text = (
+            "If its elements fit in memory and nothing before it is random, write `.cache()` right after it: from the "
+            "second epoch on they are read from memory."
         )
-    text = (
-        "If its elements fit in memory and nothing before it is random, write `.cache()` right after it: from the "
-        "second epoch on they are read from memory."
-    )
     return (Step(text, (Guide.CACHING,)),)
 
 
@@ -107,7 +105,7 @@ def _interleave(facts: BottleneckFacts) -> Advice:
         f"`interleave()` reads {inputs} on one thread. Write `.interleave(f, {AUTO}, deterministic=False)`, without "
         "`deterministic=False` if the order of the elements matters."
     )
-    return Advice("parallel_version", (Step(text, (Guide.EXTRACTION, Guide.INTERLEAVE)), *_caching(facts), _RESOURCES))
+    return Advice("parallel_version", (Step(text, _PARALLEL_READS), *_caching(facts), _RESOURCES))
 
 
 def _flat_map(facts: BottleneckFacts) -> Advice:
@@ -116,7 +114,7 @@ def _flat_map(facts: BottleneckFacts) -> Advice:
         f"`.interleave(f, {AUTO}, deterministic=False)` in its place, without `deterministic=False` if the order of "
         "the elements matters."
     )
-    return Advice("parallel_version", (Step(text, (Guide.EXTRACTION, Guide.INTERLEAVE)), *_caching(facts), _RESOURCES))
+    return Advice("parallel_version", (Step(text, _PARALLEL_READS), *_caching(facts), _RESOURCES))
 
 
 def _parallel(code: str) -> Callable[[BottleneckFacts], Advice]:
@@ -184,18 +182,16 @@ def _inputs_at_once(stage: Stage) -> Step:
     if known is None or cycle is None:
         return Step(
             f"Write `.interleave(f, cycle_length=n, {AUTO})` with n larger than now.",
-            (Guide.EXTRACTION, Guide.INTERLEAVE),
+            _PARALLEL_READS,
         )
     by = "" if own.autotune is None else ", chosen by autotuning" if own.autotune else ", fixed by the program"
     count = "one input at a time" if cycle == 1 else f"{known} of {cycle} inputs at once"
     state = f"It reads {count}{by}."
     if known < cycle and not own.autotune:
-        return Step(
-            f"{state} Write `.interleave(f, cycle_length={cycle}, {AUTO})`.", (Guide.EXTRACTION, Guide.INTERLEAVE)
-        )
+        return Step(f"{state} Write `.interleave(f, cycle_length={cycle}, {AUTO})`.", _PARALLEL_READS)
     more = max(4, 2 * cycle)
     code = f"`.interleave(f, cycle_length={more}, {AUTO})`"
-    return Step(f"{state} If it has more inputs, such as files, write {code}.", (Guide.EXTRACTION, Guide.INTERLEAVE))
+    return Step(f"{state} If it has more inputs, such as files, write {code}.", _PARALLEL_READS)
 
 
 def _legacy_interleave(facts: BottleneckFacts) -> Advice:
@@ -205,7 +201,7 @@ def _legacy_interleave(facts: BottleneckFacts) -> Advice:
         f"{state}Write `tf.data.TFRecordDataset(files, num_parallel_reads=tf.data.AUTOTUNE)`, or "
         f"`.interleave(f, {AUTO})` for other datasets."
     )
-    return Advice("parallel", (Step(text, (Guide.EXTRACTION, Guide.INTERLEAVE)), *_caching(facts), _RESOURCES))
+    return Advice("parallel", (Step(text, _PARALLEL_READS), *_caching(facts), _RESOURCES))
 
 
 def _shuffle(facts: BottleneckFacts) -> Advice:
@@ -256,10 +252,9 @@ def _batch(facts: BottleneckFacts) -> Advice:
     size = facts.own.settings.batch_size
     count = "its elements" if size is None else f"{size:,} elements"
     code = f".batch({size or 'n'}, {AUTO})"
+    text = f"`batch()` collects {count} on one thread. Write `{code}` to make several batches at once."
     steps = [
-        Step(
-            f"`batch()` collects {count} on one thread. Write `{code}` to make several batches at once.", (Guide.BATCH,)
-        ),
+        Step(text, (Guide.BATCH,)),
         Step(
             "Each element costs a call. Where possible produce larger ones: batch right after the source, and let "
             f"`.map(f, {AUTO})` work on whole batches.",

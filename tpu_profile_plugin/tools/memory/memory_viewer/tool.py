@@ -25,7 +25,7 @@ _WHITE = "#ffffff"
 
 
 def build(run: Run, query: Query) -> Payload:
-    """JSON as in the original, without zero and empty fields. Additions: `module`, the full name; with `extended`
+    """JSON as in XProf, without zero and empty fields. Additions: `module`, the full name; with `extended`
     `device`, the memory of a device, and `memorySpaces`, those in which the program has buffers.
     """
     host, program = requested_program(run, query)
@@ -37,7 +37,7 @@ def build(run: Run, query: Query) -> Payload:
         "entryComputationName": "" if program.entry is None else program.computation_names[program.entry],
     }
     peak = _Peak(layout)
-    blocks = _blocks(layout, peak)
+    blocks = [_block(layout, peak, block) for block in layout.blocks()]
     if query.text("view_memory_allocation_timeline"):
         return Raw(drawing(program.module.name, blocks), "text/html; charset=utf-8")
     own = _extended(host, layout) if query.flag("extended") else {}
@@ -193,10 +193,6 @@ def _value(layout: MemoryLayout, row: int) -> dict[str, Any]:
             "shapeIndex": [str(index) for index in position.index],
         }
     )
-
-
-def _blocks(layout: MemoryLayout, peak: _Peak) -> list[dict[str, Any]]:
-    return [_block(layout, peak, block) for block in layout.blocks()]
 
 
 def _block(layout: MemoryLayout, peak: _Peak, block: Block) -> dict[str, Any]:
