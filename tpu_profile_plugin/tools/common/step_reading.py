@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from statistics import median
 from typing import Any
-
-import numpy as np
 
 from tpu_profile_plugin.analysis.common.statistics import statistics
 from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict, Verdict
@@ -128,20 +127,15 @@ def hosts_json(summary: RunSummary, steps: SlowestSteps) -> dict[str, Any]:
         average = {summary.host_names[min(max(h, 0), last)]: float(ps.mean()) / 1e9 for h, ps in steps.hosts.items()}
     else:
         average = {host: statistics(times).average for host, times in summary.host_step_ms.items() if times}
-    slowest = [host_name(summary, core) for core in steps.cores]
+    slowest = Counter(host_name(summary, core) for core in steps.cores)
     over = excess_over_others(average)
     return {
         "step_ms": average,
-        "slowest_in": {host: slowest.count(host) for host in average} if len(average) <= 64 else dict(_counts(slowest)),
+        "slowest_in": {host: slowest[host] for host in (average if len(average) <= 64 else sorted(slowest))},
         "median_ms": median(average.values()) if average else 0.0,
         "over_others": over,
         "stragglers": [host for host, share in over.items() if share > STRAGGLER_SHARE + _ROUNDING],
     }
-
-
-def _counts(names: list[str]) -> list[tuple[str, int]]:
-    found, count = np.unique(np.array(names), return_counts=True)
-    return list(zip(found.tolist(), count.tolist(), strict=True))
 
 
 def excess_over_others(times: dict[str, float]) -> dict[str, float]:

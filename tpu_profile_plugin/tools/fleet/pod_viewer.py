@@ -86,7 +86,7 @@ def _steps(summary: RunSummary) -> list[dict[str, Any]]:
         cores = {}
         for column, position in enumerate(steps.dense_cores):
             core = steps.cores[position]
-            # As in the reference, only cores with a recorded ordinal; the arrays have all.
+            # As in XProf, only cores with a recorded ordinal; the arrays have all.
             if summary.cores.get(core, ("", -1))[1] >= 0 and totals[row, column] > 0:
                 total = float(totals[row, column]) / 1e6
                 cores[str(core)] = _core(summary.cores[core][0], number, total, times[row, column].tolist())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown
@@ -67,13 +65,10 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
     """
     summary = run_summary(run)
     analysis = analyse(summary)
-    steps = step_table(analysis)
-    if analysis.generic is not None:
-        steps = replace(steps, properties={**steps.properties, "hardware_type": summary.environment.hardware.value})
     warnings = step_warnings(analysis.steps, summary.steps.empty_intersection)
     tables = (
         Table((), ()) if analysis.tpu is None else _waiting_cores(summary, analysis.tpu),
-        steps,
+        step_table(analysis, summary.environment.hardware),
         input_op_table(analysis.input),
         Table((texts("link", "link", "What to try."),), [RECOMMENDATIONS]),
         step_texts.diagnostics_table(Diagnostics(warnings=warnings)),
