@@ -38,10 +38,10 @@ from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Raw
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import US_PER_MS
 
 NO_LIMIT = 2**31 - 1
 """Required bandwidth without slack."""
-_US_PER_MS = 1e3
 _GIGABITS_PER_BYTE, _SECONDS_PER_US = 8e-9, 1e-6
 
 COLUMNS = (
@@ -121,15 +121,15 @@ def _table(found: Sequence[Collective]) -> Table:
     data = {
         **attributes(found, rendezvous_name="rendezvous", recv_op_name="recv_op", send_op_name="send_op"),
         **attributes(found, "transfer_type", occurrences="runs", net_tx_bytes="bytes"),
-        "slack_time": [one.slack_us / _US_PER_MS for one in found],
+        "slack_time": [one.slack_us / US_PER_MS for one in found],
         "host_stall": ["-"] * len(found),
-        "observed_duration": [one.observed_us / _US_PER_MS for one in found],
-        "send_stall": [one.send_us / _US_PER_MS for one in found],
-        "send_done_stall": [one.send_done_us / _US_PER_MS for one in found],
-        "recv_stall": [one.recv_us / _US_PER_MS for one in found],
-        "recv_done_stall": [one.recv_done_us / _US_PER_MS for one in found],
-        "stall_duration": [one.stall_us / _US_PER_MS for one in found],
-        "total_stall": [one.stall_us * one.runs / _US_PER_MS for one in found],
+        "observed_duration": [one.observed_us / US_PER_MS for one in found],
+        "send_stall": [one.send_us / US_PER_MS for one in found],
+        "send_done_stall": [one.send_done_us / US_PER_MS for one in found],
+        "recv_stall": [one.recv_us / US_PER_MS for one in found],
+        "recv_done_stall": [one.recv_done_us / US_PER_MS for one in found],
+        "stall_duration": [one.stall_us / US_PER_MS for one in found],
+        "total_stall": [one.stall_us * one.runs / US_PER_MS for one in found],
         "required_bandwidth": [_required_gigabits(one) for one in found],
     }
     return Table(COLUMNS, data, formatted={"net_tx_bytes": [bytes_text(one.bytes) for one in found]})

@@ -19,8 +19,8 @@ from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json, Payload, Raw
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import MIB
 
-_MIB = 1 << 20
 _WHITE = "#ffffff"
 
 
@@ -61,7 +61,7 @@ def _compact(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mib(size: int) -> float:
-    return size / _MIB
+    return size / MIB
 
 
 class _Peak:
@@ -133,8 +133,8 @@ def _series(layout: MemoryLayout) -> dict[str, Any]:
     }
     return {
         **peak,
-        "heapSizes": ((replay.heap + base) / _MIB).tolist(),
-        "unpaddedHeapSizes": ((replay.unpadded + base) / _MIB).tolist(),
+        "heapSizes": ((replay.heap + base) / MIB).tolist(),
+        "unpaddedHeapSizes": ((replay.unpadded + base) / MIB).tolist(),
         "hloInstructionNames": [*layout.instruction_names, ""],
         "peakHeapSizePosition": replay.peak,
         "logicalBufferSpans": spans,

@@ -83,13 +83,8 @@ def extras(
         "frameworks": [NAMES[name] for name in summary.frameworks],
         "cpu_ops": summary.cpu_ops,
         "functions": [
-            {
-                "name": function.name,
-                "calls": function.calls,
-                "self_ms": function.self_ps / 1e9,
-                "expensive_share": function.expensive_share,
-            }
-            for function in summary.functions
+            {"name": f.name, "calls": f.calls, "self_ms": f.self_ps / 1e9, "expensive_share": f.expensive_share}
+            for f in summary.functions
         ],
         "spans": _spans(run, own_steps(summary), reading),
     }
