@@ -119,10 +119,11 @@ class Table:
         return f"<Table {self.name!r}, {len(self)} rows: {', '.join(self.ids)}>"
 
 
-def attributes(rows: Iterable[object], *names: str) -> dict[str, list[Any]]:
-    """Columns that are named like the attributes that they show, by id."""
+def attributes(rows: Iterable[object], /, *names: str, **renamed: str) -> dict[str, list[Any]]:
+    """Columns that show attributes of the rows, by id; `renamed` has the attribute of each other id."""
     listed = list(rows)
-    return {name: [getattr(row, name) for row in listed] for name in names}
+    columns = dict(zip(names, names, strict=True)) | renamed
+    return {id_: [getattr(row, name) for row in listed] for id_, name in columns.items()}
 
 
 def property_text(value: float) -> str:

@@ -68,12 +68,5 @@ class Param:
 
     def describe(self) -> dict[str, Any]:
         """The parameter as JSON, for the page and the documentation."""
-        description: dict[str, Any] = {
-            "name": self.name,
-            "type": self.type,
-            "default": self.default,
-            "sentence": self.sentence,
-        }
-        if self.choices:
-            description["choices"] = list(self.choices)
-        return description
+        description = {name: getattr(self, name) for name in ("name", "type", "default", "sentence")}
+        return description | ({"choices": list(self.choices)} if self.choices else {})

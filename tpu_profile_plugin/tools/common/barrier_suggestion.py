@@ -1,4 +1,4 @@
-"""The one suggestion that the original makes: much time at barriers of TensorCores."""
+"""The one suggestion that XProf makes: much time at barriers of TensorCores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def host_barrier_time(host: HostProfile) -> BarrierTime | None:
 
 
 def suggestions(run: Run) -> list[dict[str, str]]:
-    """What the original answers: rule and text, or nothing below the threshold."""
+    """What XProf answers: rule and text, or nothing below the threshold."""
     hosts = [one for one in run.map_hosts(host_barrier_time) if one is not None]
     found = barriers(hosts)
     if found.percent < BARRIER_PERCENT:

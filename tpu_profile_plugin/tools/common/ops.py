@@ -1,10 +1,12 @@
-"""What tools about ops share: parameters, the summary that they ask for, and properties of their tables."""
+"""What tools about ops share: parameters, the summary that they ask for, properties and cells of their tables."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import cast
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
+from tpu_profile_plugin.analysis.ops.records import OpText
 from tpu_profile_plugin.analysis.summary.ops import OpSummary
 from tpu_profile_plugin.run.figures.ops import Backend, op_summary
 from tpu_profile_plugin.run.run import Run
@@ -70,3 +72,15 @@ def peak_properties(peaks: Peaks) -> dict[str, str]:
     gib = {"hbm_peak": peaks.hbm * 1e9 / GIB, "memory_peak": memory * 1e9 / GIB}
     rates = {"compute_peak": peaks.tera_flops * 1000.0, **gib}
     return {name: property_text(rate) for name, rate in rates.items() if rate > 0}
+
+
+def source_cell(text: OpText) -> str:
+    """The cell that links an op to its source line, HTML with the stack as tooltip; "" without a source."""
+    if not text.source_file or text.source_line == -1:
+        return ""
+    stack, location = _escaped(text.source_stack), _escaped(f"{text.source_file}:{text.source_line}")
+    return f"<div class='source-info-cell' title='{stack}'>{location}</div>"
+
+
+def _escaped(text: str) -> str:
+    return escape(text, quote=True).replace("&#x27;", "&#39;")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from tpu_profile_plugin.analysis.common.statistics import statistics
-from tpu_profile_plugin.analysis.steps.bottleneck import Verdict
+from tpu_profile_plugin.analysis.steps.bottleneck import InputVerdict, Verdict
 from tpu_profile_plugin.analysis.steps.slowest import SlowestSteps
 from tpu_profile_plugin.analysis.steps.table import host_among
 from tpu_profile_plugin.analysis.summary.host import RunSummary
-from tpu_profile_plugin.run.figures.steps import Reading
+from tpu_profile_plugin.run.figures.steps import UNSEEN, Reading
 from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.step_tables import GENERIC_COLUMNS
 
@@ -60,6 +59,13 @@ _WAITING = (
     numbers("waitingPercentLeast", "Least", "%", "Core with the shortest wait, of all hosts."),
     numbers("waitingPercentMost", "Most", "%", "Core with the longest wait, of all hosts."),
 )
+_INPUT = {
+    "HIGHLY": "Input takes {0:.1f}% of the step time: it is prepared more slowly than the steps use it.",
+    "MODERATELY": "Input takes {0:.1f}% of the step time.",
+    "POTENTIALLY": "No event covers {0:.1f}% of the step time; it may be input, Python code or file access.",
+    "NOT": "Input takes {0:.1f}% of the step time, so faster input can gain no more than that.",
+    UNSEEN: "Whether the program waits for input is unknown: the profile has no event of an input pipeline.",
+}
 
 
 def host_name(summary: RunSummary, core: int) -> str:
@@ -92,6 +98,11 @@ def verdict_json(reading: Reading) -> dict[str, Any]:
     return {"bottleneck": reading.verdict.input.bottleneck, **asdict(reading.verdict)}
 
 
+def input_text(verdict: InputVerdict) -> str:
+    """The statement on input; "" without steps."""
+    return _INPUT[verdict.level].format(verdict.percent) if verdict.level else ""
+
+
 def reading_json(summary: RunSummary, reading: Reading, xprof: Verdict) -> dict[str, Any]:
     """What all pages about steps show; `steps` is a table that is not yet encoded.
 
@@ -116,20 +127,15 @@ def hosts_json(summary: RunSummary, steps: SlowestSteps) -> dict[str, Any]:
         average = {summary.host_names[min(max(h, 0), last)]: float(ps.mean()) / 1e9 for h, ps in steps.hosts.items()}
     else:
         average = {host: statistics(times).average for host, times in summary.host_step_ms.items() if times}
-    slowest = [host_name(summary, core) for core in steps.cores]
+    slowest = Counter(host_name(summary, core) for core in steps.cores)
     over = excess_over_others(average)
     return {
         "step_ms": average,
-        "slowest_in": {host: slowest.count(host) for host in average} if len(average) <= 64 else dict(_counts(slowest)),
+        "slowest_in": {host: slowest[host] for host in (average if len(average) <= 64 else sorted(slowest))},
         "median_ms": median(average.values()) if average else 0.0,
         "over_others": over,
         "stragglers": [host for host, share in over.items() if share > STRAGGLER_SHARE + _ROUNDING],
     }
-
-
-def _counts(names: list[str]) -> list[tuple[str, int]]:
-    found, count = np.unique(np.array(names), return_counts=True)
-    return list(zip(found.tolist(), count.tolist(), strict=True))
 
 
 def excess_over_others(times: dict[str, float]) -> dict[str, float]:

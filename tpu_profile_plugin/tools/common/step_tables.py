@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.statistics import Statistics, statistics
+from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.steps.breakdown import GenericBreakdown, TpuBreakdown
 from tpu_profile_plugin.run.figures.steps import StepAnalysis
 from tpu_profile_plugin.tables.table import Table, numbers, texts
@@ -56,19 +57,19 @@ _TPU_LAST = (
 _GENERIC_IDS = ",".join(column.id for column in GENERIC_COLUMNS[:10]) + ", tooltip"
 
 
-def step_table(analysis: StepAnalysis) -> Table:
+def step_table(analysis: StepAnalysis, hardware: Hardware) -> Table:
     """The step table for the kind of device."""
     if analysis.tpu is not None:
         return tpu_table(analysis, analysis.tpu)
     assert analysis.generic is not None
-    return generic_table(analysis, analysis.generic)
+    return generic_table(analysis, analysis.generic, hardware)
 
 
-def generic_table(analysis: StepAnalysis, steps: GenericBreakdown) -> Table:
+def generic_table(analysis: StepAnalysis, steps: GenericBreakdown, hardware: Hardware) -> Table:
     """The table of CPU and GPU steps."""
     parts = [list(values) for values in steps.parts_ms.values()]
     tooltips = _generic_tooltips(steps)
-    properties = {"hardware_type": "", **_times("steptime_ms", steps.step_time, 1)}
+    properties = {"hardware_type": hardware.value, **_times("steptime_ms", steps.step_time, 1)}
     for name, values in steps.parts.items():
         properties[f"{name}_time_ms_avg"] = f"{values.average:.1f}"
         properties[f"{name}_time_ms_sdv"] = f"{values.deviation:.1f}"
@@ -163,5 +164,5 @@ def _times(name: str, values: Statistics, digits: int) -> dict[str, str]:
 
 
 def _mean(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    # Added up in order so that the last digit is the reference's.
+    # Added up in order so that the last digit is XProf's.
     return float(np.add.accumulate(values)[-1]) / len(values) if len(values) else 0.0

@@ -93,17 +93,19 @@ def build(run: Run, query: Query) -> Table:
     return _event_table(events[first : first + count], sum(total for total, _ in listings))
 
 
+_TIMES = ("total", "self", "mean", "min", "max", "deviation")
+
+
 def _place(event: Event, order: str) -> tuple[int, int]:
     return {"begin": 0, "duration": -event.duration_ps, "self": -event.self_ps}[order], event.begin_ps
 
 
 def _event_table(shown: Sequence[tuple[str, Event]], total: int) -> Table:
+    events = [event for _, event in shown]
     data = {
         "host": [host for host, _ in shown],
-        **attributes((event for _, event in shown), "plane", "line", "name", "stats"),
-        "begin": [event.begin_ps for _, event in shown],
-        "duration": [event.duration_ps for _, event in shown],
-        "self": [event.self_ps for _, event in shown],
+        **attributes(events, "plane", "line", "name", "stats"),
+        **attributes(events, begin="begin_ps", duration="duration_ps", self="self_ps"),
     }
     return Table(EVENT_COLUMNS, data, {"total": str(total)})
 
@@ -113,14 +115,8 @@ def _group_table(by: Sequence[str], shown: Sequence[tuple[str, Group]], total: i
     data = {
         "host": [host for host, _ in shown],
         **{key: [group.key[i] for group in groups] for i, key in enumerate(by)},
-        "count": [group.count for group in groups],
-        "total": [group.total_ps for group in groups],
-        "self": [group.self_ps for group in groups],
-        "mean": [group.mean_ps for group in groups],
-        "min": [group.min_ps for group in groups],
+        **attributes(groups, "count", **{name: f"{name}_ps" for name in _TIMES}),
         **{name: [group.quantiles_ps[i] for group in groups] for i, name in enumerate(("p50", "p90", "p99"))},
-        "max": [group.max_ps for group in groups],
-        "deviation": [group.deviation_ps for group in groups],
     }
     columns = (PLACES["host"], *(PLACES[key] for key in by), *GROUP_COLUMNS)
     return Table(columns, data, {"total": str(total)})

@@ -19,6 +19,7 @@ from tpu_profile_plugin.run.figures.diagnostics import step_warnings
 from tpu_profile_plugin.run.figures.steps import own_steps
 from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tools.common.devices import device_names
 from tpu_profile_plugin.tools.common.step_reading import PART_NAMES
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
@@ -32,18 +33,17 @@ def build(run: Run, query: Query) -> Json:
     devices = _cpu_devices(run, query, summary)
     if devices is not None:
         return Json(_of_devices(devices, [host.name for host in run.readable], summary))
+    steps: dict[str, Any]
+    if query.flag("compact"):
+        steps, categories = {"steps": _arrays(summary)}, [PART_NAMES[name] for name in part_names(own_steps(summary))]
+    else:
+        steps, categories = {"podStatsSequence": {"podStatsMap": _steps(summary)}}, list(POD_CATEGORIES)
     warnings = step_warnings(len(summary.steps), summary.steps.empty_intersection)
     return Json(
         {
-            **(
-                {"steps": _arrays(summary)}
-                if query.flag("compact")
-                else {"podStatsSequence": {"podStatsMap": _steps(summary)}}
-            ),
+            **steps,
             "diagnostics": {"info": [], "warnings": list(warnings), "errors": []},
-            "stepBreakdownEvents": [
-                {"id": i, "name": name} for i, name in enumerate(_categories(query, summary), start=1)
-            ],
+            "stepBreakdownEvents": [{"id": i, "name": name} for i, name in enumerate(categories, start=1)],
             "deviceType": summary.environment.device_type,
         }
     )
@@ -60,18 +60,12 @@ def _cpu_devices(run: Run, query: Query, summary: RunSummary) -> RunBudget | Non
 
 def _of_devices(budget: RunBudget, hosts: list[str], summary: RunSummary) -> dict[str, Any]:
     """The array form with a column per device of the CPU backend, `labels`, and the parts of the time budget."""
-    ends = _rounded(np.cumsum(budget.time_ps, axis=2))
-    times = np.diff(ends, axis=2, prepend=0)
-    several = len(budget.hosts) > 1
     steps = {
         "numbers": budget.number.tolist(),
         "cores": list(range(len(budget.devices))),
         "hosts": [hosts[device.host] for device in budget.devices],
-        "labels": [f"{hosts[device.host]}: {device.name}" if several else device.name for device in budget.devices],
-        "total_ns": ends[:, :, -1].tolist(),
-        "parts_ns": {
-            str(i): times[:, :, i - 1].tolist() for i in range(1, times.shape[2] + 1) if times[:, :, i - 1].any()
-        },
+        "labels": device_names(budget.devices, hosts, several=len(budget.hosts) > 1),
+        **_rounded(budget.time_ps),
     }
     return {
         "steps": steps,
@@ -79,13 +73,6 @@ def _of_devices(budget: RunBudget, hosts: list[str], summary: RunSummary) -> dic
         "stepBreakdownEvents": [{"id": i, "name": LABELS[key].name} for i, key in enumerate(CATEGORIES, start=1)],
         "deviceType": summary.environment.device_type,
     }
-
-
-def _categories(query: Query, summary: RunSummary) -> tuple[str, ...]:
-    """The names of the categories: XProf's, or those of the array form."""
-    if not query.flag("compact"):
-        return POD_CATEGORIES
-    return tuple(PART_NAMES[name] for name in part_names(own_steps(summary)))
 
 
 def _steps(summary: RunSummary) -> list[dict[str, Any]]:
@@ -99,7 +86,7 @@ def _steps(summary: RunSummary) -> list[dict[str, Any]]:
         cores = {}
         for column, position in enumerate(steps.dense_cores):
             core = steps.cores[position]
-            # As in the reference, only cores with a recorded ordinal; the arrays have all.
+            # As in XProf, only cores with a recorded ordinal; the arrays have all.
             if summary.cores.get(core, ("", -1))[1] >= 0 and totals[row, column] > 0:
                 total = float(totals[row, column]) / 1e6
                 cores[str(core)] = _core(summary.cores[core][0], number, total, times[row, column].tolist())
@@ -120,22 +107,20 @@ def _arrays(summary: RunSummary) -> dict[str, Any]:
     if not len(steps) or not positions:
         return {"numbers": [], "cores": [], "hosts": [], "total_ns": [], "parts_ns": {}}
     columns = [at for at, position in enumerate(steps.dense_cores) if steps.cores[position] in summary.cores]
-    # Rounded sums, so that the rounded parts add up.
-    ends = _rounded(np.cumsum(core_parts(steps)[:, columns], axis=2))
-    times = np.diff(ends, axis=2, prepend=0)
-    parts = {i: times[:, :, i - 1] for i in range(1, times.shape[2] + 1) if times[:, :, i - 1].any()}
     hosts = len(summary.host_names)
     return {
         "numbers": steps.number.tolist(),
         "cores": [steps.cores[position] for position in positions],
         "hosts": [summary.host_names[host_among(hosts, steps.cores[position])] for position in positions],
-        "total_ns": ends[:, :, -1].tolist(),
-        "parts_ns": {str(i): part.tolist() for i, part in parts.items()},
+        **_rounded(core_parts(steps)[:, columns]),
     }
 
 
-def _rounded(ps: I64) -> I64:
-    return (ps + 500) // 1000
+def _rounded(ps: I64) -> dict[str, Any]:
+    """Totals and parts in ns of picoseconds [step][column][category]: sums are rounded, so that parts add up."""
+    ends = (np.cumsum(ps, axis=2) + 500) // 1000
+    parts = enumerate(np.moveaxis(np.diff(ends, axis=2, prepend=0), 2, 0), start=1)
+    return {"total_ns": ends[:, :, -1].tolist(), "parts_ns": {str(i): part.tolist() for i, part in parts if part.any()}}
 
 
 def _core(host: str, number: int, total_us: float, parts: list[float]) -> dict[str, Any]:

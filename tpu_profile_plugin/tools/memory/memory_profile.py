@@ -52,7 +52,7 @@ _MODULE = '{"name":%s,"startTimePs":"%d","endTimePs":"%d","id":"%d","planeName":
 
 
 def build(run: Run, query: Query) -> Raw:
-    """JSON as in the original: per allocator a timeline and a breakdown of the peak; and the runs of modules."""
+    """JSON as in XProf: per allocator a timeline and a breakdown of the peak; and the runs of modules."""
     if len(run.profiles) > 1:
         raise BadRequest(
             "The memory profile shows one host at a time: select one with 'host'.",

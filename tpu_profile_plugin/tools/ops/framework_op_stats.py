@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain
+from itertools import accumulate, chain, starmap
 from typing import Any
 
 from tpu_profile_plugin.analysis.common.op_names import in_gradient
@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.ops.table import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.summary.framework_ops import FrameworkOps
 from tpu_profile_plugin.run.figures.framework_ops import run_framework_ops
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common.ops import BACKEND, OP_PARAMS, chosen_ops, peak_properties
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
@@ -66,11 +66,13 @@ def build(run: Run, query: Query) -> tuple[Table, Table]:
 
 @dataclass(frozen=True, slots=True)
 class _Op:
-    name: str
-    kind: str
+    """A row: fields named as columns have their values; `flops`, `model_flops` and `bytes` are of all occurrences."""
+
+    operation: str
+    type: str
     occurrences: int
-    time_us: float
-    self_us: float
+    total_time: float
+    total_self_time: float
     flops: float
     model_flops: float
     bytes: float
@@ -79,27 +81,16 @@ class _Op:
 
 def _ops(table: OpTable, with_idle: bool) -> list[_Op]:
     """The ops with most self time, including idle time; the limit applies before idle time is removed."""
-    ops = [
-        _Op(
-            table.name[i],
-            table.category[i],
-            int(table.occurrences[i]),
-            int(table.time_ps[i]) / 1e6,
-            int(table.self_ps[i]) / 1e6,
-            float(table.flops[i]),
-            float(table.model_flops[i]),
-            float(table.bytes[i]),
-            bool(table.eager[i]),
-        )
-        for i in range(len(table))
-    ]
+    numbers = (table.occurrences, table.time_ps / 1e6, table.self_ps / 1e6, table.flops, table.model_flops, table.bytes)
+    columns = (column.tolist() for column in (*numbers, table.eager))
+    ops = list(starmap(_Op, zip(table.name, table.category, *columns, strict=True)))
     # Device ops of the category IDLE are a row of that name; the time without any op comes to it.
-    row = next((i for i, op in enumerate(ops) if (op.name, op.kind) == (IDLE, IDLE)), None)
+    row = next((i for i, op in enumerate(ops) if (op.operation, op.type) == (IDLE, IDLE)), None)
     idle_op = _Op(IDLE, IDLE, 0, 0.0, 0.0, 0.0, 0.0, 0.0, False) if row is None else ops.pop(row)
-    idle_us = table.idle_ps / 1e6
-    ops.append(replace(idle_op, time_us=idle_op.time_us + idle_us, self_us=idle_op.self_us + idle_us))
-    ops.sort(key=lambda op: (-op.self_us, op.name))
-    return [op for op in ops[:MAX_ROWS] if with_idle or op.name != IDLE]
+    total, own = (time + table.idle_ps / 1e6 for time in (idle_op.total_time, idle_op.total_self_time))
+    ops.append(replace(idle_op, total_time=total, total_self_time=own))
+    ops.sort(key=lambda op: (-op.total_self_time, op.operation))
+    return [op for op in ops[:MAX_ROWS] if with_idle or op.operation != IDLE]
 
 
 def bound_by(flop_rate: float, bytes_per_second: float, peaks: Peaks, *, gpu: bool = False) -> str:
@@ -137,30 +128,26 @@ def _columns(table: OpTable, side: str, run: FrameworkOps, *, with_idle: bool) -
     """The columns of one side without the rank, by id."""
     ops, gpu = _ops(table, with_idle), run.environment.hardware is Hardware.GPU
     total = (table.total_ps if with_idle else table.op_ps) / 1e6
-    shares = [ratio(op.self_us, total) for op in ops]
+    shares = [ratio(op.total_self_time, total) for op in ops]
     none, on_device = [0.0] * len(ops), side == "Device"
     cumulative = list(accumulate(shares))
-    flop_rates = [ratio(op.flops, op.time_us * 1e3) for op in ops]
-    byte_rates = [ratio(op.bytes, op.time_us * 1e3) * 1e9 for op in ops]
+    flop_rates = [ratio(op.flops, op.total_time * 1e3) for op in ops]
+    byte_rates = [ratio(op.bytes, op.total_time * 1e3) * 1e9 for op in ops]
     rates = zip(flop_rates, byte_rates, strict=True)
     return {
         "host_or_device": [side] * len(ops),
-        "type": [op.kind for op in ops],
-        "operation": [op.name for op in ops],
-        "occurrences": [op.occurrences for op in ops],
-        "total_time": [op.time_us for op in ops],
-        "avg_time": [ratio(op.time_us, op.occurrences) for op in ops],
-        "total_self_time": [op.self_us for op in ops],
-        "avg_self_time": [ratio(op.self_us, op.occurrences) for op in ops],
+        **attributes(ops, "type", "operation", "occurrences", "total_time", "total_self_time"),
+        "avg_time": [ratio(op.total_time, op.occurrences) for op in ops],
+        "avg_self_time": [ratio(op.total_self_time, op.occurrences) for op in ops],
         "device_total_self_time_percent": shares if on_device else none,
         "device_cumulative_total_self_time_percent": cumulative if on_device else none,
         "host_total_self_time_percent": none if on_device else shares,
         "Host_cumulative_total_self_time_percent": none if on_device else cumulative,
         "measured_flop_rate": flop_rates,
-        "model_flop_rate": [ratio(op.model_flops, op.time_us * 1e3) for op in ops],
+        "model_flop_rate": [ratio(op.model_flops, op.total_time * 1e3) for op in ops],
         "measured_memory_bw": [rate / GIB for rate in byte_rates],
         "operational_intensity": [ratio(op.flops, op.bytes) for op in ops],
-        _MATRIX_COLUMN.id: [run.kernels.matrix_share(op.name) if on_device and gpu else 0.0 for op in ops],
+        _MATRIX_COLUMN.id: [run.kernels.matrix_share(op.operation) if on_device and gpu else 0.0 for op in ops],
         "bound_by": [bound_by(*rate, run.peaks, gpu=gpu) for rate in rates],
         "eager": ["Eager" if op.eager else "Function" for op in ops],
     }

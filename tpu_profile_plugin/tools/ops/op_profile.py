@@ -122,7 +122,7 @@ class _Writer:
         return entry
 
     def _add_fused(self, entry: dict[str, Any], table: OpTable, row: int) -> None:
-        """Adds the instructions in a fusion: as children on TPUs, else, where the reference has none, as `fused`.
+        """Adds the instructions in a fusion: as children on TPUs, else, where XProf has none, as `fused`.
 
         What is a fusion is decided by the program, whatever the op's category.
         """

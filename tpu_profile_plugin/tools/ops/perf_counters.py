@@ -5,7 +5,7 @@ The columns up to `Set` are XProf's. XProf reads values written as doubles as 0;
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 
 import numpy as np
@@ -57,20 +57,16 @@ def build(run: Run, query: Query) -> Payload:
         (
             list(chain.from_iterable([host] * len(part.counter) for host, part in parts)),
             list(chain.from_iterable([part.chip] * len(part.counter) for _, part in parts)),
-            _joined([part.line_name for _, part in parts]),
+            list(chain.from_iterable(part.line_name for _, part in parts)),
             np.concatenate([np.zeros(0, np.int64), *(part.line for _, part in parts)]),
-            _joined([part.counter for _, part in parts]),
+            list(chain.from_iterable(part.counter for _, part in parts)),
             values,
-            _joined([part.description for _, part in parts]),
-            _joined([part.sets for _, part in parts]),
+            list(chain.from_iterable(part.description for _, part in parts)),
+            list(chain.from_iterable(part.sets for _, part in parts)),
             np.concatenate([np.zeros(0, np.float64), *(part.reading for _, part in parts)]),
         ),
         formatted={"Value": list(map(hex, values.tolist()))},
     )
-
-
-def _joined(parts: Sequence[list[str]]) -> list[str]:
-    return list(chain.from_iterable(parts))
 
 
 def names(params: Mapping[str, ParamValue]) -> Json | None:

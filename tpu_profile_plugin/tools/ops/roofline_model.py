@@ -20,8 +20,7 @@ from tpu_profile_plugin.run.figures.summary import groups_of, host_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Column, Table, flags, numbers, property_text, texts
-from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of
-from tpu_profile_plugin.tools.common.source_cell import source_cell
+from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
 
@@ -90,10 +89,10 @@ GPU_COLUMNS = tuple(
     for column in COLUMNS
     if column.id not in _NOT_ON_GPU
 )
-DIAGNOSTICS = (
-    texts("severity", "Severity", "INFO, WARNING or ERROR."),
-    texts("message", "Message", "The message."),
-)
+_ONLY_OPS = ("rank", "total_self_time", "avg_self_time", "total_self_time_percent",
+             "cumulative_total_self_time_percent", "dma_stall_percent")  # fmt: skip
+"""Columns that are 0 in rows of programs."""
+DIAGNOSTICS = (texts("severity", "Severity", "INFO, WARNING or ERROR."), texts("message", "Message", "The message."))
 
 
 def build(run: Run, query: Query) -> tuple[Table, Table]:
@@ -151,7 +150,7 @@ class _Rows:
         labels = ["Average"] if roof.has_average else []
         runs = np.ones(len(labels) + len(self.steps))
         if roof.has_average:
-            runs[0] = len(self.steps)  # as in the reference, the average time per run is the time of all steps
+            runs[0] = len(self.steps)  # as in XProf, the average time per run is the time of all steps
         self._programs(labels + [str(number) for number in self.steps.number.tolist()], roof.steps, runs)
 
     def _programs(self, labels: list[str], programs: Programs, runs: Any = 1.0) -> None:
@@ -162,17 +161,12 @@ class _Rows:
             count,
             programs.rates,
             step=labels,
-            rank=zero,
             category="Program",
             operation="Program",
             occurrences=zero + 1,
             total_time=time,
             avg_time=time * runs,
-            total_self_time=zero,
-            avg_self_time=zero,
-            total_self_time_percent=zero,
-            cumulative_total_self_time_percent=zero,
-            dma_stall_percent=zero,
+            **dict.fromkeys(_ONLY_OPS, zero),
             total_time_in_percentage=(time > 0).astype(np.float64),
             hlo_module_id="0",
             source_info="",

@@ -49,15 +49,8 @@ PHASE_COLUMNS = (
     _ms("begin_ms", "Begin", "Begin on the time axis of the profile; of single requests only."),
     _ms("end_ms", "End", "When it ends."),
 )
-_PHASES = {
-    "host_preprocessing": Phase.PREPROCESS,
-    "host_runtime": Phase.RUNTIME,
-    "data_transfer_h2d": Phase.H2D,
-    "data_transfer_d2h": Phase.D2H,
-    "device_compute": Phase.DEVICE,
-    "host_postprocess": Phase.POSTPROCESS,
-    "idle time": Phase.IDLE,
-}
+_PHASES = (Phase.PREPROCESS, Phase.RUNTIME, Phase.H2D, Phase.D2H, Phase.DEVICE, Phase.POSTPROCESS, Phase.IDLE)
+"""Those of the first phase columns, in order."""
 BATCH_COLUMNS = (
     _PERCENTILE,
     texts("batch_id", "Batch ID", "Group id of the batch's events."),
@@ -74,17 +67,16 @@ BATCH_COLUMNS = (
     _ms("end_ms", "End", "When it ends."),
 )
 
+
+def _time_in(phase: Phase) -> Callable[[Request], float]:
+    return lambda request: request.phases_ps[phase]
+
+
 _REQUEST_KEYS: dict[str, Callable[[Request], float]] = {
     "Latency": lambda r: r.duration_ps,
     "Request size": lambda r: r.size,
     "Host batch formation": lambda r: r.delay_ps,
-    "Host preprocess": lambda r: r.phases_ps[Phase.PREPROCESS],
-    "Host runtime": lambda r: r.phases_ps[Phase.RUNTIME],
-    "Data transfer H2D": lambda r: r.phases_ps[Phase.H2D],
-    "Data transfer D2H": lambda r: r.phases_ps[Phase.D2H],
-    "Device compute": lambda r: r.phases_ps[Phase.DEVICE],
-    "Host postprocess": lambda r: r.phases_ps[Phase.POSTPROCESS],
-    "Idle time": lambda r: r.phases_ps[Phase.IDLE],
+    **{column.label: _time_in(phase) for column, phase in zip(PHASE_COLUMNS, _PHASES, strict=False)},
 }
 _BATCH_KEYS: dict[str, Callable[[Batch], float]] = {
     "Latency": lambda b: b.duration_ps,
@@ -136,7 +128,10 @@ def request_table(requests: Sequence[Request], batches: Sequence[Batch] | None, 
         "percentile": [group.label for group in groups],
         "request_id": [NOT_APPLICABLE if group.rate else group.requests[0].id for group in groups],
         "latency_ms": [_mean([one.duration_ps for one in group.requests]) / 1e9 for group in groups],
-        **{id_: [group.phase_ms(phase) for group in groups] for id_, phase in _PHASES.items()},
+        **{
+            column.id: [group.phase_ms(phase) for group in groups]
+            for column, phase in zip(PHASE_COLUMNS, _PHASES, strict=False)
+        },
         **_tail([None if group.rate else group.requests[0] for group in groups]),
     }
     if batches is None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown
 from tpu_profile_plugin.analysis.steps.input_breakdown import InputBreakdown
@@ -12,10 +10,9 @@ from tpu_profile_plugin.run.figures.diagnostics import Diagnostics, step_warning
 from tpu_profile_plugin.run.figures.steps import Reading, analyse, read_steps
 from tpu_profile_plugin.run.figures.summary import run_summary
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Table, numbers, texts
+from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common import step_texts
-from tpu_profile_plugin.tools.common.input_statement import input_text
-from tpu_profile_plugin.tools.common.step_reading import reading_json
+from tpu_profile_plugin.tools.common.step_reading import input_text, reading_json
 from tpu_profile_plugin.tools.common.step_tables import step_table
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
@@ -68,13 +65,10 @@ def build(run: Run, query: Query) -> tuple[Table, ...] | Json:
     """
     summary = run_summary(run)
     analysis = analyse(summary)
-    steps = step_table(analysis)
-    if analysis.generic is not None:
-        steps = replace(steps, properties={**steps.properties, "hardware_type": summary.environment.hardware.value})
     warnings = step_warnings(analysis.steps, summary.steps.empty_intersection)
     tables = (
         Table((), ()) if analysis.tpu is None else _waiting_cores(summary, analysis.tpu),
-        steps,
+        step_table(analysis, summary.environment.hardware),
         input_op_table(analysis.input),
         Table((texts("link", "link", "What to try."),), [RECOMMENDATIONS]),
         step_texts.diagnostics_table(Diagnostics(warnings=warnings)),
@@ -117,13 +111,10 @@ def _core_name(summary: RunSummary, core: int) -> str:
 def input_op_table(source: InputBreakdown) -> Table:
     """The host's input ops, with the breakdown of input processing as properties."""
     data = {
-        "opName": [op.name for op in source.ops],
-        "count": [op.count for op in source.ops],
+        **attributes(source.ops, "count", "category", opName="name"),
+        **attributes(source.ops, timeInPercent="time_share", selfTimeInPercent="self_share"),
         "timeInMs": [op.time_ps / 1e9 for op in source.ops],
-        "timeInPercent": [op.time_share for op in source.ops],
         "selfTimeInMs": [op.self_ps / 1e9 for op in source.ops],
-        "selfTimeInPercent": [op.self_share for op in source.ops],
-        "category": [op.category for op in source.ops],
     }
     properties = {
         "enqueue_us": source.enqueue_us,

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.ops.rates import Resource, divide, rates
 from tpu_profile_plugin.analysis.ops.records import HBM, READ, VMEM, WRITE, OpText, no_traffic
 from tpu_profile_plugin.analysis.ops.text import is_transfer
 from tpu_profile_plugin.analysis.ops.tpu.records import split_source
-from tpu_profile_plugin.tools.common.source_cell import source_cell
+from tpu_profile_plugin.tools.common.ops import source_cell
 from tpu_profile_plugin.tools.ops import framework_op_stats, hlo_stats, op_profile
 from tpu_profile_plugin.tools.ops.roofline_model import TOOL as ROOFLINE
 from tpu_profile_plugin.tools.summary.overview_page.tool import TOOL as OVERVIEW

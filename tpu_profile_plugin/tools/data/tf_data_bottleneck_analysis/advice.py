@@ -8,23 +8,29 @@ from html import escape
 
 _GUIDE = "https://www.tensorflow.org/guide/data_performance"
 _API = "https://www.tensorflow.org/api_docs/python/tf/data"
-ANALYSIS = ("Analyze tf.data performance", "https://www.tensorflow.org/guide/data_performance_analysis")
-EXTRACTION = ("Parallelizing data extraction", _GUIDE + "#parallelizing_data_extraction")
-TRANSFORMATION = ("Parallelizing data transformation", _GUIDE + "#parallelizing_data_transformation")
-CACHING = ("Caching", _GUIDE + "#caching")
-PREFETCHING = ("Prefetching", _GUIDE + "#prefetching")
-VECTORIZING = ("Vectorizing mapping", _GUIDE + "#vectorizing_mapping")
-SERVICE = ("tf.data service", _API + "/experimental/service")
-TFRECORD = ("TFRecordDataset", _API + "/TFRecordDataset")
-INTERLEAVE = ("Dataset.interleave", _API + "/Dataset#interleave")
-SHUFFLE = ("Dataset.shuffle", _API + "/Dataset#shuffle")
-BATCH = ("Dataset.batch", _API + "/Dataset#batch")
-BUCKETS = ("Dataset.bucket_by_sequence_length", _API + "/Dataset#bucket_by_sequence_length")
-REBATCH = ("Dataset.rebatch", _API + "/Dataset#rebatch")
+AUTO = "num_parallel_calls=tf.data.AUTOTUNE"
 
 Link = tuple[str, str]
 
 _CODE = re.compile(r"`([^`]*)`")
+
+
+class Guide:
+    """Documentation: titles and addresses."""
+
+    ANALYSIS = ("Analyze tf.data performance", "https://www.tensorflow.org/guide/data_performance_analysis")
+    EXTRACTION = ("Parallelizing data extraction", _GUIDE + "#parallelizing_data_extraction")
+    TRANSFORMATION = ("Parallelizing data transformation", _GUIDE + "#parallelizing_data_transformation")
+    CACHING = ("Caching", _GUIDE + "#caching")
+    PREFETCHING = ("Prefetching", _GUIDE + "#prefetching")
+    VECTORIZING = ("Vectorizing mapping", _GUIDE + "#vectorizing_mapping")
+    SERVICE = ("tf.data service", _API + "/experimental/service")
+    TFRECORD = ("TFRecordDataset", _API + "/TFRecordDataset")
+    INTERLEAVE = ("Dataset.interleave", _API + "/Dataset#interleave")
+    SHUFFLE = ("Dataset.shuffle", _API + "/Dataset#shuffle")
+    BATCH = ("Dataset.batch", _API + "/Dataset#batch")
+    BUCKETS = ("Dataset.bucket_by_sequence_length", _API + "/Dataset#bucket_by_sequence_length")
+    REBATCH = ("Dataset.rebatch", _API + "/Dataset#rebatch")
 
 
 @dataclass(frozen=True)

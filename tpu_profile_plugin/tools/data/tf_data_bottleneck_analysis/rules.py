@@ -6,26 +6,11 @@ import re
 from collections.abc import Callable
 
 from tpu_profile_plugin.analysis.tf_data.model import BottleneckFacts, Stage
-from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import (
-    ANALYSIS,
-    BATCH,
-    BUCKETS,
-    CACHING,
-    EXTRACTION,
-    INTERLEAVE,
-    PREFETCHING,
-    REBATCH,
-    SERVICE,
-    SHUFFLE,
-    TRANSFORMATION,
-    VECTORIZING,
-    Advice,
-    Step,
-)
+from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import AUTO, Advice, Guide, Step
 from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.sources import SOURCE_RULES
 
 _VERSION = re.compile(r"V\d+\Z")
-_AUTO = "num_parallel_calls=tf.data.AUTOTUNE"
+_PARALLEL_READS = (Guide.EXTRACTION, Guide.INTERLEAVE)
 
 OTHER = Advice(
     "other",
@@ -33,7 +18,7 @@ OTHER = Advice(
         Step(
             "No rule covers this kind of iterator. The guide explains what iterators wait for and how to make them "
             "faster.",
-            (ANALYSIS,),
+            (Guide.ANALYSIS,),
         ),
     ),
 )
@@ -41,12 +26,12 @@ OTHER = Advice(
 _CHEAPER = Step(
     "Make its function cheaper: avoid `tf.py_function` and `tf.numpy_function`, which run on one thread, and if the "
     "function accepts whole batches, write `.batch(n)` before `.map(f)`.",
-    (VECTORIZING,),
+    (Guide.VECTORIZING,),
 )
 _RESOURCES = Step(
     "Give the host more CPUs, or distribute the pipeline over several machines: "
     '`.apply(tf.data.experimental.service.distribute("parallel_epochs", "grpc://dispatcher:5000"))`.',
-    (SERVICE,),
+    (Guide.SERVICE,),
 )
 
 
@@ -82,7 +67,7 @@ def _filling(facts: BottleneckFacts) -> tuple[Step, ...]:
                 "shuffle something small, such as file names, "
                 "`tf.data.Dataset.list_files(pattern, shuffle=True)`, or use a smaller buffer, `.shuffle(n)`."
             )
-            return (Step(text, (SHUFFLE,)),)
+            return (Step(text, (Guide.SHUFFLE,)),)
     return ()
 
 
@@ -91,26 +76,25 @@ def _prefetch_at_the_end(facts: BottleneckFacts) -> tuple[Step, ...]:
     if not facts.consumers or any(base_name(stage.name) == "Prefetch" for stage in (facts.own, *facts.consumers)):
         return ()
     text = "End the pipeline with `.prefetch(tf.data.AUTOTUNE)`, so that it works ahead while the program computes."
-    return (Step(text, (PREFETCHING,)),)
+    return (Step(text, (Guide.PREFETCHING,)),)
 
 
 def _caching(facts: BottleneckFacts) -> tuple[Step, ...]:
     if any("Cache" in stage.name for stage in facts.consumers):
-        return (
-            Step("A cache() follows: this work is done in the first epoch only. Profile a later epoch.", (CACHING,)),
+        text = "A cache() follows: this work is done in the first epoch only. Profile a later epoch."
+    else:
+        text = (
+            "If its elements fit in memory and nothing before it is random, write `.cache()` right after it: from the "
+            "second epoch on they are read from memory."
         )
-    text = (
-        "If its elements fit in memory and nothing before it is random, write `.cache()` right after it: from the "
-        "second epoch on they are read from memory."
-    )
-    return (Step(text, (CACHING,)),)
+    return (Step(text, (Guide.CACHING,)),)
 
 
 def _map(facts: BottleneckFacts) -> Advice:
-    steps = [Step(f"`map()` computes one element at a time. Write `.map(f, {_AUTO})`.", (TRANSFORMATION,))]
+    steps = [Step(f"`map()` computes one element at a time. Write `.map(f, {AUTO})`.", (Guide.TRANSFORMATION,))]
     if not any("Batch" in name for name in facts.own.inputs):
-        text = f"If its function accepts whole batches, write `.batch(n).map(f, {_AUTO})`."
-        steps.append(Step(text, (VECTORIZING,)))
+        text = f"If its function accepts whole batches, write `.batch(n).map(f, {AUTO})`."
+        steps.append(Step(text, (Guide.VECTORIZING,)))
     return Advice("parallel_version", (*steps, *_caching(facts), _RESOURCES))
 
 
@@ -118,19 +102,19 @@ def _interleave(facts: BottleneckFacts) -> Advice:
     cycle = facts.own.settings.cycle_length
     inputs = "its inputs" if cycle is None else f"its {cycle} inputs" if cycle > 1 else "one input at a time"
     text = (
-        f"`interleave()` reads {inputs} on one thread. Write `.interleave(f, {_AUTO}, deterministic=False)`, without "
+        f"`interleave()` reads {inputs} on one thread. Write `.interleave(f, {AUTO}, deterministic=False)`, without "
         "`deterministic=False` if the order of the elements matters."
     )
-    return Advice("parallel_version", (Step(text, (EXTRACTION, INTERLEAVE)), *_caching(facts), _RESOURCES))
+    return Advice("parallel_version", (Step(text, _PARALLEL_READS), *_caching(facts), _RESOURCES))
 
 
 def _flat_map(facts: BottleneckFacts) -> Advice:
     text = (
         "`flat_map()` reads one input at a time. Write "
-        f"`.interleave(f, {_AUTO}, deterministic=False)` in its place, without `deterministic=False` if the order of "
+        f"`.interleave(f, {AUTO}, deterministic=False)` in its place, without `deterministic=False` if the order of "
         "the elements matters."
     )
-    return Advice("parallel_version", (Step(text, (EXTRACTION, INTERLEAVE)), *_caching(facts), _RESOURCES))
+    return Advice("parallel_version", (Step(text, _PARALLEL_READS), *_caching(facts), _RESOURCES))
 
 
 def _parallel(code: str) -> Callable[[BottleneckFacts], Advice]:
@@ -157,7 +141,7 @@ def _parallelism(facts: BottleneckFacts, code: str) -> Step:
         if known is not None:
             text = f"Its parallelism is {known} in this call; whether it is autotuned is not recorded."
         text = f"{text} Write `{code}`."
-        return Step(text + merged, (TRANSFORMATION,))
+        return Step(text + merged, (Guide.TRANSFORMATION,))
     at_once = "one element at a time" if known == 1 else f"{known} elements at a time"
     share = "" if cpus is None else f" (tf.data may use {cpus} CPU{'s' if cpus > 1 else ''})"
     enough = cpus is not None and known >= cpus
@@ -176,7 +160,7 @@ def _parallelism(facts: BottleneckFacts, code: str) -> Step:
         )
     else:
         text = f"It works on {at_once}, fixed by the program{share}. Write `{code}`."
-    return Step(text + merged, (TRANSFORMATION,))
+    return Step(text + merged, (Guide.TRANSFORMATION,))
 
 
 def _parallel_interleave(facts: BottleneckFacts) -> Advice:
@@ -187,7 +171,7 @@ def _parallel_interleave(facts: BottleneckFacts) -> Advice:
             "It keeps the order of the elements, so that one slow input holds up the others. If the order does not "
             "matter, write `deterministic=False`."
         )
-        steps.append(Step(text, (INTERLEAVE,)))
+        steps.append(Step(text, (Guide.INTERLEAVE,)))
     return Advice("parallel", (*steps, *_caching(facts), _RESOURCES))
 
 
@@ -197,16 +181,17 @@ def _inputs_at_once(stage: Stage) -> Step:
     known, cycle = own.parallelism, own.cycle_length
     if known is None or cycle is None:
         return Step(
-            f"Write `.interleave(f, cycle_length=n, {_AUTO})` with n larger than now.", (EXTRACTION, INTERLEAVE)
+            f"Write `.interleave(f, cycle_length=n, {AUTO})` with n larger than now.",
+            _PARALLEL_READS,
         )
     by = "" if own.autotune is None else ", chosen by autotuning" if own.autotune else ", fixed by the program"
     count = "one input at a time" if cycle == 1 else f"{known} of {cycle} inputs at once"
     state = f"It reads {count}{by}."
     if known < cycle and not own.autotune:
-        return Step(f"{state} Write `.interleave(f, cycle_length={cycle}, {_AUTO})`.", (EXTRACTION, INTERLEAVE))
+        return Step(f"{state} Write `.interleave(f, cycle_length={cycle}, {AUTO})`.", _PARALLEL_READS)
     more = max(4, 2 * cycle)
-    code = f"`.interleave(f, cycle_length={more}, {_AUTO})`"
-    return Step(f"{state} If it has more inputs, such as files, write {code}.", (EXTRACTION, INTERLEAVE))
+    code = f"`.interleave(f, cycle_length={more}, {AUTO})`"
+    return Step(f"{state} If it has more inputs, such as files, write {code}.", _PARALLEL_READS)
 
 
 def _legacy_interleave(facts: BottleneckFacts) -> Advice:
@@ -214,9 +199,9 @@ def _legacy_interleave(facts: BottleneckFacts) -> Advice:
     state = "" if cycle is None else f"It reads {cycle} file{'s' if cycle > 1 else ''} at once. "
     text = (
         f"{state}Write `tf.data.TFRecordDataset(files, num_parallel_reads=tf.data.AUTOTUNE)`, or "
-        f"`.interleave(f, {_AUTO})` for other datasets."
+        f"`.interleave(f, {AUTO})` for other datasets."
     )
-    return Advice("parallel", (Step(text, (EXTRACTION, INTERLEAVE)), *_caching(facts), _RESOURCES))
+    return Advice("parallel", (Step(text, _PARALLEL_READS), *_caching(facts), _RESOURCES))
 
 
 def _shuffle(facts: BottleneckFacts) -> Advice:
@@ -226,16 +211,16 @@ def _shuffle(facts: BottleneckFacts) -> Advice:
         Step(
             f"A shuffle buffer{known} moves every element through memory. Shuffle before elements become large: "
             "write `.shuffle(n)` before the `.map()` that reads or decodes them.",
-            (SHUFFLE,),
+            (Guide.SHUFFLE,),
         ),
-        Step("If a less thorough shuffle suffices, use a smaller buffer, `.shuffle(n)`.", (SHUFFLE,)),
+        Step("If a less thorough shuffle suffices, use a smaller buffer, `.shuffle(n)`.", (Guide.SHUFFLE,)),
     ]
     if base_name(own.name) == "ShuffleAndRepeat" or any("Repeat" in stage.name for stage in facts.consumers):
         text = (
             "With `.shuffle().repeat()` the buffer is filled again in each epoch; `.repeat().shuffle(n)` fills it "
             "once, and then mixes elements of neighbouring epochs."
         )
-        steps.append(Step(text, (SHUFFLE,)))
+        steps.append(Step(text, (Guide.SHUFFLE,)))
     return Advice("shuffle", tuple(steps))
 
 
@@ -246,7 +231,7 @@ def _prefetch(facts: BottleneckFacts) -> Advice:
             "The program waited for its buffer longer than any of its inputs worked in this call: the producing thread "
             "waited for a CPU, or the calls that made the element are not in the profile. Compare with further ranks, "
             "or record for longer.",
-            (PREFETCHING,),
+            (Guide.PREFETCHING,),
         )
     ]
     size = "" if limit is None else f"{limit:,} element{'s' if limit > 1 else ''}"
@@ -260,19 +245,20 @@ def _prefetch(facts: BottleneckFacts) -> Advice:
         " A larger buffer evens out elements that take unequally long; if all of them take longer than a step, make "
         "the iterators below it faster."
     )
-    return Advice("prefetch", (*steps, Step(text, (PREFETCHING,))))
+    return Advice("prefetch", (*steps, Step(text, (Guide.PREFETCHING,))))
 
 
 def _batch(facts: BottleneckFacts) -> Advice:
     size = facts.own.settings.batch_size
     count = "its elements" if size is None else f"{size:,} elements"
-    code = f".batch({size or 'n'}, {_AUTO})"
+    code = f".batch({size or 'n'}, {AUTO})"
+    text = f"`batch()` collects {count} on one thread. Write `{code}` to make several batches at once."
     steps = [
-        Step(f"`batch()` collects {count} on one thread. Write `{code}` to make several batches at once.", (BATCH,)),
+        Step(text, (Guide.BATCH,)),
         Step(
             "Each element costs a call. Where possible produce larger ones: batch right after the source, and let "
-            f"`.map(f, {_AUTO})` work on whole batches.",
-            (VECTORIZING,),
+            f"`.map(f, {AUTO})` work on whole batches.",
+            (Guide.VECTORIZING,),
         ),
     ]
     return Advice("sequential", (*steps, *_caching(facts)))
@@ -285,7 +271,7 @@ def _padded_batch(facts: BottleneckFacts) -> Advice:
         "similar length, `.bucket_by_sequence_length(length, boundaries, batch_sizes)`, or do not pad, "
         f"`.ragged_batch({size})`."
     )
-    return Advice("sequential", (Step(text, (BUCKETS,)), *_caching(facts)))
+    return Advice("sequential", (Step(text, (Guide.BUCKETS,)), *_caching(facts)))
 
 
 def _filter(facts: BottleneckFacts) -> Advice:
@@ -294,9 +280,9 @@ def _filter(facts: BottleneckFacts) -> Advice:
     tally = f" So far it dropped {dropped:,} of {total:,} elements." if dropped else ""
     text = (
         f"`filter()` tests one element at a time.{tally} Filter before the expensive steps, and compute what the "
-        f"test needs in a parallel `.map(f, {_AUTO})`."
+        f"test needs in a parallel `.map(f, {AUTO})`."
     )
-    return Advice("sequential", (Step(text, (TRANSFORMATION,)), *_caching(facts), _RESOURCES))
+    return Advice("sequential", (Step(text, (Guide.TRANSFORMATION,)), *_caching(facts), _RESOURCES))
 
 
 def _unbatch(facts: BottleneckFacts) -> Advice:
@@ -304,16 +290,16 @@ def _unbatch(facts: BottleneckFacts) -> Advice:
         "`unbatch()` splits one batch at a time. To change the batch size, write `.rebatch(n)`, which does not go "
         "through single elements."
     )
-    return Advice("sequential", (Step(text, (REBATCH,)), *_caching(facts), _RESOURCES))
+    return Advice("sequential", (Step(text, (Guide.REBATCH,)), *_caching(facts), _RESOURCES))
 
 
 def _sequential(facts: BottleneckFacts) -> Advice:
     text = (
         "It works on one element at a time. Split the input into shards, give each a pipeline of its own, and merge "
-        f"them: `tf.data.Dataset.range(n).interleave(lambda i: pipeline(i), {_AUTO})`, where `pipeline(i)` reads "
+        f"them: `tf.data.Dataset.range(n).interleave(lambda i: pipeline(i), {AUTO})`, where `pipeline(i)` reads "
         "`.shard(n, i)`."
     )
-    return Advice("sequential", (Step(text, (INTERLEAVE, EXTRACTION)), *_caching(facts), _RESOURCES))
+    return Advice("sequential", (Step(text, (Guide.INTERLEAVE, Guide.EXTRACTION)), *_caching(facts), _RESOURCES))
 
 
 def _cache(_: BottleneckFacts) -> Advice:
@@ -321,20 +307,20 @@ def _cache(_: BottleneckFacts) -> Advice:
         "A cache is written in the first epoch and read in later ones: profile a later epoch. If it is a file and the "
         "elements fit in memory, write `.cache()` without a file name."
     )
-    return Advice("cache", (Step(text, (CACHING,)),))
+    return Advice("cache", (Step(text, (Guide.CACHING,)),))
 
 
 _SHUFFLES = ("Shuffle", "ShuffleAndRepeat")
-_MAP_CODE = f".map(f, {_AUTO})"
+_MAP_CODE = f".map(f, {AUTO})"
 _RULES: dict[str, Callable[[BottleneckFacts], Advice]] = {
     "Map": _map,
     "Interleave": _interleave,
     "FlatMap": _flat_map,
     "ParallelMap": _parallel(_MAP_CODE),
     "MapAndBatch": _parallel(f"{_MAP_CODE}.batch(n)"),
-    "ParallelBatch": _parallel(f".batch(n, {_AUTO})"),
+    "ParallelBatch": _parallel(f".batch(n, {AUTO})"),
     "ParallelFilter": _parallel(_MAP_CODE),
-    "ParseExample": _parallel(f"tf.data.experimental.parse_example_dataset(features, {_AUTO})"),
+    "ParseExample": _parallel(f"tf.data.experimental.parse_example_dataset(features, {AUTO})"),
     "ParallelInterleave": _parallel_interleave,
     "LegacyParallelInterleave": _legacy_interleave,
     **dict.fromkeys(_SHUFFLES, _shuffle),

@@ -14,6 +14,8 @@ from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.hosts import call
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 
+_BOX_COLUMNS = ("iterator", "track", "begin_ps", "duration_ps", "blocking", "count")
+
 
 def build(run: Run, query: Query) -> Json:
     """The run given by `pipeline` and `rank`, on the first chosen host that has the pipeline."""
@@ -66,7 +68,7 @@ def _find(hosts: tuple[HostProfile, ...], name: str) -> tuple[HostProfile, DataC
 
 
 def _detail(detail: RunDetail, resolution: int) -> dict[str, Any]:
-    run, boxes, (begin, end) = detail.run, detail.boxes, detail.window_ps
+    run, (begin, end) = detail.run, detail.window_ps
     bottleneck = None if run.bottleneck is None else run.iterators[run.bottleneck].iterator.id
     return {
         "begin_ps": run.begin_ps,
@@ -79,14 +81,7 @@ def _detail(detail: RunDetail, resolution: int) -> dict[str, Any]:
         ],
         "iterators_left_out": run.left_out,
         "tracks": [{"pid": track.pid, "tid": track.tid, "name": track.name} for track in detail.tracks],
-        "boxes": {
-            "iterator": boxes.iterator.tolist(),
-            "track": boxes.track.tolist(),
-            "begin_ps": boxes.begin_ps.tolist(),
-            "duration_ps": boxes.duration_ps.tolist(),
-            "blocking": boxes.blocking.astype(int).tolist(),
-            "count": boxes.count.tolist(),
-        },
+        "boxes": {name: getattr(detail.boxes, name).astype(int).tolist() for name in _BOX_COLUMNS},
         "executions": detail.executions,
         "resolution": max(1, min(resolution, -(-(end - begin) // detail.unit_ps))),
         "truncated": detail.truncated,
@@ -102,10 +97,7 @@ def _iterator(times: IteratorTimes, settings: Settings, is_bottleneck: bool) -> 
         "iterator": iterator.name,
         "long_name": iterator.long_name,
         "name": iterator.dataset,
-        "start_ps": times.start_ps,
-        "duration_ps": times.duration_ps,
-        "self_ps": times.self_ps,
-        "calls": times.calls,
+        **{name: getattr(times, name) for name in ("start_ps", "duration_ps", "self_ps", "calls")},
         "type": 2 if is_bottleneck else int(times.blocking),
         "settings": settings.known(),
     }

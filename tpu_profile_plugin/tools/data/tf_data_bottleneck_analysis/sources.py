@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tpu_profile_plugin.analysis.tf_data.model import BottleneckFacts, Stage
-from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import (
-    ANALYSIS,
-    EXTRACTION,
-    INTERLEAVE,
-    SERVICE,
-    TFRECORD,
-    VECTORIZING,
-    Advice,
-    Step,
-)
-
-_AUTO = "num_parallel_calls=tf.data.AUTOTUNE"
+from tpu_profile_plugin.tools.data.tf_data_bottleneck_analysis.advice import AUTO, Advice, Guide, Step
 
 Rule = Callable[[BottleneckFacts], Advice]
 
@@ -41,7 +30,7 @@ def _files(kind: str) -> Rule:
             opener = _OPENERS[kind].removeprefix("lambda f: ").split("(")[0]
             size = ", record_bytes" if kind == "FixedLengthRecord" else ""
             text = f"Read larger blocks, of 16 MiB for example: `{opener}(files{size}, buffer_size=16 << 20)`."
-            steps.append(Step(text, (TFRECORD,) if kind == "TFRecord" else ()))
+            steps.append(Step(text, (Guide.TFRECORD,) if kind == "TFRecord" else ()))
         return Advice("slow_source", (*steps, _NEAR))
 
     return rule
@@ -51,14 +40,14 @@ def _several_files(kind: str, facts: BottleneckFacts) -> Step:
     """How to read several files at once, or how many are read at once already."""
     for stage in facts.consumers:
         if "ParallelInterleave" in stage.name:
-            return Step(_already(stage), (EXTRACTION, INTERLEAVE))
+            return Step(_already(stage), (Guide.EXTRACTION, Guide.INTERLEAVE))
     opener = _OPENERS.get(kind, "open_file")
     text = (
         "Read several files at once: "
-        f"`tf.data.Dataset.list_files(pattern).interleave({opener}, {_AUTO}, deterministic=False)`. "
+        f"`tf.data.Dataset.list_files(pattern).interleave({opener}, {AUTO}, deterministic=False)`. "
         "A single large file has to be split first."
     )
-    return Step(text, (EXTRACTION, INTERLEAVE))
+    return Step(text, (Guide.EXTRACTION, Guide.INTERLEAVE))
 
 
 def _already(stage: Stage) -> str:
@@ -71,7 +60,7 @@ def _already(stage: Stage) -> str:
     more = "n" if cycle is None else str(max(4, 2 * cycle))
     return (
         f"{stage.name} reads {count} in parallel{by}. If there are more files, read more of them at once: "
-        f"`.interleave(f, cycle_length={more}, {_AUTO}, deterministic=False)`."
+        f"`.interleave(f, cycle_length={more}, {AUTO}, deterministic=False)`."
     )
 
 
@@ -81,9 +70,9 @@ def _generator(_: BottleneckFacts) -> Advice:
             "The elements come from a Python generator, which runs on one thread however many CPUs there are. Write "
             "them to files once, in parallel if possible, and read those: "
             "`tf.data.TFRecordDataset(files, num_parallel_reads=tf.data.AUTOTUNE)`.",
-            (TFRECORD, EXTRACTION),
+            (Guide.TFRECORD, Guide.EXTRACTION),
         ),
-        Step(f"Let the generator return indices or file names only, and do the work in `.map(f, {_AUTO})`."),
+        Step(f"Let the generator return indices or file names only, and do the work in `.map(f, {AUTO})`."),
         Step("Let it `yield` a batch at a time: Python then runs once per batch instead of once per element."),
     )
     return Advice("slow_source", steps)
@@ -93,9 +82,9 @@ def _tensors(_: BottleneckFacts) -> Advice:
     text = (
         "Its elements are in memory already: the time is the cost of one call per element. Take whole batches: "
         "`tf.data.Dataset.range(len(x)).shuffle(len(x)).batch(n)"
-        f".map(lambda i: tf.gather(x, i), {_AUTO})`."
+        f".map(lambda i: tf.gather(x, i), {AUTO})`."
     )
-    return Advice("slow_source", (Step(text, (VECTORIZING,)),))
+    return Advice("slow_source", (Step(text, (Guide.VECTORIZING,)),))
 
 
 def _range(_: BottleneckFacts) -> Advice:
@@ -103,20 +92,20 @@ def _range(_: BottleneckFacts) -> Advice:
         "It only counts: the time is the cost of one call per element. Batch right after it, `.batch(n)`, and let the "
         "next transformation work on whole batches."
     )
-    return Advice("slow_source", (Step(text, (VECTORIZING,)),))
+    return Advice("slow_source", (Step(text, (Guide.VECTORIZING,)),))
 
 
 def _data_service(_: BottleneckFacts) -> Advice:
     steps = (
         Step("The elements come from workers of the tf.data service: profile a worker to see what is slow there."),
-        Step("Check that there are enough workers, and how they share the data.", (SERVICE, ANALYSIS)),
+        Step("Check that there are enough workers, and how they share the data.", (Guide.SERVICE, Guide.ANALYSIS)),
     )
     return Advice("data_service", steps)
 
 
 def _remote(_: BottleneckFacts) -> Advice:
     text = "The elements come from another machine: profile that machine to see what is slow there."
-    return Advice("remote_source", (Step(text, (ANALYSIS,)),))
+    return Advice("remote_source", (Step(text, (Guide.ANALYSIS,)),))
 
 
 _FILES = (

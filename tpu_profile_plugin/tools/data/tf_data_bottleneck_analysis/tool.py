@@ -19,8 +19,8 @@ from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Payload
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import PS_PER_US
 
-_PS_PER_US = 1_000_000
 _HOST = texts("host", "Host", "The host that ran the pipeline.")
 _PIPELINE = texts("input_pipeline", "Input Pipeline", "Name of the pipeline, counted per host.")
 
@@ -111,17 +111,15 @@ def _graph_table(hosts: list[HostData]) -> Table:
         for index in range(len(run.iterators))
     ]
     times = [run.iterators[index] for *_, run, index in rows]
+    iterators = [one.iterator for one in times]
     data = {
         "host": [host for host, *_ in rows],
         "input_pipeline": [pipeline for _, pipeline, *_ in rows],
         "rank": [rank for _, _, rank, *_ in rows],
-        "name": [one.iterator.id for one in times],
-        "parent": [one.iterator.parent or "" for one in times],
+        "parent": [one.parent or "" for one in iterators],
         "type": [node_type(run, index) for *_, run, index in rows],
-        "iterator": [one.iterator.name for one in times],
-        "long_name": [one.iterator.long_name for one in times],
-        **attributes(times, "start_ps", "duration_ps", "self_ps"),
-        "num_calls": [one.calls for one in times],
+        **attributes(iterators, "long_name", name="id", iterator="name"),
+        **attributes(times, "start_ps", "duration_ps", "self_ps", num_calls="calls"),
     }
     pipelines = [pipeline for host in hosts for pipeline in host.data.pipelines]
     properties = {
@@ -148,7 +146,7 @@ def node_html(times: IteratorTimes) -> str:
 
 def _whole_us(ps: int) -> int:
     """Microseconds, truncated towards 0."""
-    return -(-ps // _PS_PER_US) if ps < 0 else ps // _PS_PER_US
+    return -(-ps // PS_PER_US) if ps < 0 else ps // PS_PER_US
 
 
 def _summary_table(hosts: list[HostData]) -> Table:
@@ -156,17 +154,15 @@ def _summary_table(hosts: list[HostData]) -> Table:
     pipelines = [pipeline for _, pipeline in rows]
     data = {
         "host": [host.label for host, _ in rows],
-        "input_pipeline": [one.name for one in pipelines],
         "min": [_whole_us(one.min_ps) for one in pipelines],
         "mean": [_whole_us(one.mean_ps) for one in pipelines],
         "max": [_whole_us(one.max_ps) for one in pipelines],
-        "num_calls": [one.calls for one in pipelines],
-        "num_slow_calls": [one.slow_calls for one in pipelines],
         "kind": ["device" if one.is_device else "host" for one in pipelines],
         "long_name": [one.root.long_name for one in pipelines],
         "name": [one.root.dataset for one in pipelines],
         "request_host": [host.name for host, _ in rows],
-        **attributes(pipelines, "min_ps", "mean_ps", "max_ps"),
+        **attributes(pipelines, "min_ps", "mean_ps", "max_ps", input_pipeline="name"),
+        **attributes(pipelines, num_calls="calls", num_slow_calls="slow_calls"),
     }
     left_out = sum(host.data.left_out for host in hosts)
     return Table(SUMMARY_COLUMNS, data, {"pipelines_left_out": str(left_out)} if left_out else {})
@@ -188,8 +184,7 @@ def _bottleneck_table(hosts: list[HostData]) -> Table:
         "max_latency": [_whole_us(pipeline.max_ps) for _, pipeline in pipelines],
         "bottleneck": [_bottleneck_html(one.name, one.long_name, _whole_us(one.self_ps)) for one in bottlenecks],
         "suggestion": [one.advice.html() for one in bottlenecks],
-        **attributes(bottlenecks, "id", "long_name", "self_ps"),
-        "iterator": [one.name for one in bottlenecks],
+        **attributes(bottlenecks, "id", "long_name", "self_ps", iterator="name"),
         "latency_us": [_whole_us(one.self_ps) for one in bottlenecks],
         "advice": [one.advice.kind for one in bottlenecks],
         "advice_text": [one.advice.text() for one in bottlenecks],

@@ -18,6 +18,7 @@ from tpu_profile_plugin.columns.arrays import I64, U64
 from tpu_profile_plugin.columns.tables import Kind
 from tpu_profile_plugin.protos import enum_number, tag
 from tpu_profile_plugin.tools.fleet.megascale_stats.messages import Packed, Rows
+from tpu_profile_plugin.units import PS_PER_NS
 
 _packet, _event, _descriptor, _annotation = (
     partial(tag, f"perfetto.protos.{name}")
@@ -26,7 +27,6 @@ _packet, _event, _descriptor, _annotation = (
 _SEQUENCE = 1
 _BATCH = 50_000
 """Events that are written at once."""
-_PS_PER_NS = 1000
 _LEVEL = 1
 
 
@@ -155,7 +155,7 @@ class TraceWriter:
         return self._finished(packet, count)
 
     def _ns(self, time_ps: I64) -> I64:
-        return time_ps // _PS_PER_NS + self._trace.space.origin_ns
+        return time_ps // PS_PER_NS + self._trace.space.origin_ns
 
     def _counters(self, counters: list[Counter]) -> Iterator[bytes]:
         if not counters:

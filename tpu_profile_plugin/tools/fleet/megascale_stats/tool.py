@@ -32,16 +32,16 @@ from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
+from tpu_profile_plugin.tables.table import Column, Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.fleet.megascale_stats.perfetto import TraceWriter
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import BINARY_TYPE, Json, Raw
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import US_PER_MS
 
 NO_LIMIT = 2**31 - 1
 """Required bandwidth without slack."""
-_US_PER_MS = 1e3
 _GIGABITS_PER_BYTE, _SECONDS_PER_US = 8e-9, 1e-6
 
 COLUMNS = (
@@ -119,21 +119,17 @@ def _perfetto(run: Run, query: Query) -> Raw:
 
 def _table(found: Sequence[Collective]) -> Table:
     data = {
-        "rendezvous_name": [one.rendezvous for one in found],
-        "recv_op_name": [one.recv_op for one in found],
-        "send_op_name": [one.send_op for one in found],
-        "transfer_type": [one.transfer_type for one in found],
-        "slack_time": [one.slack_us / _US_PER_MS for one in found],
+        **attributes(found, rendezvous_name="rendezvous", recv_op_name="recv_op", send_op_name="send_op"),
+        **attributes(found, "transfer_type", occurrences="runs", net_tx_bytes="bytes"),
+        "slack_time": [one.slack_us / US_PER_MS for one in found],
         "host_stall": ["-"] * len(found),
-        "observed_duration": [one.observed_us / _US_PER_MS for one in found],
-        "send_stall": [one.send_us / _US_PER_MS for one in found],
-        "send_done_stall": [one.send_done_us / _US_PER_MS for one in found],
-        "recv_stall": [one.recv_us / _US_PER_MS for one in found],
-        "recv_done_stall": [one.recv_done_us / _US_PER_MS for one in found],
-        "stall_duration": [one.stall_us / _US_PER_MS for one in found],
-        "total_stall": [one.stall_us * one.runs / _US_PER_MS for one in found],
-        "occurrences": [one.runs for one in found],
-        "net_tx_bytes": [one.bytes for one in found],
+        "observed_duration": [one.observed_us / US_PER_MS for one in found],
+        "send_stall": [one.send_us / US_PER_MS for one in found],
+        "send_done_stall": [one.send_done_us / US_PER_MS for one in found],
+        "recv_stall": [one.recv_us / US_PER_MS for one in found],
+        "recv_done_stall": [one.recv_done_us / US_PER_MS for one in found],
+        "stall_duration": [one.stall_us / US_PER_MS for one in found],
+        "total_stall": [one.stall_us * one.runs / US_PER_MS for one in found],
         "required_bandwidth": [_required_gigabits(one) for one in found],
     }
     return Table(COLUMNS, data, formatted={"net_tx_bytes": [bytes_text(one.bytes) for one in found]})

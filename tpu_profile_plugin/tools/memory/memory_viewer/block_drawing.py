@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from tpu_profile_plugin.units import MIB
+
 _WIDTH, _HEIGHT = 1600, 900
-_MIB = 1 << 20
 
 
 def drawing(title: str, blocks: Sequence[Mapping[str, Any]]) -> bytes:
@@ -27,7 +28,7 @@ def drawing(title: str, blocks: Sequence[Mapping[str, Any]]) -> bytes:
 def _rectangle(block: Mapping[str, Any], steps: int, height: int) -> str:
     begin, end = block.get("startStep", 0), block.get("endStep", 0)
     size, offset = block.get("size", 0), block.get("offset", 0)
-    text = f"{block.get('name', '')}: {size / _MIB:.3f} MiB at {offset}, events {begin} to {end}"
+    text = f"{block.get('name', '')}: {size / MIB:.3f} MiB at {offset}, events {begin} to {end}"
     for key in ("shapeString", "tfOpName"):
         text += f"\n{block[key]}" if key in block else ""
     return (

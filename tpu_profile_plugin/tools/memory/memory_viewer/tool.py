@@ -19,13 +19,13 @@ from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json, Payload, Raw
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import MIB
 
-_MIB = 1 << 20
 _WHITE = "#ffffff"
 
 
 def build(run: Run, query: Query) -> Payload:
-    """JSON as in the original, without zero and empty fields. Additions: `module`, the full name; with `extended`
+    """JSON as in XProf, without zero and empty fields. Additions: `module`, the full name; with `extended`
     `device`, the memory of a device, and `memorySpaces`, those in which the program has buffers.
     """
     host, program = requested_program(run, query)
@@ -37,7 +37,7 @@ def build(run: Run, query: Query) -> Payload:
         "entryComputationName": "" if program.entry is None else program.computation_names[program.entry],
     }
     peak = _Peak(layout)
-    blocks = _blocks(layout, peak)
+    blocks = [_block(layout, peak, block) for block in layout.blocks()]
     if query.text("view_memory_allocation_timeline"):
         return Raw(drawing(program.module.name, blocks), "text/html; charset=utf-8")
     own = _extended(host, layout) if query.flag("extended") else {}
@@ -61,7 +61,7 @@ def _compact(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mib(size: int) -> float:
-    return size / _MIB
+    return size / MIB
 
 
 class _Peak:
@@ -133,8 +133,8 @@ def _series(layout: MemoryLayout) -> dict[str, Any]:
     }
     return {
         **peak,
-        "heapSizes": ((replay.heap + base) / _MIB).tolist(),
-        "unpaddedHeapSizes": ((replay.unpadded + base) / _MIB).tolist(),
+        "heapSizes": ((replay.heap + base) / MIB).tolist(),
+        "unpaddedHeapSizes": ((replay.unpadded + base) / MIB).tolist(),
         "hloInstructionNames": [*layout.instruction_names, ""],
         "peakHeapSizePosition": replay.peak,
         "logicalBufferSpans": spans,
@@ -193,10 +193,6 @@ def _value(layout: MemoryLayout, row: int) -> dict[str, Any]:
             "shapeIndex": [str(index) for index in position.index],
         }
     )
-
-
-def _blocks(layout: MemoryLayout, peak: _Peak) -> list[dict[str, Any]]:
-    return [_block(layout, peak, block) for block in layout.blocks()]
 
 
 def _block(layout: MemoryLayout, peak: _Peak, block: Block) -> dict[str, Any]:

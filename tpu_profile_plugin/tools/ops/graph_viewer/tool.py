@@ -35,6 +35,7 @@ _NODE_TYPES = ("graph", "adj_nodes", "custom_call")
 _TEXT = "text/plain; charset=utf-8"
 _HTML = "text/html; charset=utf-8"
 _LARGEST_TEXT = 32 << 20
+"""Bytes of the largest proto that has a text form, which is many times larger."""
 _MOST_NODES = 20_000
 _BYTECODE = b"ML\xefR"
 """First bytes of an MLIR module in its binary form."""
@@ -50,8 +51,12 @@ def build(run: Run, query: Query) -> Payload:
     if kind == "pb":
         return Raw(program.space.blob(program.module.proto), BINARY_TYPE)
     if kind == "pbtxt":
-        _check_size(program)
-        return _text(text_form("xla.HloProto", program.space.blob(program.module.proto)))
+        proto = program.space.blob(program.module.proto)
+        if len(proto) > _LARGEST_TEXT:
+            raise BadRequest(
+                "This module is too large for the text form; use type=pb or type=long_txt.", parameter="type"
+            )
+        return _text(text_form("xla.HloProto", proto))
     if kind == "adj_nodes":
         return _adjacent(program, name)
     if kind == "custom_call":
@@ -94,12 +99,6 @@ def _program(run: Run, query: Query, name: str) -> Program:
             return program_with(run, node, called=module)
         except NotFound:
             raise unknown from None
-
-
-def _check_size(program: Program) -> None:
-    """Refuses the text form of huge programs: it is many times larger than the proto."""
-    if len(program.space.blob(program.module.proto)) > _LARGEST_TEXT:
-        raise BadRequest("This module is too large for the text form; use type=pb or type=long_txt.", parameter="type")
 
 
 def _missing(name: str) -> NotFound:

@@ -36,11 +36,7 @@ def headline(
 ) -> dict[str, Any]:
     """The difference in a sentence, with the largest change in the direction of the step's.
 
-    Args:
-      sides: the base and the run.
-      works: theirs, as they are compared.
-      found: the contributions.
-      floor_ps: differences below this are noise.
+    `sides` and `works` are of the base and the run; differences of at most `floor_ps` are noise.
     """
     base, run = works
     if not base.step.count or not run.step.count:

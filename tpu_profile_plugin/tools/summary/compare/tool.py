@@ -114,8 +114,7 @@ def _contributions(changes: Sequence[Contribution]) -> Table:
 def _names(matches: Sequence[Match]) -> str:
     """The ops with most time, joined by commas."""
     ops = [op for one in matches for op in one.run] or [op for one in matches for op in one.base]
-    ordered = sorted(ops, key=lambda op: -op.ps)
-    return ", ".join([*dict.fromkeys(op.name for op in ordered if op.name != CONTAINERS)][:MOST_NAMES])
+    return ", ".join([*dict.fromkeys(op.name for op in _longest_first(ops) if op.name != CONTAINERS)][:MOST_NAMES])
 
 
 def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches: Sequence[Match]) -> Table:

@@ -4,7 +4,7 @@ With `extended=true` the overview's answer has an eighth element, a JSON object:
 
 * `steps`: each step on its slowest host, in parts that add up to it, as a step table (`tools/common/step_reading.py`);
   null without steps. GPUs: with the host's events and both spellings of copies. CPUs: without
-  instants, of which the reference counts the time until the next event of their class ends.
+  instants, of which XProf counts the time until the next event of their class ends.
 * `verdict`: the bottleneck analysis of these steps; the level of `input` is UNSEEN when the profile has no event of an
   input pipeline. `xprof_input` is the verdict on XProf's reading.
 * `hosts`: `step_ms`, the average step time per host; `slowest_in`, the number of steps in which it was the slowest;
@@ -83,13 +83,8 @@ def extras(
         "frameworks": [NAMES[name] for name in summary.frameworks],
         "cpu_ops": summary.cpu_ops,
         "functions": [
-            {
-                "name": function.name,
-                "calls": function.calls,
-                "self_ms": function.self_ps / 1e9,
-                "expensive_share": function.expensive_share,
-            }
-            for function in summary.functions
+            {"name": f.name, "calls": f.calls, "self_ms": f.self_ps / 1e9, "expensive_share": f.expensive_share}
+            for f in summary.functions
         ],
         "spans": _spans(run, own_steps(summary), reading),
     }

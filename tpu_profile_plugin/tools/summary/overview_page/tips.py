@@ -45,20 +45,11 @@ def recommendations(summary: RunSummary, analysis: StepAnalysis) -> Table:
 
 
 def _verdicts(summary: RunSummary, analysis: StepAnalysis) -> dict[str, str]:
-    """Bottleneck statements of CPUs and GPUs; empty for TPU steps as in the reference, see the step table."""
-    if analysis.tpu is not None and analysis.steps:
-        return dict.fromkeys(
-            (
-                *("bottleneck", "statement", "kernel_launch_bottleneck", "kernel_launch_statement"),
-                *("all_other_bottleneck", "all_other_statement", "device_collectives_bottleneck"),
-                *("device_collectives_statement", "precision_statement", "non_bottleneck_tip_types"),
-            ),
-            "",
-        )
+    """Bottleneck statements of CPUs and GPUs; empty for TPU steps as in XProf, see the step table."""
     verdict = analysis.verdict
     half, full = summary.steps.compute_16_ps, summary.steps.compute_32_ps
     launch = step_texts.kernel_launch_statement(verdict.kernel_launch, analysis.input.uses_dataset)
-    return {
+    statements = {
         "bottleneck": verdict.input.bottleneck,
         "statement": step_texts.input_statement(verdict.input),
         "kernel_launch_bottleneck": verdict.kernel_launch.level,
@@ -70,3 +61,4 @@ def _verdicts(summary: RunSummary, analysis: StepAnalysis) -> dict[str, str]:
         "precision_statement": step_texts.precision_statement(100.0 * ratio(half, half + full), half + full > 0),
         "non_bottleneck_tip_types": {"host": "device", "device": "host"}.get(verdict.input.bottleneck, ""),
     }
+    return dict.fromkeys(statements, "") if analysis.tpu is not None and analysis.steps else statements

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -59,9 +58,6 @@ def build(run: Run, query: Query) -> Json:
     """Seven tables; with the parameter `extended` an eighth element (see `overview_page.extras`)."""
     summary = run_summary(run, prefetch=(DEVICE_OPS,))  # op tools are usually opened after the overview
     analysis = analyse(summary)
-    steps = step_table(analysis)
-    if analysis.generic is not None:
-        steps = replace(steps, properties={**steps.properties, "hardware_type": summary.environment.hardware.value})
     serving = _serving(run, summary)
     messages = run_diagnostics(
         summary.errors,
@@ -73,7 +69,7 @@ def build(run: Run, query: Query) -> Json:
     general = general_table(summary, analysis)
     parts = [
         general,
-        steps,
+        step_table(analysis, summary.environment.hardware),
         environment_table(summary.environment),
         recommendations(summary, analysis),
         latency_table(serving),
@@ -153,7 +149,7 @@ def _gpu_properties(summary: RunSummary) -> dict[str, str]:
 def _busy_properties(summary: RunSummary, analysis: StepAnalysis) -> dict[str, str]:
     on_tpu = summary.environment.hardware is Hardware.TPU
     properties = {
-        # Not computed by the reference either; `overview_page.extras` has the efficiency.
+        # Not computed by XProf either; `overview_page.extras` has the efficiency.
         "flop_rate_utilization_relative_to_roofline": "0.0%",
         "memory_bw_utilization_relative_to_hw_limit": "0.0%",
         "device_idle_time_percent": _idle(summary.device) if on_tpu else "0.0%",
@@ -186,7 +182,7 @@ def _idle(table: OpTable) -> str:
 
 
 def environment_table(environment: Environment) -> Table:
-    """Hardware of the profile as properties; open-source profilers do not record the data of the original's rows."""
+    """Hardware of the profile as properties; open-source profilers do not record the data of XProf's rows."""
     hosts, tasks = len(environment.hostnames), environment.tasks
     per_host = f" (num tasks per host = {tasks // hosts})" if hosts and tasks else ""
     properties = {
