@@ -41,7 +41,7 @@ def build(text: str) -> bytes:
 
 
 def build_message(text: str) -> Any:
-    """The same as a message, for tests that modify it before serializing."""
+    """The profile as a message, for tests that modify it before serializing."""
     reader = _Reader()
     for number, line in enumerate(text.splitlines(), start=1):
         tokens = _tokens(line, number)

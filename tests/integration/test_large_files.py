@@ -48,7 +48,7 @@ def gap(size: int = GAP) -> list[bytes | int]:
 
 
 def moved(space: bytes) -> list[bytes | int]:
-    """The same planes; in the first one the gap lies before all other fields, so that the plane is over 4 GiB."""
+    """Both planes; in the first one the gap lies before all other fields, so that the plane is over 4 GiB."""
     length, at = 0, 1
     for shift in range(0, 70, 7):
         length |= (space[at] & 127) << shift

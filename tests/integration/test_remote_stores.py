@@ -188,7 +188,7 @@ def test_a_store_that_hangs_and_one_that_is_down(store, tmp_path, monkeypatch):
     logdir = Logdir(f"{store.kind}://{BUCKET}/logs", cache=ContentCache(tmp_path, 1 << 30))
     file = logdir.run("1").hosts[0]
     logdir.read(file)
-    monkeypatch.setattr(remote, "_ANSWER_S", 0.5)  # only from here on, because a busy machine may take longer
+    monkeypatch.setattr(remote, "_ANSWER_S", 0.5)  # set late, because a busy machine may take longer
     monkeypatch.setattr(logdir._scanner, "_limit_s", 0.5)
     store.freeze()
     try:

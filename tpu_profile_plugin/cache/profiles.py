@@ -67,7 +67,7 @@ class ProfileCache:
         return space
 
     def lazy(self, identity: Hashable, read: ReadFile, file: str) -> XSpace:
-        """The same columns, with each plane decoded on first access."""
+        """The columns of a file, with each plane decoded on first access."""
         space: XSpace = self.derived(identity, _SPACE, lambda: self._open(identity, read, file))
         return space
 

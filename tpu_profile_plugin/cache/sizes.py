@@ -24,7 +24,7 @@ def size_of(value: Any) -> int:
 
 
 def sizes_of(values: Mapping[Any, Any]) -> dict[Any, int]:
-    """The same for several values by key; shared objects count for the first."""
+    """Sizes of several values by key; shared objects count for the first."""
     seen: set[int] = set()
     return {key: _size(value, seen) for key, value in values.items()}
 

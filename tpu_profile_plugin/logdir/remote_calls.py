@@ -37,7 +37,7 @@ class SilentThreads:
         self._threads: list[threading.Thread] = []
 
     def add(self, threads: Iterable[threading.Thread]) -> None:
-        """Notes threads that nobody waits for any more."""
+        """Counts threads whose callers have given up waiting."""
         with self._lock:
             self._threads += threads
 

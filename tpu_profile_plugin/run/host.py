@@ -85,7 +85,7 @@ class HostProfile:
 
     @property
     def lazy(self) -> XSpace:
-        """The same columns, each plane decoded on first access."""
+        """The columns, each plane decoded on first access."""
         return self._cache.lazy(self._identity, lambda: self.data, self.file)
 
     @property

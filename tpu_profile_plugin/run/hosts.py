@@ -110,7 +110,7 @@ class RunHosts:
     def map_hosts(self, step: PerHost[T]) -> list[T]:
         """The result of a step for every readable host, in order.
 
-        A host that fails is left out from here on. If there is only one, or all fail, the first error is raised; NoData
+        A host that fails stays left out. If there is only one, or all fail, the first error is raised; NoData
         without hosts.
         """
         if len(self.profiles) == 1:

@@ -84,7 +84,7 @@ class Catalog:
         return [run.name for run in self.runs(place)] if outside else self.logdir.names()
 
     def runs(self, place: Place) -> list[RunFiles]:
-        """The same runs with their files."""
+        """The runs of `names`, with their files."""
         if place.session is not None:
             return [self._allowed.session(place.session)[0]]
         if place.below is not None:

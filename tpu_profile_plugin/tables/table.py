@@ -52,7 +52,7 @@ class Table:
         object.__setattr__(self, "data", tuple(arrays))
 
     def with_properties(self, more: Mapping[str, str]) -> Table:
-        """The same columns and values with more properties."""
+        """This table with more properties."""
         table = copy.copy(self)
         object.__setattr__(table, "properties", {**self.properties, **more})
         return table

@@ -137,7 +137,7 @@ def _json(value: Any) -> bytes:
 
 
 def _finite(value: Any) -> Any:
-    """The same value with null for numbers that are not finite."""
+    """The value with null for numbers that are not finite."""
     if isinstance(value, dict):
         return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

@@ -28,7 +28,7 @@ const COUNT_BITS: u32 = 28;
 
 /// Ranges of the mappings (see `Pages`); 0 where there is none.
 static RANGES: [AtomicU64; SLOTS] = [const { AtomicU64::new(0) }; SLOTS];
-/// Slots from here on were never used.
+/// Slots from this index were never used.
 static USED: AtomicUsize = AtomicUsize::new(0);
 static TORN: AtomicU64 = AtomicU64::new(0);
 static PREVIOUS: AtomicPtr<sigaction> = AtomicPtr::new(ptr::null_mut());

@@ -116,7 +116,7 @@ def levels(events: list[Event]) -> list[int]:
 
 
 def plain(event: Event) -> Event:
-    """The same interval without its flow."""
+    """The interval without its flow."""
     return Event(event.track, event.begin, event.duration, event.name)
 
 

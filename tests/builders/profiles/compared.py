@@ -51,7 +51,7 @@ def _metadata(number: int, name: str) -> str:
 
 BASE: tuple[list[Op], ...] = tuple([("fusion.1", 200), ("norm.2", 100 + i), ("gone.3", 50)] for i in range(4))
 RUN: tuple[list[Op], ...] = tuple([("fusion.11", 320), ("norm.12", 100 + i), ("fresh.13", 20)] for i in range(4))
-"""The same program compiled again: `fusion` takes 120 us more per step, `gone` is gone and `fresh` is new."""
+"""A program compiled again: `fusion` takes 120 us more per step, `gone` is gone and `fresh` is new."""
 
 
 def main(root: Path) -> None:

@@ -20,7 +20,7 @@ def renamed(text: str) -> str:
 
 
 def recompiled(profile: bytes) -> bytes:
-    """The same times, other names."""
+    """Equal times, other names."""
     space = XSpace.FromString(profile)
     for plane in space.planes:
         kept = {key for key, one in plane.stat_metadata.items() if one.name in ("tf_op", "source")}

@@ -53,7 +53,7 @@ def ask(data: bytes = DATA, **params: str) -> Raw:
 
 
 def facts(data: bytes = DATA, **params: str) -> Any:
-    """The same of type=json."""
+    """The parsed answer of type=json."""
     return json.loads(ask(data, type="json", **params).body)
 
 

@@ -70,7 +70,7 @@ def text_answer(
 
 
 def error_answer(error: ProfileError) -> Answer:
-    """The JSON form of an error, which nobody may cache."""
+    """The JSON form of an error, which must not be cached."""
     facts = {"error": {"code": error.code, "message": error.message, "details": error.details}}
     body = Body(json.dumps(facts, ensure_ascii=True, default=str).encode(), JSON)
     headers: tuple[tuple[str, str], ...] = ()

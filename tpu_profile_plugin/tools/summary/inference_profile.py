@@ -50,7 +50,7 @@ PHASE_COLUMNS = (
     _ms("end_ms", "End", "When it ends."),
 )
 _PHASES = (Phase.PREPROCESS, Phase.RUNTIME, Phase.H2D, Phase.D2H, Phase.DEVICE, Phase.POSTPROCESS, Phase.IDLE)
-"""Those of the first phase columns, in order."""
+"""Phases of the first phase columns, in order."""
 BATCH_COLUMNS = (
     _PERCENTILE,
     texts("batch_id", "Batch ID", "Group id of the batch's events."),

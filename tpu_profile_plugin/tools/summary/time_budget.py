@@ -46,7 +46,7 @@ _SHARED = (
     "at work counts as unexplained."
 )
 _UNEXPLAINED = 0.1
-"""Share of the steps from which on unexplained time is worth a note."""
+"""Least share of unexplained time in the steps for a note."""
 
 
 def notes(budget: RunBudget) -> list[str]:

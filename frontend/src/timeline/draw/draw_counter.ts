@@ -43,7 +43,7 @@ export function addCounter(
   for (let i = begin; i < end; i++) {
     const x = Math.max(0, Math.floor(scale.toPx(counters.begin[i]!) * ratio));
     if (x > width) break;
-    // NaN: nothing was measured from here on.
+    // NaN: nothing was measured after this point.
     const top = base - Math.round((Math.max(counters.value[i]! || 0, 0) / max) * room);
     if (x === pixel) {
       highest = Math.min(highest, top);

@@ -22,7 +22,7 @@ const SPENT: Readonly<Record<string, string>> = {
 };
 const COMPUTE = "compute";
 const HOST = "idle_host";
-/** Shares of parts, in percent, from which on the headline is yellow or red. */
+/** Least shares of a part, in percent, for a yellow or red headline. */
 const FAIR = 5;
 const BAD = 20;
 const MAX_CAUSE = 60;

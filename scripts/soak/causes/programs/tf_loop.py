@@ -115,7 +115,7 @@ def prefetched(profiled: Any) -> None:
 
 
 def prefetched_xla(profiled: Any) -> None:
-    """The same compiled by XLA."""
+    """The loop, compiled by XLA."""
     model = Classifier(512, 1024, 1024, 10)
     data = tf.data.Dataset.from_tensors(batch(256, 512)).repeat().prefetch(2)
     train_all(profiled, tf.function(model.train, jit_compile=True), iter(data))

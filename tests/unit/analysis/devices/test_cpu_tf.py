@@ -70,7 +70,7 @@ line 4 "tf_Compute/4"
 
 
 def test_threads_without_events_move_no_op_to_another_thread():
-    """The same times on other threads, among them some without events, enclose nothing here."""
+    """Events of other threads at equal times enclose nothing here, nor do threads without events."""
     empty = 'line 7 "tf_data_none"\nline 8 "tf_data_too"\n'
     other = 'line 9 "tf_Compute/8"\n70us +20us "ExecutorState::Process" {id=11}\n'
     assert runs(GRAPH.replace("line 2", f"{empty}{other}{empty.replace('7', '17').replace('8', '18')}line 2")) == runs(

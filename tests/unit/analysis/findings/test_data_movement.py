@@ -1,4 +1,4 @@
-"""Ops that move data: what counts as such, in fusions and by category, and from where on it is a finding."""
+"""Ops that move data: what counts as such, in fusions and by category, and the share that makes it a finding."""
 
 from __future__ import annotations
 
