@@ -50,8 +50,8 @@ class Summaries:
 
     def facts(self, identity: Hashable) -> RunFacts:
         """The facts of a file; raises KeyError."""
-        found: RunFacts = self._read(_key(identity, ["facts"]))
-        return found
+        facts: RunFacts = self._read(_key(identity, ["facts"]))
+        return facts
 
     def put_facts(self, identity: Hashable, facts: RunFacts) -> None:
         """Writes the facts of a file in the background."""

@@ -43,8 +43,8 @@ def chosen_program(run: RunHosts, name: str = "", program_id: str = "") -> tuple
       NoData: no chosen host has any module.
       CorruptProfile: the module does not decode.
     """
-    host, found = _find(run, name, program_id)
-    return host, _decoded(host, found)
+    host, chosen = _find(run, name, program_id)
+    return host, _decoded(host, chosen)
 
 
 def program_with(run: RunHosts, node: str, called: str = "") -> Program:

@@ -44,9 +44,9 @@ def host_barrier_time(host: HostProfile) -> BarrierTime | None:
 def suggestions(run: Run) -> list[dict[str, str]]:
     """What XProf answers: rule and text, or nothing below the threshold."""
     hosts = [one for one in run.map_hosts(host_barrier_time) if one is not None]
-    found = barriers(hosts)
-    if found.percent < BARRIER_PERCENT:
+    times = barriers(hosts)
+    if times.percent < BARRIER_PERCENT:
         return []
-    listed = "".join(_OUTLIER.format(escape(name), percent) for name, percent in found.outliers)
+    listed = "".join(_OUTLIER.format(escape(name), percent) for name, percent in times.outliers)
     balance = _OUTLIERS.format(listed) if listed else _NO_OUTLIER
-    return [{"ruleName": "BarrierCoresRule", "suggestionText": _TEXT.format(found.percent, balance)}]
+    return [{"ruleName": "BarrierCoresRule", "suggestionText": _TEXT.format(times.percent, balance)}]

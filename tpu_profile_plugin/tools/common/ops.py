@@ -13,7 +13,7 @@ from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import property_text
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
-from tpu_profile_plugin.units import GIB
+from tpu_profile_plugin.units import GIB, GIGA
 
 BACKEND = Param(
     "backend",
@@ -69,7 +69,7 @@ def peaks_of(summary: OpSummary) -> dict[str, str]:
 def peak_properties(peaks: Peaks) -> dict[str, str]:
     """Properties of the given peaks; nothing for those that are unknown."""
     memory = sum(peaks.bandwidths) if peaks.hbm else 0.0
-    gib = {"hbm_peak": peaks.hbm * 1e9 / GIB, "memory_peak": memory * 1e9 / GIB}
+    gib = {"hbm_peak": peaks.hbm * GIGA / GIB, "memory_peak": memory * GIGA / GIB}
     rates = {"compute_peak": peaks.tera_flops * 1000.0, **gib}
     return {name: property_text(rate) for name, rate in rates.items() if rate > 0}
 

@@ -15,6 +15,7 @@ from tpu_profile_plugin.analysis.summary.host import RunSummary
 from tpu_profile_plugin.run.figures.steps import UNSEEN, Reading
 from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.step_tables import GENERIC_COLUMNS
+from tpu_profile_plugin.units import PS_PER_MS
 
 STRAGGLER_SHARE = 0.1
 """Hosts whose steps take longer than the median of the other hosts by more than this share are stragglers."""
@@ -84,8 +85,8 @@ def reading_table(summary: RunSummary, reading: Reading) -> Table | None:
     ordinals = [summary.cores.get(core, ("", -1))[1] for core in steps.cores]
     data = (
         list(steps.labels),
-        *(steps.parts_ps[name] / 1e9 for name in shown),
-        steps.duration_ps / 1e9,
+        *(steps.parts_ps[name] / PS_PER_MS for name in shown),
+        steps.duration_ps / PS_PER_MS,
         [host_name(summary, core) for core in steps.cores],
         [str(ordinal) if ordinal >= 0 and steps.on_tpu else "" for ordinal in ordinals],
         *(100.0 * share for share in (steps.waiting, steps.waiting_least, steps.waiting_most)),
@@ -124,7 +125,9 @@ def hosts_json(summary: RunSummary, steps: SlowestSteps) -> dict[str, Any]:
     """
     if len(steps):
         last = len(summary.host_names) - 1
-        average = {summary.host_names[min(max(h, 0), last)]: float(ps.mean()) / 1e9 for h, ps in steps.hosts.items()}
+        average = {
+            summary.host_names[min(max(h, 0), last)]: float(ps.mean()) / PS_PER_MS for h, ps in steps.hosts.items()
+        }
     else:
         average = {host: statistics(times).average for host, times in summary.host_step_ms.items() if times}
     slowest = Counter(host_name(summary, core) for core in steps.cores)
@@ -141,36 +144,38 @@ def hosts_json(summary: RunSummary, steps: SlowestSteps) -> dict[str, Any]:
 def excess_over_others(times: dict[str, float]) -> dict[str, float]:
     """By how much of it each time exceeds the median of the others: with two, of the other one."""
     ordered = sorted(times.values())
-    found = {}
+    excess = {}
     for name, time in times.items() if len(ordered) > 1 else ():
-        at = ordered.index(time)
+        place = ordered.index(time)
         # The median of the sorted rest, without copying it for every host.
         rest, half = len(ordered) - 1, (len(ordered) - 1) // 2
-        high = ordered[half + (half >= at)]
-        low = high if rest % 2 else ordered[half - 1 + (half - 1 >= at)]
+        high = ordered[half + (half >= place)]
+        low = high if rest % 2 else ordered[half - 1 + (half - 1 >= place)]
         middle = (low + high) / 2
-        found[name] = time / middle - 1.0 if middle > 0 else 0.0
-    return found
+        excess[name] = time / middle - 1.0 if middle > 0 else 0.0
+    return excess
 
 
 def recording_json(summary: RunSummary) -> dict[str, Any] | None:
     """What the steps cover on the host where they cover least, in ms; None without steps."""
-    found = [(host, one) for host, one in zip(summary.host_names, summary.recordings, strict=True) if one is not None]
-    if not found:
+    recorded = [
+        (host, one) for host, one in zip(summary.host_names, summary.recordings, strict=True) if one is not None
+    ]
+    if not recorded:
         return None
-    host, least = min(found, key=lambda item: item[1].covered)
-    late = [one.dispatch for _, one in found if one.dispatch is not None]
+    host, least = min(recorded, key=lambda item: item[1].covered)
+    late = [one.dispatch for _, one in recorded if one.dispatch is not None]
     worst = max(late, key=lambda one: one.work_ps / max(1, one.steps_ps), default=None)
     return {
         "host": host,
-        "length_ms": least.length_ps / 1e9,
-        "steps_ms": least.steps_ps / 1e9,
+        "length_ms": least.length_ps / PS_PER_MS,
+        "steps_ms": least.steps_ps / PS_PER_MS,
         "linked": least.linked,
-        "before_ms": least.before_ps / 1e9,
-        "after_ms": least.after_ps / 1e9,
-        "work_outside_ms": None if least.work_outside_ps is None else least.work_outside_ps / 1e9,
-        "outside": [{"name": name, "ms": ps / 1e9} for name, ps in least.outside],
+        "before_ms": least.before_ps / PS_PER_MS,
+        "after_ms": least.after_ps / PS_PER_MS,
+        "work_outside_ms": None if least.work_outside_ps is None else least.work_outside_ps / PS_PER_MS,
+        "outside": [{"name": name, "ms": ps / PS_PER_MS} for name, ps in least.outside],
         "dispatch": None
         if worst is None
-        else {"steps": worst.steps, "steps_ms": worst.steps_ps / 1e9, "work_ms": worst.work_ps / 1e9},
+        else {"steps": worst.steps, "steps_ms": worst.steps_ps / PS_PER_MS, "work_ms": worst.work_ps / PS_PER_MS},
     }

@@ -25,6 +25,7 @@ from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import PS_PER_US
 
 
 def build(run: Run, query: Query) -> Json:
@@ -79,7 +80,7 @@ def _steps(summary: RunSummary) -> list[dict[str, Any]]:
     steps = summary.steps
     if not len(steps):
         return []
-    times = pod_ps(steps) / 1e6
+    times = pod_ps(steps) / PS_PER_US
     totals = steps.duration_ps[:, steps.dense_cores]
     sequence = []
     for row, number in enumerate(steps.number.tolist()):
@@ -88,7 +89,7 @@ def _steps(summary: RunSummary) -> list[dict[str, Any]]:
             core = steps.cores[position]
             # As in XProf, only cores with a recorded ordinal; the arrays have all.
             if summary.cores.get(core, ("", -1))[1] >= 0 and totals[row, column] > 0:
-                total = float(totals[row, column]) / 1e6
+                total = float(totals[row, column]) / PS_PER_US
                 cores[str(core)] = _core(summary.cores[core][0], number, total, times[row, column].tolist())
         unknown: dict[str, Any] = {"channelDb": [], "coreIdToReplicaIdMap": {}, "allReduceOpDb": []}
         sequence.append({"stepNum": number, "podStatsPerCore": cores, **unknown})

@@ -164,8 +164,8 @@ def _modules(space: XSpace, planes: Iterable[Plane], *, since_recording: bool) -
             events = plane.lines.events_of(line)
             row = plane.events.metadata[events]
             encoded = {i: _text(plane.event_metadata.names[i]) for i in np.unique(row).tolist()}
-            at = events_of_lines(plane, [line])
-            begin = plane.events.begin_ps[at] if since_recording else offsets_in_line(space, plane, at)
+            runs = events_of_lines(plane, [line])
+            begin = plane.events.begin_ps[runs] if since_recording else offsets_in_line(space, plane, runs)
             end = begin + plane.events.duration_ps[events]
             names = [encoded[i] for i in row.tolist()]
             numbers = range(count, count + len(names))

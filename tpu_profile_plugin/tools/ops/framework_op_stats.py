@@ -19,7 +19,7 @@ from tpu_profile_plugin.tables.table import Table, attributes, numbers, texts
 from tpu_profile_plugin.tools.common.ops import BACKEND, OP_PARAMS, chosen_ops, peak_properties
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
-from tpu_profile_plugin.units import GIB
+from tpu_profile_plugin.units import GIB, GIGA, NS_PER_S, NS_PER_US, PS_PER_US
 
 MAX_ROWS = 500
 """Maximum number of rows each of device and host, including idle time."""
@@ -81,14 +81,21 @@ class _Op:
 
 def _ops(table: OpTable, with_idle: bool) -> list[_Op]:
     """The ops with most self time, including idle time; the limit applies before idle time is removed."""
-    numbers = (table.occurrences, table.time_ps / 1e6, table.self_ps / 1e6, table.flops, table.model_flops, table.bytes)
+    numbers = (
+        table.occurrences,
+        table.time_ps / PS_PER_US,
+        table.self_ps / PS_PER_US,
+        table.flops,
+        table.model_flops,
+        table.bytes,
+    )
     columns = (column.tolist() for column in (*numbers, table.eager))
     ops = list(starmap(_Op, zip(table.name, table.category, *columns, strict=True)))
     # Device ops of the category IDLE are a row of that name; the time without any op comes to it.
     row = next((i for i, op in enumerate(ops) if (op.operation, op.type) == (IDLE, IDLE)), None)
     idle_op = _Op(IDLE, IDLE, 0, 0.0, 0.0, 0.0, 0.0, 0.0, False) if row is None else ops.pop(row)
-    total, own = (time + table.idle_ps / 1e6 for time in (idle_op.total_time, idle_op.total_self_time))
-    ops.append(replace(idle_op, total_time=total, total_self_time=own))
+    total, self_time = (time + table.idle_ps / PS_PER_US for time in (idle_op.total_time, idle_op.total_self_time))
+    ops.append(replace(idle_op, total_time=total, total_self_time=self_time))
     ops.sort(key=lambda op: (-op.total_self_time, op.operation))
     return [op for op in ops[:MAX_ROWS] if with_idle or op.operation != IDLE]
 
@@ -101,7 +108,7 @@ def bound_by(flop_rate: float, bytes_per_second: float, peaks: Peaks, *, gpu: bo
     shares = {
         Resource.UNKNOWN: 0.0,
         Resource.COMPUTE: ratio(flop_rate, peaks.tera_flops * 1000.0),
-        Resource.HBM: ratio(bytes_per_second, peaks.hbm * 1e9),
+        Resource.HBM: ratio(bytes_per_second, peaks.hbm * GIGA),
     }
     if gpu:
         shared = peak_gib(peaks, Resource.VMEM_WRITE, Hardware.GPU) * GIB
@@ -127,12 +134,12 @@ def _table(run: FrameworkOps, *, with_idle: bool) -> Table:
 def _columns(table: OpTable, side: str, run: FrameworkOps, *, with_idle: bool) -> dict[str, Sequence[Any]]:
     """The columns of one side without the rank, by id."""
     ops, gpu = _ops(table, with_idle), run.environment.hardware is Hardware.GPU
-    total = (table.total_ps if with_idle else table.op_ps) / 1e6
+    total = (table.total_ps if with_idle else table.op_ps) / PS_PER_US
     shares = [ratio(op.total_self_time, total) for op in ops]
     none, on_device = [0.0] * len(ops), side == "Device"
     cumulative = list(accumulate(shares))
-    flop_rates = [ratio(op.flops, op.total_time * 1e3) for op in ops]
-    byte_rates = [ratio(op.bytes, op.total_time * 1e3) * 1e9 for op in ops]
+    flop_rates = [ratio(op.flops, op.total_time * NS_PER_US) for op in ops]
+    byte_rates = [ratio(op.bytes, op.total_time * NS_PER_US) * NS_PER_S for op in ops]
     rates = zip(flop_rates, byte_rates, strict=True)
     return {
         "host_or_device": [side] * len(ops),
@@ -144,7 +151,7 @@ def _columns(table: OpTable, side: str, run: FrameworkOps, *, with_idle: bool) -
         "host_total_self_time_percent": none if on_device else shares,
         "Host_cumulative_total_self_time_percent": none if on_device else cumulative,
         "measured_flop_rate": flop_rates,
-        "model_flop_rate": [ratio(op.model_flops, op.total_time * 1e3) for op in ops],
+        "model_flop_rate": [ratio(op.model_flops, op.total_time * NS_PER_US) for op in ops],
         "measured_memory_bw": [rate / GIB for rate in byte_rates],
         "operational_intensity": [ratio(op.flops, op.bytes) for op in ops],
         _MATRIX_COLUMN.id: [run.kernels.matrix_share(op.operation) if on_device and gpu else 0.0 for op in ops],

@@ -19,6 +19,7 @@ from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import PS_PER_US
 
 COLUMNS = (
     numbers("rank", "Rank", "", "Rank by self time; 0 for ops that run inside another op on SparseCores."),
@@ -86,12 +87,12 @@ def _columns(
 ) -> dict[str, Sequence[object] | F64]:
     """The columns for the given rows in order; SparseCore ops with a `parent` have rank and share 0."""
     table, indices = records.table, rows.tolist()
-    time, own, runs = (c[rows].astype(np.float64) for c in (table.time_ps, table.self_ps, table.occurrences))
+    time, self_time, runs = (c[rows].astype(np.float64) for c in (table.time_ps, table.self_ps, table.occurrences))
     rate = rates(
         time, table.flops[rows], table.model_flops[rows], table.bytes[rows], records.traffic[rows],
         supported_peaks(summary), summary.hardware, records.has_traffic[rows],
     )  # fmt: skip
-    share = own / total_ps * 100.0 if total_ps else np.zeros(len(indices))
+    share = self_time / total_ps * 100.0 if total_ps else np.zeros(len(indices))
     return {
         "rank": [0] * len(indices) if parent else range(1, len(indices) + 1),
         "program_id": [str(table.module[i]) for i in indices],
@@ -100,10 +101,10 @@ def _columns(
         "hlo_op_expression": [records.expression(i) for i in indices],
         "tf_op_name": [table.provenance[i] for i in indices],
         "occurrences": runs,
-        "total_time": time / 1e6,
-        "avg_time": time / 1e6 / runs,
-        "total_self_time": own / 1e6,
-        "avg_self_time": own / 1e6 / runs,
+        "total_time": time / PS_PER_US,
+        "avg_time": time / PS_PER_US / runs,
+        "total_self_time": self_time / PS_PER_US,
+        "avg_self_time": self_time / PS_PER_US / runs,
         "total_self_time_percent": share,
         "cumulative_total_self_time_percent": np.cumsum(share),
         "dma_stall_percent": divide(records.stall_ps[rows], time),

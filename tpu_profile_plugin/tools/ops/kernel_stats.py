@@ -9,6 +9,7 @@ from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.table import Table, flags, numbers, texts
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import NS_PER_US
 
 COLUMNS = (
     numbers("rank", "Rank", "", "Rank by total duration."),
@@ -48,10 +49,10 @@ def build(run: Run, query: Query) -> Table:
             [kernel.uses_tensor_core for kernel in kernels],
             [kernel.op for kernel in kernels],
             [row.runs for row in rows],
-            [row.total_ns / 1e3 for row in rows],
-            [row.total_ns // row.runs / 1e3 for row in rows],
-            [row.min_ns / 1e3 for row in rows],
-            [row.max_ns / 1e3 for row in rows],
+            [row.total_ns / NS_PER_US for row in rows],
+            [row.total_ns // row.runs / NS_PER_US for row in rows],
+            [row.min_ns / NS_PER_US for row in rows],
+            [row.max_ns / NS_PER_US for row in rows],
         ),
     )
 

@@ -23,6 +23,7 @@ from tpu_profile_plugin.tables.table import Column, Table, flags, numbers, prope
 from tpu_profile_plugin.tools.common.ops import OP_PARAMS, chosen_ops, notes_of, peaks_of, source_cell
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import GIB, GIGA, PS_PER_US
 
 _GIB, _GFLOPS = "GiB/s", "GFLOP/s"
 
@@ -154,7 +155,7 @@ class _Rows:
         self._programs(labels + [str(number) for number in self.steps.number.tolist()], roof.steps, runs)
 
     def _programs(self, labels: list[str], programs: Programs, runs: Any = 1.0) -> None:
-        time = programs.time_ps / 1e6
+        time = programs.time_ps / PS_PER_US
         count = len(labels)
         zero = np.zeros(count)
         self._extend(
@@ -174,28 +175,28 @@ class _Rows:
 
     def _ops(self, roof: Roofline) -> None:
         records, table, ops = self.summary.records, self.summary.records.table, roof.ops
-        at = ops.rows.tolist()
-        time, own = table.time_ps[ops.rows] / 1e6, table.self_ps[ops.rows] / 1e6
+        rows = ops.rows.tolist()
+        time, self_time = table.time_ps[ops.rows] / PS_PER_US, table.self_ps[ops.rows] / PS_PER_US
         runs = table.occurrences[ops.rows]
-        total = float(roof.total.time_ps[0]) / 1e6 or 1.0
+        total = float(roof.total.time_ps[0]) / PS_PER_US or 1.0
         self._extend(
-            len(at),
+            len(rows),
             ops.rates,
             step="Total",
-            rank=np.arange(1.0, len(at) + 1),
-            category=[table.category[i] or "unknown" for i in at],
-            operation=[table.name[i] for i in at],
+            rank=np.arange(1.0, len(rows) + 1),
+            category=[table.category[i] or "unknown" for i in rows],
+            operation=[table.name[i] for i in rows],
             occurrences=runs,
             total_time=time,
             avg_time=time / runs,
-            total_self_time=own,
-            avg_self_time=own / runs,
-            total_self_time_percent=own / total,
-            cumulative_total_self_time_percent=np.cumsum(own / total),
+            total_self_time=self_time,
+            avg_self_time=self_time / runs,
+            total_self_time_percent=self_time / total,
+            cumulative_total_self_time_percent=np.cumsum(self_time / total),
             dma_stall_percent=self._stalls(ops),
             total_time_in_percentage=time / total,
-            hlo_module_id=[str(table.module[i]) for i in at],
-            source_info=[source_cell(records.text[i]) for i in at],
+            hlo_module_id=[str(table.module[i]) for i in rows],
+            source_info=[source_cell(records.text[i]) for i in rows],
         )
 
     def _stalls(self, ops: Ops) -> Any:
@@ -245,7 +246,7 @@ def _properties(summary: OpSummary) -> dict[str, str]:
         peak = peak_gib(peaks, memory, summary.hardware)
         if not gpu or memory in (Resource.HBM, Resource.VMEM_WRITE):
             properties[f"peak_{name}_bw"] = property_text(peak)
-            gigabytes = peak * (1 << 30) / 1e9
+            gigabytes = peak * GIB / GIGA
             properties[f"{name}_ridge_point"] = property_text(giga_flops / gigabytes if gigabytes else 0.0)
     if not gpu:
         properties["megacore"] = str(int(summary.chip.megacore))

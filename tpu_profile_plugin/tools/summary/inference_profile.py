@@ -16,6 +16,7 @@ from tpu_profile_plugin.tables.table import Column, Table, numbers, texts
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
+from tpu_profile_plugin.units import PS_PER_MS, PS_PER_S
 
 NOT_APPLICABLE = "N/A"
 
@@ -127,7 +128,7 @@ def request_table(requests: Sequence[Request], batches: Sequence[Batch] | None, 
     data = {
         "percentile": [group.label for group in groups],
         "request_id": [NOT_APPLICABLE if group.rate else group.requests[0].id for group in groups],
-        "latency_ms": [_mean([one.duration_ps for one in group.requests]) / 1e9 for group in groups],
+        "latency_ms": [_mean([one.duration_ps for one in group.requests]) / PS_PER_MS for group in groups],
         **{
             column.id: [group.phase_ms(phase) for group in groups]
             for column, phase in zip(PHASE_COLUMNS, _PHASES, strict=False)
@@ -138,7 +139,7 @@ def request_table(requests: Sequence[Request], batches: Sequence[Batch] | None, 
         return Table((*REQUEST_COLUMNS, *PHASE_COLUMNS), data, _rates(requests))
     data |= {
         "batching_request_size": [_mean([one.size for one in group.requests]) for group in groups],
-        "host_batch_formation": [_mean([one.delay_ps for one in group.requests]) / 1e9 for group in groups],
+        "host_batch_formation": [_mean([one.delay_ps for one in group.requests]) / PS_PER_MS for group in groups],
         "throughput": [group.rate or NOT_APPLICABLE for group in groups],
     }
     return Table((*REQUEST_COLUMNS, *BATCHED_COLUMNS, *PHASE_COLUMNS), data, _rates(requests))
@@ -159,8 +160,8 @@ class _Requests:
     def phase_ms(self, phase: Phase) -> float:
         """Mean time in a phase."""
         if phase is Phase.DEVICE and self.device_ps is not None:
-            return self.device_ps / 1e9
-        return _mean([request.phases_ps[phase] for request in self.requests]) / 1e9
+            return self.device_ps / PS_PER_MS
+        return _mean([request.phases_ps[phase] for request in self.requests]) / PS_PER_MS
 
 
 def _parts(requests: Sequence[Request], batches: Sequence[Batch]) -> Iterator[tuple[int, list[Request], int]]:
@@ -190,8 +191,8 @@ def _tail(singles: Sequence[Request | Batch | None]) -> dict[str, Sequence[objec
     """The last columns; None in place of an average."""
     return {
         "trace_viewer_url": [""] * len(singles),
-        "begin_ms": [None if one is None else one.begin_ps / 1e9 for one in singles],
-        "end_ms": [None if one is None else one.end_ps / 1e9 for one in singles],
+        "begin_ms": [None if one is None else one.begin_ps / PS_PER_MS for one in singles],
+        "end_ms": [None if one is None else one.end_ps / PS_PER_MS for one in singles],
     }
 
 
@@ -215,13 +216,13 @@ def batch_table(batches: Sequence[Batch], parameters: BatchingParameters | None,
     data = {
         "percentile": [label for label, *_ in groups],
         "batch_id": [NOT_APPLICABLE if one is None else one.id for one in singles],
-        "latency": [_mean([one.duration_ps for one in group]) / 1e9 for _, group, _ in groups],
+        "latency": [_mean([one.duration_ps for one in group]) / PS_PER_MS for _, group, _ in groups],
         "padding_amount": [_mean([one.padding for one in group]) for _, group, _ in groups],
         "batch_size_after_padding": [_mean([one.size for one in group]) for _, group, _ in groups],
         "batching_efficiency": [_efficiency(*group) for _, group, _ in groups],
-        "batching_delay_us": [_mean([one.delay_ps for one in group]) / 1e9 for _, group, _ in groups],
+        "batching_delay_us": [_mean([one.delay_ps for one in group]) / PS_PER_MS for _, group, _ in groups],
         "throughput": [rate for *_, rate in groups],
-        "device_compute": [_mean([one.device_ps for one in group]) / 1e9 for _, group, _ in groups],
+        "device_compute": [_mean([one.device_ps for one in group]) / PS_PER_MS for _, group, _ in groups],
         "program_id": [*(",".join(names) or NOT_APPLICABLE for names in programs), NOT_APPLICABLE],
         **_tail(singles),
         "trace_viewer_url": [*[""] * (len(groups) - 1), NOT_APPLICABLE],
@@ -252,11 +253,11 @@ def _throughput(items: Sequence[Request] | Sequence[Batch]) -> float:
     if not items:
         return 0.0
     span = max(item.end_ps for item in items) - min(item.begin_ps for item in items)
-    return ratio(len(items), span / 1e12)
+    return ratio(len(items), span / PS_PER_S)
 
 
 def _rates(items: Sequence[Request] | Sequence[Batch]) -> dict[str, str]:
-    latency = ratio(sum(item.duration_ps for item in items), len(items)) / 1e9
+    latency = ratio(sum(item.duration_ps for item in items), len(items)) / PS_PER_MS
     return {"throughput": f"{_throughput(items):.1f}", "averageLatencyMs": f"{latency:.3f}"}
 
 

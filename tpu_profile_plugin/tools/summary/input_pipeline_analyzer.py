@@ -18,6 +18,7 @@ from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.payload import Json
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import PS_PER_MS
 
 _SHARE = "as a fraction of the self time of all input ops"
 INPUT_OP_COLUMNS = (
@@ -113,8 +114,8 @@ def input_op_table(source: InputBreakdown) -> Table:
     data = {
         **attributes(source.ops, "count", "category", opName="name"),
         **attributes(source.ops, timeInPercent="time_share", selfTimeInPercent="self_share"),
-        "timeInMs": [op.time_ps / 1e9 for op in source.ops],
-        "selfTimeInMs": [op.self_ps / 1e9 for op in source.ops],
+        "timeInMs": [op.time_ps / PS_PER_MS for op in source.ops],
+        "selfTimeInMs": [op.self_ps / PS_PER_MS for op in source.ops],
     }
     properties = {
         "enqueue_us": source.enqueue_us,

@@ -51,20 +51,20 @@ _UNEXPLAINED = 0.1
 
 def notes(budget: RunBudget) -> list[str]:
     """Sentences on how to read the answer."""
-    found = []
+    sentences = []
     if "dispatch" in budget.sources:
-        found.append(_DISPATCH)
+        sentences.append(_DISPATCH)
     if "recording" in budget.sources:
-        found.append(_RECORDING)
+        sentences.append(_RECORDING)
     if budget.evidence is not None and "inferred" in budget.sources:
-        found.append(_INFERRED.format(event=budget.evidence.event, count=budget.evidence.occurrences))
+        sentences.append(_INFERRED.format(event=budget.evidence.event, count=budget.evidence.occurrences))
     length = int(budget.duration_ps.sum())
     unexplained = int(budget.time_ps[:, :, -1].sum())
     if length and unexplained >= _UNEXPLAINED * length:
         on_cpu = [device.host for device in budget.devices if device.kind == "cpu"]
-        found += [_SHARED] if len(on_cpu) > len(set(on_cpu)) else []
-        found += [_NO_FRAMES] if False in budget.traced else []
-    return found
+        sentences += [_SHARED] if len(on_cpu) > len(set(on_cpu)) else []
+        sentences += [_NO_FRAMES] if False in budget.traced else []
+    return sentences
 
 
 COLUMNS = (

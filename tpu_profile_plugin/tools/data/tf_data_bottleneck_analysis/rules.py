@@ -133,10 +133,10 @@ def _parallel(code: str) -> Callable[[BottleneckFacts], Advice]:
 
 def _parallelism(facts: BottleneckFacts, code: str) -> Step:
     """What is recorded about the parallelism, and how to raise it."""
-    own, cpus = facts.own.settings, facts.cpu_budget
-    known = own.parallelism
+    settings, cpus = facts.own.settings, facts.cpu_budget
+    known = settings.parallelism
     merged = " `map()` and `batch()` run as one MapAndBatch." if facts.own.dataset.startswith("fused(") else ""
-    if known is None or own.autotune is None:
+    if known is None or settings.autotune is None:
         text = "Its parallelism and whether it is autotuned are not recorded."
         if known is not None:
             text = f"Its parallelism is {known} in this call; whether it is autotuned is not recorded."
@@ -145,9 +145,9 @@ def _parallelism(facts: BottleneckFacts, code: str) -> Step:
     at_once = "one element at a time" if known == 1 else f"{known} elements at a time"
     share = "" if cpus is None else f" (tf.data may use {cpus} CPU{'s' if cpus > 1 else ''})"
     enough = cpus is not None and known >= cpus
-    if own.autotune and enough:
+    if settings.autotune and enough:
         text = f"It works on {at_once}, chosen by autotuning, which is as much as its CPUs allow{share}."
-    elif own.autotune:
+    elif settings.autotune:
         text = (
             f"It works on {at_once}, chosen by autotuning{share}. Autotuning needs some elements to settle: profile "
             "later in the run, or fix a higher number, "
@@ -164,9 +164,9 @@ def _parallelism(facts: BottleneckFacts, code: str) -> Step:
 
 
 def _parallel_interleave(facts: BottleneckFacts) -> Advice:
-    own = facts.own.settings
+    settings = facts.own.settings
     steps = [_inputs_at_once(facts.own)]
-    if own.deterministic:
+    if settings.deterministic:
         text = (
             "It keeps the order of the elements, so that one slow input holds up the others. If the order does not "
             "matter, write `deterministic=False`."
@@ -177,17 +177,19 @@ def _parallel_interleave(facts: BottleneckFacts) -> Advice:
 
 def _inputs_at_once(stage: Stage) -> Step:
     """How many inputs a parallel interleave reads at once, and how to raise it."""
-    own = stage.settings
-    known, cycle = own.parallelism, own.cycle_length
+    settings = stage.settings
+    known, cycle = settings.parallelism, settings.cycle_length
     if known is None or cycle is None:
         return Step(
             f"Write `.interleave(f, cycle_length=n, {AUTO})` with n larger than now.",
             _PARALLEL_READS,
         )
-    by = "" if own.autotune is None else ", chosen by autotuning" if own.autotune else ", fixed by the program"
+    by = (
+        "" if settings.autotune is None else ", chosen by autotuning" if settings.autotune else ", fixed by the program"
+    )
     count = "one input at a time" if cycle == 1 else f"{known} of {cycle} inputs at once"
     state = f"It reads {count}{by}."
-    if known < cycle and not own.autotune:
+    if known < cycle and not settings.autotune:
         return Step(f"{state} Write `.interleave(f, cycle_length={cycle}, {AUTO})`.", _PARALLEL_READS)
     more = max(4, 2 * cycle)
     code = f"`.interleave(f, cycle_length={more}, {AUTO})`"
@@ -205,7 +207,7 @@ def _legacy_interleave(facts: BottleneckFacts) -> Advice:
 
 
 def _shuffle(facts: BottleneckFacts) -> Advice:
-    own, size = facts.own, facts.own.settings.buffer_size
+    shuffle, size = facts.own, facts.own.settings.buffer_size
     known = "" if size is None else f" of {size:,} elements"
     steps = [
         Step(
@@ -215,7 +217,7 @@ def _shuffle(facts: BottleneckFacts) -> Advice:
         ),
         Step("If a less thorough shuffle suffices, use a smaller buffer, `.shuffle(n)`.", (Guide.SHUFFLE,)),
     ]
-    if base_name(own.name) == "ShuffleAndRepeat" or any("Repeat" in stage.name for stage in facts.consumers):
+    if base_name(shuffle.name) == "ShuffleAndRepeat" or any("Repeat" in stage.name for stage in facts.consumers):
         text = (
             "With `.shuffle().repeat()` the buffer is filled again in each epoch; `.repeat().shuffle(n)` fills it "
             "once, and then mixes elements of neighbouring epochs."
@@ -225,7 +227,7 @@ def _shuffle(facts: BottleneckFacts) -> Advice:
 
 
 def _prefetch(facts: BottleneckFacts) -> Advice:
-    own, limit = facts.own.settings, facts.own.settings.buffer_limit
+    settings, limit = facts.own.settings, facts.own.settings.buffer_limit
     steps = [
         Step(
             "The program waited for its buffer longer than any of its inputs worked in this call: the producing thread "
@@ -235,9 +237,9 @@ def _prefetch(facts: BottleneckFacts) -> Advice:
         )
     ]
     size = "" if limit is None else f"{limit:,} element{'s' if limit > 1 else ''}"
-    if own.autotune is False and size:
+    if settings.autotune is False and size:
         text = f"Its buffer holds {size}, fixed by the program. Write `.prefetch(tf.data.AUTOTUNE)`."
-    elif own.autotune and size:
+    elif settings.autotune and size:
         text = f"Its buffer holds {size} in this call, chosen by tf.data: a fixed size is unlikely to help."
     else:
         text = "Write `.prefetch(tf.data.AUTOTUNE)`."

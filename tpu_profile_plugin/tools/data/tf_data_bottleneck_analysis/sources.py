@@ -51,12 +51,14 @@ def _several_files(kind: str, facts: BottleneckFacts) -> Step:
 
 
 def _already(stage: Stage) -> str:
-    own = stage.settings
-    cycle, known = own.cycle_length, own.parallelism
+    settings = stage.settings
+    cycle, known = settings.cycle_length, settings.parallelism
     if known is None:
         known = cycle
     count = "several files" if known is None else f"{known} file{'s' if known > 1 else ''}"
-    by = "" if own.autotune is None else ", chosen by autotuning" if own.autotune else ", fixed by the program"
+    by = (
+        "" if settings.autotune is None else ", chosen by autotuning" if settings.autotune else ", fixed by the program"
+    )
     more = "n" if cycle is None else str(max(4, 2 * cycle))
     return (
         f"{stage.name} reads {count} in parallel{by}. If there are more files, read more of them at once: "

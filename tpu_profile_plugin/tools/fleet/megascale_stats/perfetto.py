@@ -52,27 +52,27 @@ class TraceWriter:
         tpus = self._next()
         yield self._described(tpus, "2. TPUs", 0)
         for device, tracks in _by_device(self._trace.tracks):
-            own = self._next()
-            yield self._described(own, f"/device:TPU:{device}", tpus)
-            yield from self._tracks([track for track in tracks if not track.runtime], own)
+            plane = self._next()
+            yield self._described(plane, f"/device:TPU:{device}", tpus)
+            yield from self._tracks([track for track in tracks if not track.runtime], plane)
             runtime = [track for track in tracks if track.runtime]
             if runtime:
                 graphs = self._next()
-                yield self._described(graphs, "Megascale", own)
+                yield self._described(graphs, "Megascale", plane)
                 yield from self._tracks(runtime, graphs)
 
     def _tracks(self, tracks: list[Track], parent: int) -> Iterator[bytes]:
         uuids: dict[int, int] = {}
         for batch in _batches(tracks):
-            for at in dict.fromkeys(at for at, _ in batch):
-                if at not in uuids:
-                    uuids[at] = self._next()
-                    yield self._described(uuids[at], shown_name(tracks[at]), parent)
+            for place in dict.fromkeys(place for place, _ in batch):
+                if place not in uuids:
+                    uuids[place] = self._next()
+                    yield self._described(uuids[place], shown_name(tracks[place]), parent)
             parts = [part for _, part in batch]
             plane = parts[0].plane
             shared = self._trace.once(plane, "arguments", partial(plane_arguments, self._trace, plane))
             args = arguments(self._trace, shared, parts)
-            events = self._events(parts, [uuids[at] for at, _ in batch], args)
+            events = self._events(parts, [uuids[place] for place, _ in batch], args)
             yield self._texts()
             yield events
 
@@ -134,20 +134,20 @@ class TraceWriter:
         )
         uuid = np.repeat(uuids, [len(track) for track in tracks])
         instant = duration == 0
-        at = np.arange(len(begin)) + np.cumsum(np.append(0, ~instant))[:-1]
-        ends = at[~instant] + 1
+        begins = np.arange(len(begin)) + np.cumsum(np.append(0, ~instant))[:-1]
+        ends = begins[~instant] + 1
         count = len(begin) + len(ends)
         time, owner, kind = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
-        time[at], time[ends] = self._ns(begin), self._ns((begin + duration)[~instant])
-        owner[at], owner[ends] = uuid, uuid[~instant]
-        kind[at] = np.where(instant, _type("INSTANT"), _type("SLICE_BEGIN"))
+        time[begins], time[ends] = self._ns(begin), self._ns((begin + duration)[~instant])
+        owner[begins], owner[ends] = uuid, uuid[~instant]
+        kind[begins] = np.where(instant, _type("INSTANT"), _type("SLICE_BEGIN"))
         kind[ends] = _type("SLICE_END")
         event = Rows(count)
         event.varint(_event("track_uuid"), owner)
         event.varint(_event("type"), kind)
-        event.varint(_event("name_iid"), label + 1, at)
-        event.bytes(_event("debug_annotations"), *_annotations(args, at))
-        flow, rows = _flows(tracks, at, instant)
+        event.varint(_event("name_iid"), label + 1, begins)
+        event.bytes(_event("debug_annotations"), *_annotations(args, begins))
+        flow, rows = _flows(tracks, begins, instant)
         event.fixed64(_event("flow_ids"), flow, rows)
         packet = Rows(count)
         packet.varint(_packet("timestamp"), time)
@@ -205,18 +205,18 @@ def _batches(tracks: list[Track]) -> Iterator[list[tuple[int, Track]]]:
     """Neighbouring tracks of one plane, by their places in the list; long ones in several parts."""
     batch: list[tuple[int, Track]] = []
     size = 0
-    for at, track in enumerate(tracks):
+    for place, track in enumerate(tracks):
         for part in track.parts(_BATCH):
             if batch and (track.plane is not batch[0][1].plane or size + len(part) > _BATCH):
                 yield batch
                 batch, size = [], 0
-            batch.append((at, part))
+            batch.append((place, part))
             size += len(part)
     if batch:
         yield batch
 
 
-def _annotations(args: Arguments, at: I64) -> tuple[Packed, I64]:
+def _annotations(args: Arguments, packet: I64) -> tuple[Packed, I64]:
     """The arguments of all events, and the packets that they belong to; a name that repeats has a list of values."""
     order = _by_name(args)
     event, key = args.event[order], args.key[order]
@@ -231,7 +231,7 @@ def _annotations(args: Arguments, at: I64) -> tuple[Packed, I64]:
     entries = Rows(int(several.sum()))
     _values(entries, kind[several], value[several], np.arange(int(several.sum())))
     made.bytes(_annotation("array_values"), entries.packed(), group[several])
-    return made.packed(), at[event[first]]
+    return made.packed(), packet[event[first]]
 
 
 def _by_name(args: Arguments) -> I64:
@@ -249,24 +249,24 @@ def _starts(event: I64, key: I64) -> I64:
 
 
 def _values(made: Rows, kind: np.ndarray[tuple[int], np.dtype[np.uint8]], value: U64, rows: I64) -> None:
-    for one, field in ((Kind.INT64, "int_value"), (Kind.UINT64, "uint_value"), (Kind.STR, "string_value_iid")):
-        chosen = kind == one
-        made.varint(_annotation(field), value[chosen] + np.uint64(one == Kind.STR), rows[chosen])
+    for wanted, field in ((Kind.INT64, "int_value"), (Kind.UINT64, "uint_value"), (Kind.STR, "string_value_iid")):
+        chosen = kind == wanted
+        made.varint(_annotation(field), value[chosen] + np.uint64(wanted == Kind.STR), rows[chosen])
     chosen = kind == Kind.DOUBLE
     made.fixed64(_annotation("double_value"), value[chosen], rows[chosen])
 
 
-def _flows(tracks: list[Track], at: I64, instant: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[U64, I64]:
+def _flows(tracks: list[Track], packet: I64, instant: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[U64, I64]:
     """Numbers of flows and their packets: a flow enters at the begin of an event and leaves at its end."""
     flows, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     first = 0
     for track in tracks:
         for event, number in track.enters:
             flows.append(number)
-            rows.append(at[first + event])
+            rows.append(packet[first + event])
         for event, number in track.leaves:
             flows.append(number)
-            rows.append(at[first + event] + ~instant[first + event])
+            rows.append(packet[first + event] + ~instant[first + event])
         first += len(track)
     row, flow = np.concatenate(rows), np.concatenate(flows)
     order = np.argsort(row, kind="stable")

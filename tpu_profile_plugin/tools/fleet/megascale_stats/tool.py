@@ -117,26 +117,30 @@ def _perfetto(run: Run, query: Query) -> Raw:
     return Raw(TraceWriter(trace).compressed(counters(trace)), BINARY_TYPE, headers=shown)
 
 
-def _table(found: Sequence[Collective]) -> Table:
+def _table(listed: Sequence[Collective]) -> Table:
     data = {
-        **attributes(found, rendezvous_name="rendezvous", recv_op_name="recv_op", send_op_name="send_op"),
-        **attributes(found, "transfer_type", occurrences="runs", net_tx_bytes="bytes"),
-        "slack_time": [one.slack_us / US_PER_MS for one in found],
-        "host_stall": ["-"] * len(found),
-        "observed_duration": [one.observed_us / US_PER_MS for one in found],
-        "send_stall": [one.send_us / US_PER_MS for one in found],
-        "send_done_stall": [one.send_done_us / US_PER_MS for one in found],
-        "recv_stall": [one.recv_us / US_PER_MS for one in found],
-        "recv_done_stall": [one.recv_done_us / US_PER_MS for one in found],
-        "stall_duration": [one.stall_us / US_PER_MS for one in found],
-        "total_stall": [one.stall_us * one.runs / US_PER_MS for one in found],
-        "required_bandwidth": [_required_gigabits(one) for one in found],
+        **attributes(listed, rendezvous_name="rendezvous", recv_op_name="recv_op", send_op_name="send_op"),
+        **attributes(listed, "transfer_type", occurrences="runs", net_tx_bytes="bytes"),
+        "slack_time": [one.slack_us / US_PER_MS for one in listed],
+        "host_stall": ["-"] * len(listed),
+        "observed_duration": [one.observed_us / US_PER_MS for one in listed],
+        "send_stall": [one.send_us / US_PER_MS for one in listed],
+        "send_done_stall": [one.send_done_us / US_PER_MS for one in listed],
+        "recv_stall": [one.recv_us / US_PER_MS for one in listed],
+        "recv_done_stall": [one.recv_done_us / US_PER_MS for one in listed],
+        "stall_duration": [one.stall_us / US_PER_MS for one in listed],
+        "total_stall": [one.stall_us * one.runs / US_PER_MS for one in listed],
+        "required_bandwidth": [_required_gigabits(one) for one in listed],
     }
-    return Table(COLUMNS, data, formatted={"net_tx_bytes": [bytes_text(one.bytes) for one in found]})
+    return Table(COLUMNS, data, formatted={"net_tx_bytes": [bytes_text(one.bytes) for one in listed]})
 
 
-def _required_gigabits(one: Collective) -> float:
-    return one.bytes / one.slack_us * (_GIGABITS_PER_BYTE / _SECONDS_PER_US) if one.slack_us else NO_LIMIT
+def _required_gigabits(collective: Collective) -> float:
+    return (
+        collective.bytes / collective.slack_us * (_GIGABITS_PER_BYTE / _SECONDS_PER_US)
+        if collective.slack_us
+        else NO_LIMIT
+    )
 
 
 def bytes_text(count: int) -> str:

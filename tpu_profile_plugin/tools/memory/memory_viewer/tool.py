@@ -40,8 +40,10 @@ def build(run: Run, query: Query) -> Payload:
     blocks = [_block(layout, peak, block) for block in layout.blocks()]
     if query.text("view_memory_allocation_timeline"):
         return Raw(drawing(program.module.name, blocks), "text/html; charset=utf-8")
-    own = _extended(host, layout) if query.flag("extended") else {}
-    return Json(_compact({**names, **own, **_series(layout), **peak.fields(), **_sums(layout), "bufferBlocks": blocks}))
+    extended = _extended(host, layout) if query.flag("extended") else {}
+    return Json(
+        _compact({**names, **extended, **_series(layout), **peak.fields(), **_sums(layout), "bufferBlocks": blocks})
+    )
 
 
 def _extended(host: HostProfile, layout: MemoryLayout) -> dict[str, Any]:

@@ -46,39 +46,40 @@ def svg(picture: Picture) -> str:
         parts.append(f'<path d="{_path(line)}" fill="none" stroke="#616161"{dash} marker-end="url(#head)"/>')
     parts += [_node(picture, node) for node in picture.drawing.nodes]
     if ROOT in placed.nodes:
-        at = placed.nodes[ROOT]
-        parts += [_rect(at, "#d7ccc8", "#616161"), _text(at.x + 14, at.y + 18, "ROOT")]
+        rect = placed.nodes[ROOT]
+        parts += [_rect(rect, "#d7ccc8", "#616161"), _text(rect.x + 14, rect.y + 18, "ROOT")]
     return "".join([*parts, "</svg>"])
 
 
 def _box(picture: Picture, position: int) -> str:
-    box, at = picture.boxes[position], picture.placed.boxes[position]
+    box, rect = picture.boxes[position], picture.placed.boxes[position]
     name = f"{picture.name(box.caller)}: {picture.program.opcodes[box.caller]}"
     center = box.caller == picture.drawing.center
-    frame = _rect(at, "#ffffff", "#c62828" if center else "#9e9e9e", 3 if center else 1)
-    fits = max(8, at.width // 7 - 2)
-    return frame + _text(at.x + 10, at.y + HEAD // 2 + 2, _cut(name, fits), bold=True)
+    frame = _rect(rect, "#ffffff", "#c62828" if center else "#9e9e9e", 3 if center else 1)
+    fits = max(8, rect.width // 7 - 2)
+    return frame + _text(rect.x + 10, rect.y + HEAD // 2 + 2, _cut(name, fits), bold=True)
 
 
 def _node(picture: Picture, node: Drawn) -> str:
-    program, row, at = picture.program, node.row, picture.placed.nodes[node.row]
+    program, row, rect = picture.program, node.row, picture.placed.nodes[node.row]
     fill, center, cut = FILL[group_of(program.opcodes[row])], node.mark is Mark.CENTER, node.mark in CUT
     inline = [f"{one['operand']}: {one['text']}" for one in picture.inline(node)]
     if len(inline) > MOST_INLINE:
         inline[MOST_INLINE - 1 :] = [f"{len(inline) - MOST_INLINE + 1} more operands"]
     lines = [program.names[row], program.opcodes[row], picture.spelled.shape(row).text, *inline]
     texts = (
-        _text(at.x + 8, at.y + FRAME + 2 + LINE * i, _cut(line, _LETTERS), bold=not i) for i, line in enumerate(lines)
+        _text(rect.x + 8, rect.y + FRAME + 2 + LINE * i, _cut(line, _LETTERS), bold=not i)
+        for i, line in enumerate(lines)
     )
-    frame = _rect(at, fill, "#c62828" if center else "#757575", 3 if center else 1, dashed=cut)
+    frame = _rect(rect, fill, "#c62828" if center else "#757575", 3 if center else 1, dashed=cut)
     tip = f"<title>{escape(picture.spelled.instruction(row)[:2000])}</title>"
     return f'<a href="#n{row}">{tip}{frame}{"".join(texts)}</a>'
 
 
-def _rect(at: Rect, fill: str, stroke: str, width: int = 1, dashed: bool = False) -> str:
+def _rect(rect: Rect, fill: str, stroke: str, width: int = 1, dashed: bool = False) -> str:
     dash = ' stroke-dasharray="4 3"' if dashed else ""
     return (
-        f'<rect x="{at.x}" y="{at.y}" width="{at.width}" height="{at.height}" rx="4" fill="{fill}" '
+        f'<rect x="{rect.x}" y="{rect.y}" width="{rect.width}" height="{rect.height}" rx="4" fill="{fill}" '
         f'stroke="{stroke}" stroke-width="{width}"{dash}/>'
     )
 

@@ -25,14 +25,14 @@ _KINDS = {
 }
 
 
-def what(one: Contribution) -> str:
+def what(contribution: Contribution) -> str:
     """The name of a contribution."""
-    label = LABELS.get(one.what)
-    return one.what if label is None else label.name
+    label = LABELS.get(contribution.what)
+    return contribution.what if label is None else label.name
 
 
 def headline(
-    sides: Sequence[RunSide], works: Sequence[RunWork], found: Sequence[Contribution], floor_ps: float
+    sides: Sequence[RunSide], works: Sequence[RunWork], contributions: Sequence[Contribution], floor_ps: float
 ) -> dict[str, Any]:
     """The difference in a sentence, with the largest change in the direction of the step's.
 
@@ -40,9 +40,9 @@ def headline(
     """
     base, run = works
     if not base.step.count or not run.step.count:
-        at = 0 if not base.step.count else 1
-        lacks = "no steps" if sides[at].work.step.count else "no device with steps"
-        return {"text": f"The {_SIDES[at]} has {lacks}, so step times cannot be compared.", "tone": "unknown"}
+        empty = 0 if not base.step.count else 1
+        lacks = "no steps" if sides[empty].work.step.count else "no device with steps"
+        return {"text": f"The {_SIDES[empty]} has {lacks}, so step times cannot be compared.", "tone": "unknown"}
     old, new = base.step.mean, run.step.mean
     unit = "per step" if sides[0].recorded_steps is not None else "of recording, both without steps"
     times = f"{duration(new)} against {duration(old)} {unit}"
@@ -51,14 +51,14 @@ def headline(
     if abs(delta) <= floor_ps or (interval is not None and interval[0] <= 0 <= interval[1]):
         return {"text": f"No difference beyond noise: {times}.", "tone": "same"}
     percent = f", {100 * delta / old:+.1f}%" if old else ""
-    causes = [one for one in found if one.certain and one.kind != "rest" and (one.delta_ps > 0) == (delta > 0)]
+    causes = [one for one in contributions if one.certain and one.kind != "rest" and (one.delta_ps > 0) == (delta > 0)]
     first = causes[0] if causes else None
     cause = "" if first is None else f": {what(first)}{_how(first)}, {signed(first.delta_ps)}"
     return {"text": f"{times} ({signed(delta)}{percent}){cause}.", "tone": "slower" if delta > 0 else "faster"}
 
 
-def _how(one: Contribution) -> str:
-    text = _KINDS.get(one.kind)
+def _how(contribution: Contribution) -> str:
+    text = _KINDS.get(contribution.kind)
     return f" {text}" if text else ""
 
 
@@ -69,13 +69,13 @@ def notes(sides: Sequence[RunSide]) -> list[str]:
         ("number of devices", [str(one.environment.device_cores) for one in sides]),
         ("number of hosts", [str(one.hosts) for one in sides]),
     ]
-    found = [f"The {name} differs: {base} in the base, {run} here." for name, (base, run) in facts if base != run]
+    sentences = [f"The {name} differs: {base} in the base, {run} here." for name, (base, run) in facts if base != run]
     for name, side in zip(_SIDES, sides, strict=True):
         if side.recorded_steps is None and side.work.step.count:
-            found.append(f"The {name} has no steps: all of its recording counts as one, however long it is.")
+            sentences.append(f"The {name} has no steps: all of its recording counts as one, however long it is.")
         elif side.work.step.count == 1:
-            found.append(f"The {name} has a single step, so noise cannot be told from its steps.")
-    return found
+            sentences.append(f"The {name} has a single step, so noise cannot be told from its steps.")
+    return sentences
 
 
 def signed(ps: float) -> str:

@@ -49,34 +49,34 @@ def build(run: Run, query: Query) -> Json:
     """The differences between `query.base` and the run."""
     if query.base is None:
         raise BadRequest("Parameter 'base' is missing: the run to compare with.", parameter="base")
-    found = compare_runs(query.base, run)
-    sides, works = (found.base_side, found.run_side), (found.base, found.run)
-    changes = _shortened(found.contributions)
+    comparison = compare_runs(query.base, run)
+    sides, works = (comparison.base_side, comparison.run_side), (comparison.base, comparison.run)
+    changes = _shortened(comparison.contributions)
     return Json(
         {
             "summary": _summary(*works),
             "contributions": _contributions(changes),
-            "programs": _programs(*works, found.programs, found.matches),
-            "ops": _ops(found.matches),
-            "memory": _memory(sides[0].memory, sides[1].memory, found.programs),
+            "programs": _programs(*works, comparison.programs, comparison.matches),
+            "ops": _ops(comparison.matches),
+            "memory": _memory(sides[0].memory, sides[1].memory, comparison.programs),
             "environment": _environment(sides),
-            "headline": headline(sides, works, changes, found.floor_ps),
+            "headline": headline(sides, works, changes, comparison.floor_ps),
             "noise": {
-                "floor_ps": round(found.floor_ps),
+                "floor_ps": round(comparison.floor_ps),
                 "steps": {"base": works[0].step.count, "run": works[1].step.count},
             },
             "recorded_steps": {"base": sides[0].recorded_steps, "run": sides[1].recorded_steps},
             "labels": {key: {"name": label.name, "help": label.sentence} for key, label in LABELS.items()},
-            "notes": [*notes(sides), *found.warnings],
+            "notes": [*notes(sides), *comparison.warnings],
         }
     )
 
 
-def _shortened(found: Sequence[Contribution]) -> list[Contribution]:
+def _shortened(contributions: Sequence[Contribution]) -> list[Contribution]:
     """At most `MOST_CONTRIBUTIONS`; smaller ones become part of the rest."""
-    if not found:
+    if not contributions:
         return []
-    *changes, rest = found
+    *changes, rest = contributions
     small = changes[MOST_CONTRIBUTIONS:]
     left = rest.delta_ps + sum(one.delta_ps for one in small)
     return [*changes[:MOST_CONTRIBUTIONS], Contribution(rest.what, rest.kind, left, 0.0, 0.0, "")]
@@ -144,10 +144,10 @@ def _programs(base: RunWork, run: RunWork, programs: Mapping[str, str], matches:
 
 
 def _by_program(ops: Sequence[WorkedOp]) -> dict[str, list[WorkedOp]]:
-    found: dict[str, list[WorkedOp]] = {}
+    by_program: dict[str, list[WorkedOp]] = {}
     for op in ops:
-        found.setdefault(op.program, []).append(op)
-    return found
+        by_program.setdefault(op.program, []).append(op)
+    return by_program
 
 
 def _time(ops: Sequence[WorkedOp]) -> float:
@@ -216,10 +216,10 @@ def _memory(base: Mapping[str, int], run: Mapping[str, int], programs: Mapping[s
 
 
 def _largest(memory: Mapping[str, int]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    peaks: dict[str, int] = {}
     for name, peak in memory.items():
-        found[program_name(name)] = max(peak, found.get(program_name(name), 0))
-    return found
+        peaks[program_name(name)] = max(peak, peaks.get(program_name(name), 0))
+    return peaks
 
 
 def _environment(sides: Sequence[RunSide]) -> Table:

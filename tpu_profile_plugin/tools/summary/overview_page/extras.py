@@ -51,6 +51,7 @@ from tpu_profile_plugin.tables.table import Table, numbers, texts
 from tpu_profile_plugin.tools.common.step_reading import reading_json
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
+from tpu_profile_plugin.units import KILO, PS_PER_MS
 
 PARAMS = (
     Param("extended", "bool", False, "Adds an eighth element with extensions for our own pages."),
@@ -78,12 +79,12 @@ def extras(
         "efficiency": asdict(efficiency(summary.steps, summary.device, summary.peaks)),
         "precision": _precision(summary),
         "op_categories": op_categories(summary.device, top_ops),
-        "peak_gflops": summary.peaks.tera_flops * 1e3 or None,
+        "peak_gflops": summary.peaks.tera_flops * KILO or None,
         "session": _session(serving),
         "frameworks": [NAMES[name] for name in summary.frameworks],
         "cpu_ops": summary.cpu_ops,
         "functions": [
-            {"name": f.name, "calls": f.calls, "self_ms": f.self_ps / 1e9, "expensive_share": f.expensive_share}
+            {"name": f.name, "calls": f.calls, "self_ms": f.self_ps / PS_PER_MS, "expensive_share": f.expensive_share}
             for f in summary.functions
         ],
         "spans": _spans(run, own_steps(summary), reading),
@@ -99,14 +100,14 @@ def _precision(summary: RunSummary) -> dict[str, float] | None:
 
 def op_categories(device: OpTable, top_ops: Table) -> list[str]:
     """The HLO category of the device op with most self time in each row of the table of framework ops."""
-    own: dict[str, tuple[int, str]] = {}
+    longest: dict[str, tuple[int, str]] = {}
     columns = (device.name, device.category, device.provenance, device.self_ps.tolist())
     for name, category, provenance, ps in zip(*columns, strict=True):
         op = (parse_op(provenance).name if provenance else "") or name
-        if ps > own.get(op, (-1, ""))[0]:
-            own[op] = (ps, category)
+        if ps > longest.get(op, (-1, ""))[0]:
+            longest[op] = (ps, category)
     shown = top_ops.columns.index(next(column for column in top_ops.columns if column.id == "operation"))
-    return [own.get(name, (0, ""))[1] or UNKNOWN for name in top_ops.data[shown]]
+    return [longest.get(name, (0, ""))[1] or UNKNOWN for name in top_ops.data[shown]]
 
 
 def _inferred(run: Run, query: Query, analysis: StepAnalysis) -> dict[str, Any] | None:
@@ -117,7 +118,7 @@ def _inferred(run: Run, query: Query, analysis: StepAnalysis) -> dict[str, Any] 
     inferred = run.map_hosts(host_inferred.given(name))
     for host, steps in zip(run.readable, inferred, strict=True):
         if steps is not None:
-            times = statistics((steps.duration_ps / 1e9).tolist())
+            times = statistics((steps.duration_ps / PS_PER_MS).tolist())
             return {
                 "host": host.name,
                 "evidence": asdict(steps.evidence),
@@ -135,21 +136,22 @@ def host_inferred(host: HostProfile, name: str) -> InferredSteps | None:
 
 def inferred_table(steps: InferredSteps) -> Table:
     """One row per step."""
-    begin = (steps.begin_ps - steps.begin_ps[:1]) / 1e9
+    begin = (steps.begin_ps - steps.begin_ps[:1]) / PS_PER_MS
     numbers = [str(i) for i in range(len(begin))]
     unknown = [None] * len(begin)
-    busy = unknown if steps.busy_ps is None else steps.busy_ps / 1e9
-    idle = unknown if steps.busy_ps is None else (steps.duration_ps - steps.busy_ps) / 1e9
-    return Table(INFERRED_COLUMNS, (numbers, begin, steps.duration_ps / 1e9, busy, idle))
+    busy = unknown if steps.busy_ps is None else steps.busy_ps / PS_PER_MS
+    idle = unknown if steps.busy_ps is None else (steps.duration_ps - steps.busy_ps) / PS_PER_MS
+    return Table(INFERRED_COLUMNS, (numbers, begin, steps.duration_ps / PS_PER_MS, busy, idle))
 
 
 def _session(serving: Inference) -> dict[str, Any] | None:
     if not serving.requests:
         return None
     count = len(serving.requests)
-    total = sum(request.duration_ps for request in serving.requests) / count / 1e9
+    total = sum(request.duration_ps for request in serving.requests) / count / PS_PER_MS
     times = {
-        p: sum(r.phases_ps[p] for r in serving.requests) / count / 1e9 for p in (Phase.DEVICE, Phase.H2D, Phase.D2H)
+        p: sum(r.phases_ps[p] for r in serving.requests) / count / PS_PER_MS
+        for p in (Phase.DEVICE, Phase.H2D, Phase.D2H)
     }
     device, transfer = times[Phase.DEVICE], times[Phase.H2D] + times[Phase.D2H]
     return {
@@ -158,7 +160,7 @@ def _session(serving: Inference) -> dict[str, Any] | None:
         "host_ms": total - device - transfer,
         "device_ms": device,
         "communication_ms": transfer,
-        "histogram": _histogram(np.array([request.duration_ps for request in serving.requests]) / 1e9),
+        "histogram": _histogram(np.array([request.duration_ps for request in serving.requests]) / PS_PER_MS),
     }
 
 
@@ -176,11 +178,11 @@ def _spans(run: Run, steps: StepTable, reading: Reading) -> dict[str, Any] | Non
     count, dense = len(run.readable), steps.dense_cores
     hosts = np.array([host_among(count, steps.cores[i]) for i in dense])
     slowest = [host_among(count, core) for core in reading.steps.cores]
-    own = hosts[None] == np.array(slowest)[:, None]
+    on_slowest = hosts[None] == np.array(slowest)[:, None]
     begin, end = steps.begin_ps[:, dense], (steps.begin_ps + np.maximum(steps.duration_ps, 0))[:, dense]
     last = np.iinfo(np.int64).max
     return {
         "hosts": [run.readable[host].name for host in slowest],
-        "begin_ps": np.where(own, begin, last).min(axis=1).tolist(),
-        "end_ps": np.where(own, end, -last).max(axis=1).tolist(),
+        "begin_ps": np.where(on_slowest, begin, last).min(axis=1).tolist(),
+        "end_ps": np.where(on_slowest, end, -last).max(axis=1).tolist(),
     }

@@ -25,6 +25,7 @@ from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.overview_page.extras import PARAMS, extras
 from tpu_profile_plugin.tools.summary.overview_page.tips import recommendations
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS
 
 MAX_OPS = 10
 OP_COLUMNS = (
@@ -101,7 +102,7 @@ def general_table(summary: RunSummary, analysis: StepAnalysis) -> Table:
         list(accumulate(shares)),
         [device.category[i] for i in top],
         names,
-        [ratio(float(device.flops[i]), int(device.time_ps[i]) / 1e3) for i in top],
+        [ratio(float(device.flops[i]), int(device.time_ps[i]) / PS_PER_NS) for i in top],
     ]
     if gpu:
         kernels = summary.kernels
@@ -208,11 +209,11 @@ def latency_table(serving: Inference) -> Table:
     phases = np.array([[r.duration_ps, *(r.phases_ps[p] for p in _LATENCY_PHASES)] for r in serving.requests])
     times = np.column_stack([phases[:, :2], phases[:, 2:].sum(axis=1)])
     ordered = times[np.lexsort(times.T[::-1])]
-    at = [at_percentile(range(len(ordered)), percentile) for percentile in LATENCY_PERCENTILES]
-    total, device, transfer = np.vstack([ordered.sum(axis=0) / len(ordered), ordered[at]]).T
+    ranks = [at_percentile(range(len(ordered)), percentile) for percentile in LATENCY_PERCENTILES]
+    total, device, transfer = np.vstack([ordered.sum(axis=0) / len(ordered), ordered[ranks]]).T
     labels = ["Avg", *(f"{percentile:.1f}%" for percentile in LATENCY_PERCENTILES)]
-    host = total - device - transfer
-    return Table(LATENCY_COLUMNS, (labels, host / 1e9, device / 1e9, transfer / 1e9, total / 1e9))
+    times = (total - device - transfer, device, transfer, total)
+    return Table(LATENCY_COLUMNS, (labels, *(time / PS_PER_MS for time in times)))
 
 
 TOOL = Tool(

@@ -55,8 +55,8 @@ def fixed_header(name: str, trace: HostTrace, pid_offset: int) -> bytes:
         begin = first.get(section.pid, len(trace.tracks))
         end = begin + sum(track.pid == section.pid for track in trace.tracks)
         if section.name.startswith(_HOST):
-            found = main_thread([track.name for track in trace.tracks[begin:end]], sizes[begin:end])
-            main |= set() if found is None else {begin + found}
+            main_track = main_thread([track.name for track in trace.tracks[begin:end]], sizes[begin:end])
+            main |= set() if main_track is None else {begin + main_track}
         pid = section.pid + pid_offset
         facts = {"pid": pid, "name": section.name, "host": name, "sort_index": pid}
         sections.append({**facts, "track_begin": begin, "track_end": end})
@@ -88,9 +88,9 @@ def _counter_facts(trace: HostTrace, track: Track) -> dict[str, Any]:
 def _members(hosts: Sequence[Host], fixed: Sequence[bytes]) -> bytes:
     sections, tracks, base = [], [], 0
     for (_, trace), part in zip(hosts, fixed, strict=True):
-        own, tracks_of = part.split(b"\0")
-        if own:
-            sections.append(_shifted(own, base) if base else own)
+        sections_of, tracks_of = part.split(b"\0")
+        if sections_of:
+            sections.append(_shifted(sections_of, base) if base else sections_of)
         if tracks_of:
             tracks.append(tracks_of)
         base += len(trace.tracks)
@@ -146,9 +146,9 @@ def event(host: Host, args: TraceArgs, pid: int, tid: int, index: int) -> dict[s
 
 def _track(trace: HostTrace, pid: int, tid: int) -> int | None:
     """The track with these numbers, also when the process id is one of an answer with several hosts."""
-    found = trace.track_index(pid, tid)
-    if found is not None:
-        return found
+    index = trace.track_index(pid, tid)
+    if index is not None:
+        return index
     matches = (
         i
         for i, track in enumerate(trace.tracks)
@@ -167,13 +167,13 @@ def _stack(values: dict[str, Any]) -> list[str]:
 
 
 def _ancestors(trace: HostTrace, track: int, index: int) -> list[dict[str, Any]]:
-    found = []
+    ancestors = []
     for other, row in trace.native.ancestors(track, index):
         facts = trace.native.event(track, other)
         if facts is not None:
             times = {"begin_ps": facts[1], "duration_ps": facts[2]}
-            found.append({"name": trace.names[facts[0]], "row": row, "event": other, **times})
-    return found
+            ancestors.append({"name": trace.names[facts[0]], "row": row, "event": other, **times})
+    return ancestors
 
 
 def _flows(trace: HostTrace, track: int, index: int, pid_offset: int) -> list[dict[str, Any]]:
@@ -215,15 +215,15 @@ def name_sums(hosts: Sequence[Host], offsets: Sequence[int], areas: str, window:
     parts = []
     for (_, trace), offset in zip(hosts, offsets, strict=True):
         numbers = {(track.pid + offset, track.tid): i for i, track in enumerate(trace.tracks)}
-        own = [Area(numbers[pid, tid], *rows) for pid, tid, *rows in wanted if (pid, tid) in numbers]
-        parts.append((trace, own))
-    found = sums(parts, window)
+        covered = [Area(numbers[pid, tid], *rows) for pid, tid, *rows in wanted if (pid, tid) in numbers]
+        parts.append((trace, covered))
+    totals = sums(parts, window)
     return {
         "window_ps": window,
-        "events": sum(one.count for one in found),
-        "self_ps": sum(one.self_ps for one in found),
-        "names": len(found),
-        "rows": [dataclasses.asdict(one) for one in found[:limit]],
+        "events": sum(one.count for one in totals),
+        "self_ps": sum(one.self_ps for one in totals),
+        "names": len(totals),
+        "rows": [dataclasses.asdict(one) for one in totals[:limit]],
     }
 
 

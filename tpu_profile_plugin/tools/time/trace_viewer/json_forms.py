@@ -64,7 +64,7 @@ def _samples(selections: Sequence[Selection]) -> list[bytes]:
 
 def details(
     hosts: Sequence[Host],
-    found: Sequence[Selection],
+    selections: Sequence[Selection],
     events: Sequence[bytes],
     args: Sequence[TraceArgs],
     window: Window,
@@ -85,7 +85,7 @@ def details(
                 event["sf"] = frames.index(frame) + 1
             in_order = {key: event[key] for key in LISTED_FIRST if key in event}
             parts.append(f",{_dump(in_order | event)}".encode())
-    return streaming_with(hosts, found, parts, _head(hosts, [frames]), window)
+    return streaming_with(hosts, selections, parts, _head(hosts, [frames]), window)
 
 
 def fixed_head(hosts: Sequence[Host], args: Sequence[TraceArgs]) -> Text:

@@ -95,16 +95,16 @@ def details(timelines: Timelines, query: Query) -> Raw:
     full = whole(timelines.traces)
     timelines.release_columns()
     name, place = query.text("event_name"), (ps(query, "start_time_ms"), ps(query, "duration_ms"))
-    found, events, args = [], [], []
+    selections, events, args = [], [], []
     for i, (host, trace) in enumerate(zip(timelines.run.profiles, timelines.traces, strict=True)):
         event = exactly(trace, name, *place, query.integer("unique_id"), json_forms.offset(i))
         if event is not None:
-            found.append(event)
+            selections.append(event)
             args.append(args_of(host, True))
             events.append(typed_events(event, args[-1]))
-    if not found:
+    if not selections:
         raise NoData(f"There is no event {name[:200]!r} with this begin, duration and number.")
-    body = json_forms.details(timelines.hosts, found, events, args, full)
+    body = json_forms.details(timelines.hosts, selections, events, args, full)
     return Raw(body, disk=False)
 
 
