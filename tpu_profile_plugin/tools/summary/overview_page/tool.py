@@ -212,8 +212,8 @@ def latency_table(serving: Inference) -> Table:
     ranks = [at_percentile(range(len(ordered)), percentile) for percentile in LATENCY_PERCENTILES]
     total, device, transfer = np.vstack([ordered.sum(axis=0) / len(ordered), ordered[ranks]]).T
     labels = ["Avg", *(f"{percentile:.1f}%" for percentile in LATENCY_PERCENTILES)]
-    times = (total - device - transfer, device, transfer, total)
-    return Table(LATENCY_COLUMNS, (labels, *(time / PS_PER_MS for time in times)))
+    means = (total - device - transfer, device, transfer, total)
+    return Table(LATENCY_COLUMNS, (labels, *(time / PS_PER_MS for time in means)))
 
 
 TOOL = Tool(
