@@ -9,20 +9,20 @@ _FORMATTING = frozenset(("transpose", "copy", "reshape"))
 _FUSIONS = {"kLoop": "loop fusion", "kInput": "input fusion", "kOutput": "output fusion", "kCustom": "custom fusion"}
 
 
-def category(one: Instruction) -> str:
+def category(instruction: Instruction) -> str:
     """The category by opcode and kind, in the words that recorded profiles use."""
-    if one.is_host_transfer and one.opcode in ("send", "send-done", "recv", "recv-done"):
-        return f"host {one.opcode}"
-    if one.opcode == "fusion":
-        return _FUSIONS.get(one.fusion_kind, "fusion")
-    if one.opcode in _FORMATTING:
+    if instruction.is_host_transfer and instruction.opcode in ("send", "send-done", "recv", "recv-done"):
+        return f"host {instruction.opcode}"
+    if instruction.opcode == "fusion":
+        return _FUSIONS.get(instruction.fusion_kind, "fusion")
+    if instruction.opcode in _FORMATTING:
         return "data formatting"
-    if one.opcode == "convolution":
-        return _convolution(one)
-    return "non-fusion elementwise" if is_elementwise(one) else str(one.opcode)
+    if instruction.opcode == "convolution":
+        return _convolution(instruction)
+    return "non-fusion elementwise" if is_elementwise(instruction) else str(instruction.opcode)
 
 
-def _convolution(one: Instruction) -> str:
-    base = any(dimension.base_dilation > 1 for dimension in one.window.dimensions)
-    window = any(dimension.window_dilation > 1 for dimension in one.window.dimensions)
+def _convolution(instruction: Instruction) -> str:
+    base = any(dimension.base_dilation > 1 for dimension in instruction.window.dimensions)
+    window = any(dimension.window_dilation > 1 for dimension in instruction.window.dimensions)
     return "convolution" + (" base-dilated" if base else "") + (" window-dilated" if window else "")

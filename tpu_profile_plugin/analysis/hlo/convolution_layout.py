@@ -32,35 +32,35 @@ def used_share(dimensions: tuple[Dimension, ...]) -> float:
     return share
 
 
-def convolution_layout(one: Instruction, inner: Sequence[Instruction] = ()) -> tuple[Dimension, ...]:
+def convolution_layout(instruction: Instruction, inner: Sequence[Instruction] = ()) -> tuple[Dimension, ...]:
     """The dimensions of a convolution's result, most-minor first; nothing for other instructions.
 
     Args:
-      one: the instruction, or a fusion.
+      instruction: a convolution or a fusion.
       inner: the instructions inside a fusion, among which the convolution is looked for.
     """
-    if one.opcode == "fusion":
-        found = next((i for i in inner if i.opcode == "convolution"), None)
-        return _dimensions(found) if found is not None else ()
-    return _dimensions(one) if one.opcode == "convolution" else ()
+    if instruction.opcode == "fusion":
+        convolution = next((i for i in inner if i.opcode == "convolution"), None)
+        return _dimensions(convolution) if convolution is not None else ()
+    return _dimensions(instruction) if instruction.opcode == "convolution" else ()
 
 
-def _dimensions(one: Instruction) -> tuple[Dimension, ...]:
-    sizes, layout = one.shape.dimensions, one.shape.layout
+def _dimensions(convolution: Instruction) -> tuple[Dimension, ...]:
+    sizes, layout = convolution.shape.dimensions, convolution.shape.layout
     # The last size of a tile is that of the most-minor dimension.
     tile = layout.tiles[0].dimensions[::-1] if layout.tiles else []
-    meaning = _meanings(one)
-    found = []
+    meaning = _meanings(convolution)
+    dimensions = []
     for place, dimension in enumerate(layout.minor_to_major):
         if 0 <= dimension < len(sizes):
             alignment = tile[place] if place < len(tile) else 1
-            found.append(Dimension(sizes[dimension], max(1, alignment), meaning.get(dimension, UNKNOWN)))
-    return tuple(found)
+            dimensions.append(Dimension(sizes[dimension], max(1, alignment), meaning.get(dimension, UNKNOWN)))
+    return tuple(dimensions)
 
 
-def _meanings(one: Instruction) -> dict[int, str]:
-    if not one.HasField("convolution_dimension_numbers"):
+def _meanings(convolution: Instruction) -> dict[int, str]:
+    if not convolution.HasField("convolution_dimension_numbers"):
         return {}
-    numbers = one.convolution_dimension_numbers
-    found = dict.fromkeys(numbers.output_spatial_dimensions, SPATIAL)
-    return found | {numbers.output_batch_dimension: BATCH, numbers.output_feature_dimension: FEATURE}
+    numbers = convolution.convolution_dimension_numbers
+    meanings = dict.fromkeys(numbers.output_spatial_dimensions, SPATIAL)
+    return meanings | {numbers.output_batch_dimension: BATCH, numbers.output_feature_dimension: FEATURE}

@@ -19,12 +19,12 @@ COMPUTING = frozenset(
 _OTHERS = frozenset(("constant", "copy", "rng"))
 
 
-def is_elementwise(one: Instruction, program: Instructions | None = None) -> bool:
+def is_elementwise(instruction: Instruction, program: Instructions | None = None) -> bool:
     """True if the instruction works element by element; a fusion only if all it fuses does, found in `program`."""
-    if one.opcode == "map":
-        return list(one.dimensions) in ([], list(range(len(one.shape.dimensions))))
-    if one.opcode == "fusion" and program is not None:
-        inner = program.called(one)
+    if instruction.opcode == "map":
+        return list(instruction.dimensions) in ([], list(range(len(instruction.shape.dimensions))))
+    if instruction.opcode == "fusion" and program is not None:
+        inner = program.called(instruction)
         fused = inner.instructions if inner is not None else []
         return all(i.opcode in COMPUTING or i.opcode in _OTHERS or i.opcode == "parameter" for i in fused)
-    return one.opcode in COMPUTING or one.opcode in _OTHERS
+    return instruction.opcode in COMPUTING or instruction.opcode in _OTHERS

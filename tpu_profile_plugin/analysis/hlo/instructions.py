@@ -14,10 +14,10 @@ Instruction: TypeAlias = Any
 """A message `xla.HloInstructionProto`."""
 
 
-def provenance(one: Instruction) -> str:
+def provenance(instruction: Instruction) -> str:
     """The framework op that an instruction came from, `name:type`; "" when unknown."""
-    found = f"{one.metadata.op_name}:{one.metadata.op_type}"
-    return found if found != ":" else ""
+    op = f"{instruction.metadata.op_name}:{instruction.metadata.op_type}"
+    return op if op != ":" else ""
 
 
 class Instructions:
@@ -58,9 +58,9 @@ class Instructions:
             self._computations[index] = Computation(self, rows, root)
         return self._computations[index]
 
-    def called(self, one: Instruction) -> Computation | None:
+    def called(self, instruction: Instruction) -> Computation | None:
         """The computation inside a fusion; None for other instructions."""
-        ids = one.called_computation_ids if one.opcode == "fusion" else ()
+        ids = instruction.called_computation_ids if instruction.opcode == "fusion" else ()
         return self.computation(ids[0]) if ids else None
 
     def _at(self, row: int) -> Instruction:

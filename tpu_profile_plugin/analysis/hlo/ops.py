@@ -42,12 +42,14 @@ class _Module:
         ids = program.columns["computation_id"].tolist()
         self._names = dict(zip(ids, program.computation_names, strict=True))
 
-    def text(self, one: Instruction) -> str:
-        return instruction_text(one, self.instructions, lambda i: self._names.get(i, str(i)))
+    def text(self, instruction: Instruction) -> str:
+        return instruction_text(instruction, self.instructions, lambda i: self._names.get(i, str(i)))
 
-    def inside(self, one: Instruction, *, with_cost: bool, on_cpu: bool, depth: int = _DEEPEST) -> tuple[Fused, ...]:
+    def inside(
+        self, instruction: Instruction, *, with_cost: bool, on_cpu: bool, depth: int = _DEEPEST
+    ) -> tuple[Fused, ...]:
         """The instructions inside a fusion."""
-        computation = self.instructions.called(one)
+        computation = self.instructions.called(instruction)
         if computation is None or not depth:
             return ()
         return tuple(
@@ -83,15 +85,15 @@ class HloOps:
         module = self._module(program_id)
         return None if module is None else module.instructions.named(name)
 
-    def cost(self, program_id: int, one: Instruction, *, on_cpu: bool = False) -> Cost:
+    def cost(self, program_id: int, instruction: Instruction, *, on_cpu: bool = False) -> Cost:
         """What one execution of the program's instruction costs on a GPU or a CPU."""
         module = self._module(program_id)
-        return Cost() if module is None else module.costs[on_cpu].cost(one)
+        return Cost() if module is None else module.costs[on_cpu].cost(instruction)
 
-    def text(self, program_id: int, one: Instruction) -> str:
+    def text(self, program_id: int, instruction: Instruction) -> str:
         """The program's instruction in full."""
         module = self._module(program_id)
-        return "" if module is None else module.text(one)
+        return "" if module is None else module.text(instruction)
 
     def source(self, program_id: int, name: str) -> tuple[str, int, str]:
         """File, line and stack (one `file:line:column` a line, innermost first); line -1 when there is none."""
@@ -107,13 +109,17 @@ class HloOps:
 
     def fused(self, program_id: int, name: str, *, with_cost: bool = False, on_cpu: bool = False) -> tuple[Fused, ...]:
         """The instructions inside a fusion in the order of the program; nothing for other instructions."""
-        module, one = self._module(program_id), self.find(program_id, name)
-        return () if module is None or one is None else module.inside(one, with_cost=with_cost, on_cpu=on_cpu)
+        module, instruction = self._module(program_id), self.find(program_id, name)
+        return (
+            ()
+            if module is None or instruction is None
+            else module.inside(instruction, with_cost=with_cost, on_cpu=on_cpu)
+        )
 
     def layout(self, program_id: int, name: str) -> tuple[Dimension, ...]:
         """How the result of a convolution lies in memory; nothing for other instructions."""
-        module, one = self._module(program_id), self.find(program_id, name)
-        if module is None or one is None:
+        module, instruction = self._module(program_id), self.find(program_id, name)
+        if module is None or instruction is None:
             return ()
-        inner = module.instructions.called(one)
-        return convolution_layout(one, inner.instructions if inner else ())
+        inner = module.instructions.called(instruction)
+        return convolution_layout(instruction, inner.instructions if inner else ())

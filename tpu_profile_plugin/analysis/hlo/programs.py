@@ -85,8 +85,8 @@ class Program:
     @cached_property
     def entry(self) -> int | None:
         """Row of the computation that the program starts with."""
-        found = np.flatnonzero(self.columns["computation_id"] == self.columns["entry_id"])
-        return int(found[0]) if len(found) else None
+        rows = np.flatnonzero(self.columns["computation_id"] == self.columns["entry_id"])
+        return int(rows[0]) if len(rows) else None
 
     def message(self, row: int) -> bytes:
         """The serialized HloInstructionProto of a row."""
@@ -132,8 +132,8 @@ class HloPrograms:
 
     def size(self, program_id: int) -> int:
         """Bytes of the HloProto of a program of `modules`."""
-        at = self.modules[program_id].proto
-        return _length(self.space.data[at : at + 10].tolist())
+        begin = self.modules[program_id].proto
+        return _length(self.space.data[begin : begin + 10].tolist())
 
     def blob(self, program_id: int) -> bytes:
         """The serialized HloProto of a program of `modules`."""

@@ -63,11 +63,11 @@ def leaf_bytes(shape: Shape) -> int:
     return sum(map(leaf_bytes, shape.tuple_shapes)) if is_tuple(shape) else byte_size(shape)
 
 
-def leaves(shape: Shape, at: tuple[int, ...] = ()) -> list[tuple[tuple[int, ...], Shape]]:
+def leaves(shape: Shape, path: tuple[int, ...] = ()) -> list[tuple[tuple[int, ...], Shape]]:
     """The arrays in a shape, each with the path of tuple indices to it."""
     if not is_tuple(shape):
-        return [(at, shape)]
-    return [leaf for i, part in enumerate(shape.tuple_shapes) for leaf in leaves(part, (*at, i))]
+        return [(path, shape)]
+    return [leaf for i, part in enumerate(shape.tuple_shapes) for leaf in leaves(part, (*path, i))]
 
 
 def first_part(shape: Shape) -> Shape:

@@ -14,11 +14,11 @@ _LARGEST = 1 << 20
 """Largest size of a window or an output; larger sizes are treated as corrupt: 0 FLOPs."""
 
 
-def convolution_flops(one: Instruction, source: Shape, kernel: Shape, output: Shape) -> float:
+def convolution_flops(instruction: Instruction, source: Shape, kernel: Shape, output: Shape) -> float:
     """FLOPs of a convolution of `source` with `kernel`; 0 if its dimensions do not fit its shapes."""
-    if not one.HasField("convolution_dimension_numbers"):
+    if not instruction.HasField("convolution_dimension_numbers"):
         return 0.0
-    dims, window = one.convolution_dimension_numbers, one.window.dimensions
+    dims, window = instruction.convolution_dimension_numbers, instruction.window.dimensions
     try:
         positions = [
             _positions(
@@ -29,8 +29,8 @@ def convolution_flops(one: Instruction, source: Shape, kernel: Shape, output: Sh
             )
             for i, dimension in enumerate(window)
         ]
-        batch = source.dimensions[dims.input_batch_dimension] // max(1, one.batch_group_count)
-        inputs = source.dimensions[dims.input_feature_dimension] // max(1, one.feature_group_count)
+        batch = source.dimensions[dims.input_batch_dimension] // max(1, instruction.batch_group_count)
+        inputs = source.dimensions[dims.input_feature_dimension] // max(1, instruction.feature_group_count)
         outputs = output.dimensions[dims.output_feature_dimension]
     except IndexError:
         return 0.0

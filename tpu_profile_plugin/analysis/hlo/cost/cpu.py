@@ -37,42 +37,45 @@ class CpuCostModel(CostModel):
         for opcode in _OF_GPUS:
             del self._rules[opcode]
 
-    def _default(self, one: Instruction, operands: Sequence[Shape]) -> Properties:
-        found = super()._default(one, operands)
-        found[FLOPS] = float(elements_of(one.shape)) if one.opcode in _PER_ELEMENT else 0.0
-        return found
+    def _default(self, instruction: Instruction, operands: Sequence[Shape]) -> Properties:
+        properties = super()._default(instruction, operands)
+        properties[FLOPS] = float(elements_of(instruction.shape)) if instruction.opcode in _PER_ELEMENT else 0.0
+        return properties
 
-    def _scale(self, one: Instruction, operands: Sequence[Shape]) -> float:
+    def _scale(self, instruction: Instruction, operands: Sequence[Shape]) -> float:
         return 1.0
 
-    def _reduce(self, one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
-        bytes_ = {key: value for key, value in found.items() if key != FLOPS}
-        super()._reduce(one, operands, found)
-        found |= bytes_
+    def _reduce(self, instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
+        bytes_ = {key: value for key, value in properties.items() if key != FLOPS}
+        super()._reduce(instruction, operands, properties)
+        properties |= bytes_
 
-    def _all_reduce(self, one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+    def _all_reduce(self, instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
         """Two replicas are assumed: each element of the result is one addition."""
-        found[FLOPS] = float(elements_of(one.shape))
+        properties[FLOPS] = float(elements_of(instruction.shape))
 
-    def _fused(self, inner: Computation, found: Properties) -> None:
+    def _fused(self, inner: Computation, properties: Properties) -> None:
         users = _users(inner)
         large = (i for i in inner.instructions if i.opcode == "constant" and element_count(i.shape) > self.immediate)
-        found[FLOPS] = self._flops(inner)
-        found[BYTES] = found[written()] + math.fsum(byte_size(i.shape) for i in large)
-        for one in inner.instructions:
-            if one.opcode == "parameter":
-                parts = {part: self._read_of(_taken(one, part, users), users) for part, _ in leaves(one.shape)}
-                found |= {read(one.parameter_number, part): size for part, size in parts.items()}
-                found[read(one.parameter_number)] = math.fsum(parts.values())
-                found[BYTES] += found[read(one.parameter_number)]
+        properties[FLOPS] = self._flops(inner)
+        properties[BYTES] = properties[written()] + math.fsum(byte_size(i.shape) for i in large)
+        for instruction in inner.instructions:
+            if instruction.opcode == "parameter":
+                parts = {
+                    part: self._read_of(_taken(instruction, part, users), users)
+                    for part, _ in leaves(instruction.shape)
+                }
+                properties |= {read(instruction.parameter_number, part): size for part, size in parts.items()}
+                properties[read(instruction.parameter_number)] = math.fsum(parts.values())
+                properties[BYTES] += properties[read(instruction.parameter_number)]
 
-    def _read_of(self, one: Instruction, users: Users, depth: int = 0) -> float:
+    def _read_of(self, operand: Instruction, users: Users, depth: int = 0) -> float:
         """Bytes that the instructions of a fusion read of an operand: parts of it, and all of it once."""
-        size, whole, read_whole = 0.0, float(byte_size(one.shape)), False
-        for user in users.get(one.id, ()):
-            first = user.operand_ids[0] == one.id
+        size, whole, read_whole = 0.0, float(byte_size(operand.shape)), False
+        for user in users.get(operand.id, ()):
+            first = user.operand_ids[0] == operand.id
             if user.opcode == "fusion":
-                size += self._read_inside(one, user, depth)
+                size += self._read_inside(operand, user, depth)
             elif user.opcode == "slice" or (user.opcode == "dynamic-slice" and first):
                 size += byte_size(user.shape)
             elif user.opcode in _ALONE:
@@ -81,12 +84,12 @@ class CpuCostModel(CostModel):
                 read_whole, size = True, size + whole
         return size
 
-    def _read_inside(self, one: Instruction, fusion: Instruction, depth: int) -> float:
+    def _read_inside(self, operand: Instruction, fusion: Instruction, depth: int) -> float:
         inner = self._program.called(fusion)
         if inner is None or depth >= _MAX_DEPTH:
             return 0.0
         users = _users(inner)
-        places = {place for place, id_ in enumerate(fusion.operand_ids) if id_ == one.id}
+        places = {place for place, id_ in enumerate(fusion.operand_ids) if id_ == operand.id}
         parameters = (i for i in inner.instructions if i.opcode == "parameter" and i.parameter_number in places)
         return math.fsum(self._read_of(parameter, users, depth + 1) for parameter in parameters)
 

@@ -56,14 +56,14 @@ def used(operand: int) -> Key:
     return ("used", operand, ())
 
 
-def default(one: Instruction, operands: Sequence[Shape]) -> Properties:
+def default(instruction: Instruction, operands: Sequence[Shape]) -> Properties:
     """Reads all operands and writes the result; elementwise operations take cycles per element."""
-    found: Properties = {read(i): float(byte_size(shape)) for i, shape in enumerate(operands)}
-    result = float(leaf_bytes(one.shape))
-    found |= {BYTES: result + sum(found.values()), written(): result}
-    if one.opcode in COMPUTING:
-        found[FLOPS] = elementwise_flops(one.opcode, one.shape)
-    return found
+    properties: Properties = {read(i): float(byte_size(shape)) for i, shape in enumerate(operands)}
+    result = float(leaf_bytes(instruction.shape))
+    properties |= {BYTES: result + sum(properties.values()), written(): result}
+    if instruction.opcode in COMPUTING:
+        properties[FLOPS] = elementwise_flops(instruction.opcode, instruction.shape)
+    return properties
 
 
 def elementwise_flops(opcode: str, shape: Shape) -> float:
@@ -72,72 +72,74 @@ def elementwise_flops(opcode: str, shape: Shape) -> float:
     return float(cycles_per_element(opcode, type_name(shape.element_type))) * float(elements)
 
 
-def _free(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
-    for key in found:
-        found[key] = 0.0
+def _free(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
+    for key in properties:
+        properties[key] = 0.0
 
 
-def _transpose(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _transpose(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     """One that only relabels dimensions moves nothing."""
-    order, minor_first = one.dimensions, one.shape.layout.minor_to_major
+    order, minor_first = instruction.dimensions, instruction.shape.layout.minor_to_major
     if not operands or len(minor_first) != len(order) or not all(0 <= d < len(order) for d in minor_first):
         return
     if [order[d] for d in minor_first] == list(operands[0].layout.minor_to_major):
-        _free(one, operands, found)
+        _free(instruction, operands, properties)
 
 
-def _tuple(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
-    _free(one, operands, found)
-    found[BYTES] = found[written()] = float(byte_size(one.shape))
+def _tuple(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
+    _free(instruction, operands, properties)
+    properties[BYTES] = properties[written()] = float(byte_size(instruction.shape))
 
 
-def _slice(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _slice(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     """Reads no more than it writes; of a dynamic one's indices only the first counts."""
     if operands:
-        size = float(byte_size(one.shape))
-        found |= {read(0): size, written(): size, BYTES: 2 * size + sum(map(byte_size, operands[1:2]))}
-        found[used(0)] = _ratio(element_count(one.shape), element_count(operands[0]))
+        size = float(byte_size(instruction.shape))
+        properties |= {read(0): size, written(): size, BYTES: 2 * size + sum(map(byte_size, operands[1:2]))}
+        properties[used(0)] = _ratio(element_count(instruction.shape), element_count(operands[0]))
 
 
-def _update_slice(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _update_slice(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     """Writes in place: the part that is not overwritten is not touched."""
     if len(operands) < 2:
         return
-    size, elements = float(byte_size(operands[1])), element_count(one.shape)
-    found |= {read(0): 0.0, written(): size, BYTES: 2 * size + sum(map(byte_size, operands[2:3]))}
-    found[used(0)] = _ratio(elements - element_count(operands[1]), elements)
+    size, elements = float(byte_size(operands[1])), element_count(instruction.shape)
+    properties |= {read(0): 0.0, written(): size, BYTES: 2 * size + sum(map(byte_size, operands[2:3]))}
+    properties[used(0)] = _ratio(elements - element_count(operands[1]), elements)
 
 
-def _gather(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _gather(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     if len(operands) > 1:
-        size = float(byte_size(one.shape))
-        found |= {read(0): size, written(): size, BYTES: 2 * size + byte_size(operands[1])}
-        found[used(0)] = _ratio(element_count(one.shape), element_count(operands[0]))
+        size = float(byte_size(instruction.shape))
+        properties |= {read(0): size, written(): size, BYTES: 2 * size + byte_size(operands[1])}
+        properties[used(0)] = _ratio(element_count(instruction.shape), element_count(operands[0]))
 
 
 def _ratio(part: int, whole: int) -> float:
     return float(part) / float(whole) if whole else 1.0
 
 
-def _concatenate(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _concatenate(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     """Along an inner dimension, threads of a warp that fall on different operands run both branches."""
-    axis, first = one.dimensions[0] if one.dimensions else 0, operands[0].dimensions if operands else ()
+    axis, first = instruction.dimensions[0] if instruction.dimensions else 0, operands[0].dimensions if operands else ()
     slow = 0 < axis < len(first) and first[axis] % _WARP
-    found[FLOPS] = (_SLOW_CONCATENATE if slow else _CONCATENATE) * float(element_count(one.shape))
+    properties[FLOPS] = (_SLOW_CONCATENATE if slow else _CONCATENATE) * float(element_count(instruction.shape))
 
 
-def _dot(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _dot(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     if operands:
-        found[FLOPS] = _product_flops(operands[0], one.shape, one.dot_dimension_numbers.lhs_contracting_dimensions)
+        properties[FLOPS] = _product_flops(
+            operands[0], instruction.shape, instruction.dot_dimension_numbers.lhs_contracting_dimensions
+        )
 
 
-def _ragged_dot(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _ragged_dot(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     """Rows in groups, each with a matrix of its own; XLA then leaves out the result's first dimension."""
-    dims = one.ragged_dot_dimension_numbers
+    dims = instruction.ragged_dot_dimension_numbers
     if operands:
-        flops = _product_flops(operands[0], one.shape, dims.dot_dimension_numbers.lhs_contracting_dimensions)
-        first = one.shape.dimensions[0] if dims.rhs_group_dimensions and one.shape.dimensions else 1
-        found[FLOPS] = flops / max(1, first)
+        flops = _product_flops(operands[0], instruction.shape, dims.dot_dimension_numbers.lhs_contracting_dimensions)
+        first = instruction.shape.dimensions[0] if dims.rhs_group_dimensions and instruction.shape.dimensions else 1
+        properties[FLOPS] = flops / max(1, first)
 
 
 def _product_flops(left: Shape, output: Shape, contracting: Sequence[int]) -> float:
@@ -145,25 +147,27 @@ def _product_flops(left: Shape, output: Shape, contracting: Sequence[int]) -> fl
     return 2.0 * float(element_count(output)) * math.prod(map(float, sizes))
 
 
-def _convolution(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _convolution(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     if len(operands) > 1:
-        found[FLOPS] = convolution_flops(one, operands[0], operands[1], first_part(one.shape))
+        properties[FLOPS] = convolution_flops(instruction, operands[0], operands[1], first_part(instruction.shape))
 
 
-def _custom_call(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _custom_call(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     """Library calls; of others nothing is known, which XLA counts as -1."""
-    target = one.custom_call_target
+    target = instruction.custom_call_target
     if target in CUBLAS_LT and operands:
-        found[FLOPS] = _product_flops(operands[0], first_part(one.shape), _contracting(one.backend_config))
+        properties[FLOPS] = _product_flops(
+            operands[0], first_part(instruction.shape), _contracting(instruction.backend_config)
+        )
     elif target in _CUDNN_CONVOLUTIONS and len(operands) > 1:
-        _convolution(one, operands, found)
+        _convolution(instruction, operands, properties)
     else:
-        found |= dict.fromkeys((FLOPS, *found), -1.0)
+        properties |= dict.fromkeys((FLOPS, *properties), -1.0)
         return
     # Memory that a library call uses for itself is no result.
-    result = float(byte_size(first_part(one.shape)))
-    found[BYTES] += result - found[written()]
-    found[written()] = result
+    result = float(byte_size(first_part(instruction.shape)))
+    properties[BYTES] += result - properties[written()]
+    properties[written()] = result
 
 
 _CONTRACTING = re.compile(
@@ -174,81 +178,83 @@ _CONTRACTING = re.compile(
 
 def _contracting(config: bytes) -> list[int]:
     """Contracting dimensions of the left operand from the backend configuration of a matrix product, which is JSON."""
-    found = _CONTRACTING.search(config)
-    return [int(number) for number in re.findall(rb"\d{1,9}", found[1])] if found else []
+    match = _CONTRACTING.search(config)
+    return [int(number) for number in re.findall(rb"\d{1,9}", match[1])] if match else []
 
 
-def _sort(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _sort(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     elements = min(element_count(operands[0]), 1 << 62) if operands else 0
-    found[FLOPS] = float(elements * (elements - 1).bit_length())
+    properties[FLOPS] = float(elements * (elements - 1).bit_length())
 
 
-def _cholesky(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _cholesky(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     """One triangle is read, one written."""
     if operands and operands[0].dimensions:
         half = byte_size(operands[0]) / 2.0
-        found |= {read(0): half, written(): half, BYTES: 2 * half}
-        found[FLOPS] = float(operands[0].dimensions[-1] * element_count(operands[0]) // 3)
+        properties |= {read(0): half, written(): half, BYTES: 2 * half}
+        properties[FLOPS] = float(operands[0].dimensions[-1] * element_count(operands[0]) // 3)
 
 
-def _triangular_solve(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _triangular_solve(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     """Half of the triangular operand is read; XLA counts the other operand in its place as well."""
     if len(operands) > 1 and operands[0].dimensions:
-        found[BYTES] -= byte_size(operands[0]) / 2.0
-        found[read(0)] = float(byte_size(operands[1]))
-        found[FLOPS] = 2.0 * float(operands[0].dimensions[-1]) * float(element_count(operands[1]))
+        properties[BYTES] -= byte_size(operands[0]) / 2.0
+        properties[read(0)] = float(byte_size(operands[1]))
+        properties[FLOPS] = 2.0 * float(operands[0].dimensions[-1]) * float(element_count(operands[1]))
 
 
-def _fft(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
-    factors = math.prod(max(0, length.bit_length() - 1) for length in one.fft_length)
-    found[FLOPS] = 8.0 * float(factors) * float(element_count(first_part(operands[0]))) if operands else 0.0
+def _fft(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
+    factors = math.prod(max(0, length.bit_length() - 1) for length in instruction.fft_length)
+    properties[FLOPS] = 8.0 * float(factors) * float(element_count(first_part(operands[0]))) if operands else 0.0
 
 
-def _infeed(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
-    found |= {written(part): float(byte_size(leaf)) for part, leaf in leaves(one.shape)}
-    found[BYTES] = found[written()] = float(leaf_bytes(one.shape))
+def _infeed(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
+    properties |= {written(part): float(byte_size(leaf)) for part, leaf in leaves(instruction.shape)}
+    properties[BYTES] = properties[written()] = float(leaf_bytes(instruction.shape))
 
 
-def _outfeed(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _outfeed(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     for i, shape in enumerate(operands):
-        found |= {read(i, part): float(byte_size(leaf)) for part, leaf in leaves(shape)}
-        found[read(i)] = float(leaf_bytes(shape))
-    found[BYTES] = float(sum(map(leaf_bytes, operands)))
+        properties |= {read(i, part): float(byte_size(leaf)) for part, leaf in leaves(shape)}
+        properties[read(i)] = float(leaf_bytes(shape))
+    properties[BYTES] = float(sum(map(leaf_bytes, operands)))
 
 
-def _all_gather(one: Instruction, operands: Sequence[Shape], found: Properties) -> None:
+def _all_gather(instruction: Instruction, operands: Sequence[Shape], properties: Properties) -> None:
     """Every rank sends what it holds around a ring; the result of a start also holds the operands."""
-    parts = one.shape.tuple_shapes[1:] if one.opcode == "all-gather-start" else (one.shape,)
-    found[BYTES] = _ring(one, sum(map(leaf_bytes, parts)))
+    parts = instruction.shape.tuple_shapes[1:] if instruction.opcode == "all-gather-start" else (instruction.shape,)
+    properties[BYTES] = _ring(instruction, sum(map(leaf_bytes, parts)))
 
 
-def _ring(one: Instruction, transferred: int) -> float:
+def _ring(instruction: Instruction, transferred: int) -> float:
     """Bytes that a ring of ranks reads and writes: each holds one shard, all but one are passed on."""
-    ranks = _ranks(one)
+    ranks = _ranks(instruction)
     return float(transferred // ranks * (3 * ranks - 1))
 
 
-def _ranks(one: Instruction) -> int:
+def _ranks(instruction: Instruction) -> int:
     """Size of the largest group of devices; 1 where the instruction lists none."""
-    devices = one.collective_device_list
-    for holder, field in ((devices, "iota_replica_group_list"), (one, "iota_collective_device_list")):
+    devices = instruction.collective_device_list
+    for holder, field in ((devices, "iota_replica_group_list"), (instruction, "iota_collective_device_list")):
         if holder.HasField(field):
             return max(1, int(getattr(holder, field).num_devices_per_group))
-    groups = one.replica_groups or devices.replica_groups
+    groups = instruction.replica_groups or devices.replica_groups
     return max((len(group.replica_ids) for group in groups), default=1) or 1
 
 
-def all_reduce(one: Instruction, operands: Sequence[Shape], found: Properties, reducer: str) -> None:
+def all_reduce(instruction: Instruction, operands: Sequence[Shape], properties: Properties, reducer: str) -> None:
     """Reads the operands and writes the result; a start is counted by its result alone."""
-    size = float(leaf_bytes(one.shape))
-    found[FLOPS] = elementwise_flops(reducer, one.shape)
-    found[BYTES] = size + (0.0 if one.opcode == "all-reduce-start" else float(sum(map(byte_size, operands))))
+    size = float(leaf_bytes(instruction.shape))
+    properties[FLOPS] = elementwise_flops(reducer, instruction.shape)
+    properties[BYTES] = size + (
+        0.0 if instruction.opcode == "all-reduce-start" else float(sum(map(byte_size, operands)))
+    )
 
 
-def reduce_scatter(one: Instruction, operands: Sequence[Shape], found: Properties, reducer: str) -> None:
+def reduce_scatter(instruction: Instruction, operands: Sequence[Shape], properties: Properties, reducer: str) -> None:
     """Every rank adds up its shard while the shards of all ranks go around a ring."""
-    found[FLOPS] = elementwise_flops(reducer, one.shape)
-    found[BYTES] = _ring(one, sum(map(leaf_bytes, operands)))
+    properties[FLOPS] = elementwise_flops(reducer, instruction.shape)
+    properties[BYTES] = _ring(instruction, sum(map(leaf_bytes, operands)))
 
 
 RULES: dict[str, Rule] = {

@@ -42,19 +42,19 @@ def utilization(values: Iterable[Value], root: int, share: Callable[[int, int], 
     use = dict.fromkeys(by_id, np.float32(0.0))
     if root in by_id:
         roots[root], weight[root] = {root}, np.float32(1.0)
-    for one in _users_first(by_id):
-        use[one.id] = sum((weight[r] for r in roots[one.id]), np.float32(0.0))
-        for position, operand in enumerate(one.operands):
+    for user in _users_first(by_id):
+        use[user.id] = sum((weight[r] for r in roots[user.id]), np.float32(0.0))
+        for position, operand in enumerate(user.operands):
             if operand not in by_id:
                 continue
-            if one.elementwise:
-                roots[operand] |= roots[one.id]
+            if user.elementwise:
+                roots[operand] |= roots[user.id]
                 continue
             roots[operand].add(operand)
             elements = np.float32(by_id[operand].elements)
             if elements:
                 # Single precision, as in XLA: rounding up depends on it.
-                times = use[one.id] * np.float32(share(one.id, position))
+                times = use[user.id] * np.float32(share(user.id, position))
                 weight[operand] += np.ceil(times * elements) / elements
     return {id_: float(times) for id_, times in use.items()}
 
@@ -66,11 +66,11 @@ def _users_first(by_id: Mapping[int, Value]) -> list[Value]:
     for start in by_id:
         stack = [(start, False)]
         while stack:
-            at, done = stack.pop()
+            id_, done = stack.pop()
             if done:
-                order.append(by_id[at])
-            elif at in by_id and at not in seen:
-                seen.add(at)
-                stack.append((at, True))
-                stack.extend((operand, False) for operand in by_id[at].operands)
+                order.append(by_id[id_])
+            elif id_ in by_id and id_ not in seen:
+                seen.add(id_)
+                stack.append((id_, True))
+                stack.extend((operand, False) for operand in by_id[id_].operands)
     return order[::-1]

@@ -43,19 +43,19 @@ class Links:
 
     def operands(self, row: int) -> list[int]:
         """Rows whose results this one uses, in its order; -1 for ids that nothing has."""
-        found: list[int] = self._operand[self._start[row] : self._start[row + 1]].tolist()
-        return found
+        rows: list[int] = self._operand[self._start[row] : self._start[row + 1]].tolist()
+        return rows
 
     def users(self, row: int) -> list[int]:
         """Rows that use this one's result, once each, in program order."""
         begin, end = np.searchsorted(self._sources, [row, row + 1])
-        found: list[int] = np.unique(self._reader[self._by_source[begin:end]]).tolist()
-        return found
+        rows: list[int] = np.unique(self._reader[self._by_source[begin:end]]).tolist()
+        return rows
 
     def before(self, row: int) -> list[int]:
         """Rows that must run earlier although their results are not used (control predecessors)."""
-        found = (self._row_of.get(id_) for id_ in self.message(row).control_predecessor_ids)
-        return [one for one in found if one is not None]
+        rows = (self._row_of.get(id_) for id_ in self.message(row).control_predecessor_ids)
+        return [one for one in rows if one is not None]
 
     def message(self, row: int) -> Any:
         """The HloInstructionProto of a row, read once."""
@@ -77,8 +77,8 @@ class Links:
     def root(self, computation: int) -> int | None:
         """The instruction whose result is the computation's."""
         rows = self.rows_of(computation)
-        found = self._row_of.get(int(self.program.columns["computation_root"][computation]), -1)
-        return found if found in rows else None
+        row = self._row_of.get(int(self.program.columns["computation_root"][computation]), -1)
+        return row if row in rows else None
 
     def home(self, row: int) -> int:
         """The computation that a row belongs to."""
@@ -95,8 +95,8 @@ class Links:
     def fusion_of(self) -> Mapping[int, int]:
         """Per computation of a fusion the row of that fusion; the first of several."""
         fusions = (row for row, opcode in enumerate(self.program.opcodes) if opcode == "fusion")
-        found = [(called, row) for row in fusions for called in self.called(row)[:1]]
-        return dict(reversed(found))
+        pairs = [(called, row) for row in fusions for called in self.called(row)[:1]]
+        return dict(reversed(pairs))
 
     def shape(self, row: int) -> Any:
         """The ShapeProto of a row."""
@@ -149,17 +149,17 @@ def adjacent(program: Program, row: int) -> tuple[list[str], list[str]]:
 
 
 def _through(row: int, step: Callable[[int], list[int]], names: list[str]) -> list[int]:
-    found: list[int] = []
+    neighbours: list[int] = []
     for first in step(row):
         passed = {row}  # a program that makes no sense may be circular
         waiting = [first]
         while waiting:
-            one = waiting.pop()
-            if one < 0 or one in passed:
+            neighbour = waiting.pop()
+            if neighbour < 0 or neighbour in passed:
                 continue
-            if not names[one].startswith(_LOOKED_THROUGH):
-                found.append(one)
+            if not names[neighbour].startswith(_LOOKED_THROUGH):
+                neighbours.append(neighbour)
                 continue
-            passed.add(one)
-            waiting.extend(reversed(step(one)))
-    return found
+            passed.add(neighbour)
+            waiting.extend(reversed(step(neighbour)))
+    return neighbours

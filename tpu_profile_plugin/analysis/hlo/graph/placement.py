@@ -67,10 +67,10 @@ class _Level:
     gaps: list[list[float]] = field(default_factory=list)
     fed: set[_Key] = field(default_factory=set)
 
-    def place_of(self, kind: str, one: int, height: int) -> int:
+    def place_of(self, kind: str, index: int, height: int) -> int:
         """Upper edge of a member: at the top of its layer, without anything above it at the bottom."""
-        layer = self.layer_of[kind, one]
-        return self.top[layer] if (kind, one) in self.fed else self.bottom[layer] - height
+        layer = self.layer_of[kind, index]
+        return self.top[layer] if (kind, index) in self.fed else self.bottom[layer] - height
 
 
 def place(drawing: Drawing, size_of: Callable[[int], tuple[int, int]]) -> Placement:
@@ -134,15 +134,15 @@ def _meeting(
     source: int, target: int, box_of: Mapping[int, int | None], parents: Sequence[int | None]
 ) -> tuple[int | None, _Key, _Key]:
     """The innermost box around both ends of an edge, and the members of it that have them."""
-    one, other = _chain(source, box_of, parents), _chain(target, box_of, parents)
+    source_chain, target_chain = _chain(source, box_of, parents), _chain(target, box_of, parents)
     depth = 0
-    while depth + 1 < min(len(one), len(other)) and one[depth + 1] == other[depth + 1]:
+    while depth + 1 < min(len(source_chain), len(target_chain)) and source_chain[depth + 1] == target_chain[depth + 1]:
         depth += 1
     ends = [
         ("n", row) if depth + 1 == len(chain) else ("b", chain[depth + 1])
-        for row, chain in ((source, one), (target, other))
+        for row, chain in ((source, source_chain), (target, target_chain))
     ]
-    return one[depth], ends[0], ends[1]  # type: ignore[return-value]
+    return source_chain[depth], ends[0], ends[1]  # type: ignore[return-value]
 
 
 def _arrange(level: _Level, sizes: Mapping[_Key, tuple[int, int]]) -> tuple[int, int]:
@@ -208,15 +208,15 @@ def _layer(level: _Level) -> None:
 
 def _neighbours(level: _Level) -> Mapping[_Key, tuple[list[tuple[_Key, float]], list[tuple[_Key, float]]]]:
     """Per member those above and below it, each with its pull: less the further away."""
-    found: dict[_Key, tuple[list[tuple[_Key, float]], list[tuple[_Key, float]]]] = {
+    neighbours: dict[_Key, tuple[list[tuple[_Key, float]], list[tuple[_Key, float]]]] = {
         key: ([], []) for key in level.members
     }
     for (source, target), times in level.edges.items():
         span = level.layer_of[target] - level.layer_of[source]
         pull = (1 + 0.25 * min(times - 1, 4)) / max(1, abs(span)) ** 1.5
-        found[target][0 if span > 0 else 1].append((source, pull))
-        found[source][1 if span > 0 else 0].append((target, pull))
-    return found
+        neighbours[target][0 if span > 0 else 1].append((source, pull))
+        neighbours[source][1 if span > 0 else 0].append((target, pull))
+    return neighbours
 
 
 def _wanted(
@@ -239,11 +239,11 @@ def _spread(
 
     Neighbours that push each other share the mean of what they want (pooled adjacent violators).
     """
-    offsets, at = [], 0.0
+    offsets, x = [], 0.0
     for i, key in enumerate(layer):
         if i:
-            at += (sizes[layer[i - 1]][0] + sizes[key][0]) / 2 + GAP_X
-        offsets.append(at)
+            x += (sizes[layer[i - 1]][0] + sizes[key][0]) / 2 + GAP_X
+        offsets.append(x)
     pools: list[tuple[float, int]] = []
     for key, offset in zip(layer, offsets, strict=True):
         mean, count = wanted[key] - offset, 1
@@ -272,15 +272,15 @@ def _absolute(
         if box not in corner:
             continue
         (left, top), level = corner[box], levels[box]
-        for kind, one in level.members:
-            width, height = sizes[kind, one]
-            x = round(left + level.center[kind, one] - width / 2)
-            y = top + level.place_of(kind, one, height)
-            (nodes if kind == "n" else boxes)[one] = Rect(x, y, width, height)
+        for kind, index in level.members:
+            width, height = sizes[kind, index]
+            x = round(left + level.center[kind, index] - width / 2)
+            y = top + level.place_of(kind, index, height)
+            (nodes if kind == "n" else boxes)[index] = Rect(x, y, width, height)
             if kind == "b":
-                corner[one] = (x, y + HEAD)
+                corner[index] = (x, y + HEAD)
     meetings = [_meeting(edge.source, edge.target, box_of, parents) for edge in drawing.edges]
-    spans = sum(abs(levels[box].layer_of[one] - levels[box].layer_of[other]) for box, one, other in meetings)
+    spans = sum(abs(levels[box].layer_of[source] - levels[box].layer_of[target]) for box, source, target in meetings)
     stride = 1 + spans // _MOST_CORNERS
     lines = []
     for edge, (box, source, target) in zip(drawing.edges, meetings, strict=True):
@@ -308,8 +308,8 @@ def _route(level: _Level, source: _Key, target: _Key, corner: Point, stride: int
 
 def _beside(walls: Sequence[float], x: float) -> float:
     """The place nearest to x that is not between a left and a right wall."""
-    at = bisect.bisect_left(walls, x)
-    if at % 2 == 0:
+    index = bisect.bisect_left(walls, x)
+    if index % 2 == 0:
         return x
-    left, right = walls[at - 1] - GAP_X / 2, walls[at] + GAP_X / 2
+    left, right = walls[index - 1] - GAP_X / 2, walls[index] + GAP_X / 2
     return left if x - left <= right - x else right
