@@ -58,10 +58,10 @@ def contributions(base: RunWork, run: RunWork, matches: Iterable[Match], floor_p
       floor_ps: differences below this are noise whatever the steps say.
     """
     changes = (*_of_ops(base, run, matches, floor_ps), *_of_parts(base, run, floor_ps))
-    found = [one for one in changes if one.delta_ps]
-    found.sort(key=lambda one: (one.category == CATEGORIES[IDLE_OTHER], -abs(one.delta_ps)))
-    rest = round(run.step.mean) - round(base.step.mean) - sum(one.delta_ps for one in found)
-    return [*found, Contribution("Rest", "rest", rest, 0.0, 0.0, "", certain=False)]
+    changed = [one for one in changes if one.delta_ps]
+    changed.sort(key=lambda one: (one.category == CATEGORIES[IDLE_OTHER], -abs(one.delta_ps)))
+    rest = round(run.step.mean) - round(base.step.mean) - sum(one.delta_ps for one in changed)
+    return [*changed, Contribution("Rest", "rest", rest, 0.0, 0.0, "", certain=False)]
 
 
 def _of_parts(base: RunWork, run: RunWork, floor_ps: float) -> Iterable[Contribution]:
@@ -76,10 +76,10 @@ def _of_parts(base: RunWork, run: RunWork, floor_ps: float) -> Iterable[Contribu
 def _of_ops(base: RunWork, run: RunWork, matches: Iterable[Match], floor_ps: float) -> Iterable[Contribution]:
     """Computation: matches of one program that differ in the same way are one change."""
     groups: dict[tuple[Kind, str, str, int], list[Match]] = defaultdict(list)
-    for i, one in enumerate(matches):
-        kind = kind_of(one)
+    for i, match in enumerate(matches):
+        kind = kind_of(match)
         alone = kind in ("slower", "faster", "more_often", "fewer_often", "split", "merged")
-        groups[kind, one.programs[1] or one.programs[0], how(one), i if alone else -1].append(one)
+        groups[kind, match.programs[1] or match.programs[0], how(match), i if alone else -1].append(match)
     for (kind, _, _, _), members in groups.items():
         old = base.total([op for one in members for op in one.base])
         new = run.total([op for one in members for op in one.run])
@@ -97,12 +97,12 @@ def _judged(
     return Contribution(what, kind, round(delta), old.mean, new.mean, category, matches, low, high, certain)
 
 
-def kind_of(one: Match) -> Kind:
+def kind_of(match: Match) -> Kind:
     """How the ops of a match differ."""
-    if one.relation in ("dtype_changed", "shape_changed", "split", "merged", "added", "removed"):
-        return one.relation
-    old, new = (sum(op.ps for op in side) for side in (one.base, one.run))
-    before, after = (sum(op.runs for op in side) for side in (one.base, one.run))
+    if match.relation in ("dtype_changed", "shape_changed", "split", "merged", "added", "removed"):
+        return match.relation
+    old, new = (sum(op.ps for op in side) for side in (match.base, match.run))
+    before, after = (sum(op.runs for op in side) for side in (match.base, match.run))
     if before and after and old and new:
         longer = (new / after) / (old / before)
         if after > MORE_OFTEN * before and longer < LONGER:
@@ -112,9 +112,9 @@ def kind_of(one: Match) -> Kind:
     return "slower" if new >= old else "faster"
 
 
-def how(one: Match) -> str:
+def how(match: Match) -> str:
     """What changed in element types: "bf16 → f32"; "" if nothing did."""
-    old, new = one.types
+    old, new = match.types
     return f"{old or 'none'} → {new or 'none'}" if old or new else ""
 
 
@@ -134,7 +134,7 @@ def describe(matches: Sequence[Match]) -> str:
     return " ".join(part for part in (f"{where}: {name}" if where else name, f"({text})" if text else "") if part)
 
 
-def _names(one: Match) -> str:
+def _names(match: Match) -> str:
     """The ops of a match by the framework's names, else their own."""
 
     def side(ops: Sequence[WorkedOp]) -> str:
@@ -142,14 +142,14 @@ def _names(one: Match) -> str:
         shown = ", ".join(dict.fromkeys(op.name for op in ordered[:3]))
         return f"{shown} and {len(ordered) - 3} more" if len(ordered) > 3 else shown
 
-    old, new = side(one.base), side(one.run)
-    if one.relation in ("split", "merged"):
+    old, new = side(match.base), side(match.run)
+    if match.relation in ("split", "merged"):
         return f"{old} → {new}"
-    framework = next((op.print.framework for op in (*one.run, *one.base) if op.print.framework), "")
+    framework = next((op.print.framework for op in (*match.run, *match.base) if op.print.framework), "")
     return f"{new or old}{f' ({framework})' if framework else ''}"
 
 
-def _shapes(one: Match) -> str:
+def _shapes(match: Match) -> str:
     """The first shape that differs."""
-    pairs = zip(one.base[0].print.shapes, one.run[0].print.shapes, strict=False)
+    pairs = zip(match.base[0].print.shapes, match.run[0].print.shapes, strict=False)
     return next((f"{old} → {new}" for old, new in pairs if old != new), "")

@@ -72,7 +72,7 @@ def host_ops(space: XSpace, devices: Sequence[Device], hlo: HloOps) -> HostOps:
         modules = {module.program_id: module.name for module in hlo_modules(space)}
         return HostOps(facts, modules, frozenset(one.provenance for one in facts.values()))
     keys = dict.fromkeys((op.program, op.name) for device in devices for op in device.ops)
-    facts = {key: one for key in keys if (one := _of_instruction(hlo, *key)) is not None}
+    facts = {key: op_facts for key in keys if (op_facts := _of_instruction(hlo, *key)) is not None}
     others = _framework_ops(space, device_planes(space))
     return HostOps(facts, dict(hlo.programs.names), frozenset([*(one.provenance for one in facts.values()), *others]))
 
@@ -82,9 +82,9 @@ def _of_tpus(space: XSpace, devices: Sequence[Device]) -> dict[OpKey, OpFacts]:
     tables: dict[OpKey, OpFacts] = {}
     planes = {plane.index: plane for plane in space.planes}
     for device in devices:
-        for key, one in _of_core(space, planes[device.plane], device):
-            tables[key] = tables[key].filled_from(one) if key in tables else one
-    return {(program, hlo_name(name)): one for (program, name), one in tables.items()}
+        for key, op_facts in _of_core(space, planes[device.plane], device):
+            tables[key] = tables[key].filled_from(op_facts) if key in tables else op_facts
+    return {(program, hlo_name(name)): op_facts for (program, name), op_facts in tables.items()}
 
 
 def _of_core(space: XSpace, plane: Plane, device: Device) -> Iterator[tuple[OpKey, OpFacts]]:
@@ -95,22 +95,22 @@ def _of_core(space: XSpace, plane: Plane, device: Device) -> Iterator[tuple[OpKe
     for spans in (device.runs, device.control):
         ran[spans.op] = True
     for row in np.flatnonzero(ran & known.counted).tolist():
-        at = int(known.row[row])
+        op = int(known.row[row])
         file, line = split_source(sources[code[row]]) if code[row] >= 0 else ("", 0)
-        text = meta.names[row] if meta.display_names[row] else known.name[at]
+        text = meta.names[row] if meta.display_names[row] else known.name[op]
         source = f"{file}:{line}" if file else ""
-        key = int(known.program[at]), known.name[at]
-        yield key, OpFacts(known.category_of(at), known.provenance[at], text, source)
+        key = int(known.program[op]), known.name[op]
+        yield key, OpFacts(known.category_of(op), known.provenance[op], text, source)
 
 
 def _of_instruction(hlo: HloOps, program: int, name: str) -> OpFacts | None:
     """From the HLO program; None if the instruction is in none."""
-    one = hlo.find(program, name) if program else None
-    if one is None:
+    instruction = hlo.find(program, name) if program else None
+    if instruction is None:
         return None
     file, line, _ = hlo.source(program, name)
     source = f"{file}:{line}" if file else ""
-    return OpFacts(category(one), provenance(one), hlo.text(program, one), source)
+    return OpFacts(category(instruction), provenance(instruction), hlo.text(program, instruction), source)
 
 
 def _framework_ops(space: XSpace, planes: Iterable[Plane]) -> Iterator[str]:

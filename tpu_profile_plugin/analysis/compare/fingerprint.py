@@ -60,8 +60,8 @@ def fingerprint(name: str, category: str, provenance: str, expression: str, sour
 
 def shapes_in(expression: str) -> Iterator[str]:
     """The shapes in an HLO instruction, e.g. "f32[8,128]"."""
-    for found in _SHAPE.finditer(_LAYOUT.sub("", expression.partition(" = ")[2])):
-        yield f"{found[1]}[{found[2]}]"
+    for shape in _SHAPE.finditer(_LAYOUT.sub("", expression.partition(" = ")[2])):
+        yield f"{shape[1]}[{shape[2]}]"
 
 
 def framework_op(provenance: str) -> str:

@@ -47,18 +47,18 @@ class Match:
 def match_programs(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> dict[str, str]:
     """Program of the run -> program of the base: of the same name, else of the most similar structure."""
     ours, theirs = _by(run, lambda op: op.program), _by(base, lambda op: op.program)
-    found = {name: name for name in ours if name in theirs}
+    matched = {name: name for name in ours if name in theirs}
     pairs = [
         (_alike(theirs[old], ours[new]), new, old)
-        for new in ours.keys() - found.keys()
-        for old in theirs.keys() - found.keys()
+        for new in ours.keys() - matched.keys()
+        for old in theirs.keys() - matched.keys()
     ]
     taken: set[str] = set()
     for score, new, old in sorted(pairs, key=lambda one: (-one[0], one[1], one[2])):
-        if score >= LEAST_ALIKE and new not in found and old not in taken:
-            found[new] = old
+        if score >= LEAST_ALIKE and new not in matched and old not in taken:
+            matched[new] = old
             taken.add(old)
-    return found
+    return matched
 
 
 def match_by_ops(matches: Sequence[Match], programs: dict[str, str]) -> dict[str, str]:
@@ -74,24 +74,24 @@ def match_by_ops(matches: Sequence[Match], programs: dict[str, str]) -> dict[str
     shared: dict[str, float] = defaultdict(float)
     later: dict[str, set[str]] = defaultdict(set)
     earlier: dict[str, set[str]] = defaultdict(set)
-    for one in matches:
-        for op in one.base:
+    for match in matches:
+        for op in match.base:
             total[op.program] += op.ps
-            shared[op.program] += op.ps if one.run else 0.0
-            later[op.program].update(other.program for other in one.run)
-        for op in one.run:
-            earlier[op.program].update(other.program for other in one.base)
-    found = {}
+            shared[op.program] += op.ps if match.run else 0.0
+            later[op.program].update(other.program for other in match.run)
+        for op in match.run:
+            earlier[op.program].update(other.program for other in match.base)
+    matched = {}
     for before, after in ((old, next(iter(new))) for old, new in later.items() if len(new) == 1):
         alone = earlier[after] == {before} and after not in programs and before not in programs.values()
         if alone and shared[before] >= LEAST_ALIKE * total[before]:
-            found[after] = before
-    return found
+            matched[after] = before
+    return matched
 
 
 def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[str, str]) -> list[Match]:
     """All ops of both runs, each in one match."""
-    found: list[Match] = []
+    matches: list[Match] = []
     named: dict[str, tuple[list[WorkedOp], list[WorkedOp]]] = defaultdict(lambda: ([], []))
     for op in base:
         named[op.program][0].append(op)
@@ -111,10 +111,10 @@ def match_ops(base: Sequence[WorkedOp], run: Sequence[WorkedOp], programs: dict[
             ]
             pairs += [Match(tuple(old), tuple(new), "dtype_changed", types)] if old or new else []
             old, new = [], []
-        found += pairs
+        matches += pairs
         left += old
         right += new
-    return found + _by_content(left, right)
+    return matches + _by_content(left, right)
 
 
 def _types(base: Iterable[WorkedOp], run: Iterable[WorkedOp]) -> tuple[str, str]:
@@ -124,13 +124,13 @@ def _types(base: Iterable[WorkedOp], run: Iterable[WorkedOp]) -> tuple[str, str]
 
 
 def _pair(
-    base: Iterable[WorkedOp], run: Iterable[WorkedOp], key: Callable[[WorkedOp], Hashable], found: list[Match]
+    base: Iterable[WorkedOp], run: Iterable[WorkedOp], key: Callable[[WorkedOp], Hashable], matches: list[Match]
 ) -> tuple[list[WorkedOp], list[WorkedOp]]:
     """Matches ops with equal keys; returns the others."""
     left, right = _by(base, key), _by(run, key)
-    for one in [one for one in left if one in right and one != ""]:
-        old, new = left.pop(one), right.pop(one)
-        found.append(_match(old, new, _relation))
+    for shared in [one for one in left if one in right and one != ""]:
+        old, new = left.pop(shared), right.pop(shared)
+        matches.append(_match(old, new, _relation))
     return [op for ops in left.values() for op in ops], [op for ops in right.values() for op in ops]
 
 
@@ -210,7 +210,7 @@ def _alike(base: Sequence[WorkedOp], run: Sequence[WorkedOp]) -> float:
 
 
 def _by(ops: Iterable[WorkedOp], key: Callable[[WorkedOp], K]) -> dict[K, list[WorkedOp]]:
-    found: dict[K, list[WorkedOp]] = defaultdict(list)
+    groups: dict[K, list[WorkedOp]] = defaultdict(list)
     for op in ops:
-        found[key(op)].append(op)
-    return found
+        groups[key(op)].append(op)
+    return groups

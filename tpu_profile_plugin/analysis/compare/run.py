@@ -72,10 +72,10 @@ def describe(work: HostWork, ops: HostOps, hlo: HloOps) -> DescribedWork:
             prints.append(fingerprint(name or CONTAINERS, "", "", "", ""))
             insides.append(frozenset())
             continue
-        one = fingerprint(name, facts.category, facts.provenance, facts.expression, facts.source)
-        prints.append(one)
-        fused = hlo.fused(program, name) if "fusion" in one.category else ()
-        insides.append(frozenset(_inside(fused, one, program, hlo)))
+        op_print = fingerprint(name, facts.category, facts.provenance, facts.expression, facts.source)
+        prints.append(op_print)
+        fused = hlo.fused(program, name) if "fusion" in op_print.category else ()
+        insides.append(frozenset(_inside(fused, op_print, program, hlo)))
     return DescribedWork(work, tuple(modules), tuple(prints), tuple(insides))
 
 
@@ -83,10 +83,10 @@ def _inside(fused: Sequence[Fused], whole: Fingerprint, program: int, hlo: HloOp
     """The framework ops that an op was made of."""
     if not fused and whole.framework:
         yield f"{whole.framework} {whole.source}"
-    for one in fused[:MOST_INSIDE]:
-        name = framework_op(one.provenance)
+    for op in fused[:MOST_INSIDE]:
+        name = framework_op(op.provenance)
         if name:
-            file, line, _ = hlo.source(program, one.name)
+            file, line, _ = hlo.source(program, op.name)
             yield f"{name} {file}:{line}" if file else f"{name} "
 
 
@@ -126,18 +126,18 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
     devices = sum(one.work.devices for one in hosts)
     lengths = [one.work.by_step.shape[1] for one in hosts]
     cuts = np.cumsum(lengths)
-    found: dict[tuple[str, str, Fingerprint], WorkedOp] = {}
+    by_key: dict[tuple[str, str, Fingerprint], WorkedOp] = {}
     for host, until, length in zip(hosts, cuts.tolist(), lengths, strict=True):
         for i, (_, name) in enumerate(host.work.keys):
             key = program_name(host.module[i]), name or CONTAINERS, host.print[i]
             times = np.zeros(sum(lengths))
             times[until - length : until] = host.work.by_step[i] / devices
-            one = WorkedOp(
+            op = WorkedOp(
                 *(key[0], host.module[i], key[1], key[2], host.inside[i]),
                 *(int(host.work.time_ps[i]) / cells, times, int(host.work.runs[i]) / cells),
             )
-            found[key] = one if key not in found else _sum(found[key], one)
-    ops = tuple(found.values())
+            by_key[key] = op if key not in by_key else _sum(by_key[key], op)
+    ops = tuple(by_key.values())
     parts = budget.time_ps.mean(axis=1) if budget.duration_ps.size else np.zeros((0, len(CATEGORIES)))
     step = budget.duration_ps.mean(axis=1) if budget.duration_ps.size else np.zeros(0)
     return RunWork(
@@ -145,9 +145,9 @@ def run_work(hosts: Sequence[DescribedWork], budget: RunBudget) -> RunWork:
     )
 
 
-def _sum(one: WorkedOp, other: WorkedOp) -> WorkedOp:
+def _sum(op: WorkedOp, other: WorkedOp) -> WorkedOp:
     """Adds up an op of two hosts."""
-    return replace(one, ps=one.ps + other.ps, by_step=one.by_step + other.by_step, runs=one.runs + other.runs)
+    return replace(op, ps=op.ps + other.ps, by_step=op.by_step + other.by_step, runs=op.runs + other.runs)
 
 
 def sample(values: F64) -> Sample:

@@ -47,10 +47,10 @@ def host_work(devices: Sequence[Device], steps: StepWindows) -> HostWork:
     for i, device in enumerate(devices):
         window = np.ascontiguousarray(steps.begin_ps[:, i]), np.ascontiguousarray(steps.end_ps[:, i])
         # Numbers of the device's ops, then of the time of containers.
-        own = np.array([number.setdefault((op.program, op.name), len(number)) for op in device.ops], np.int64)
+        numbers = np.array([number.setdefault((op.program, op.name), len(number)) for op in device.ops], np.int64)
         rest = np.array([number.setdefault((0, ""), len(number))])
         runs, (begin, end) = ordered(device.runs), _containers(device)
-        parts.append((runs.begin_ps, runs.end_ps, runs.op, runs.work, own, window))
+        parts.append((runs.begin_ps, runs.end_ps, runs.op, runs.work, numbers, window))
         parts.append((begin, end, np.zeros(len(begin), np.int32), np.zeros(len(begin), np.uint8), rest, window))
     few = min(len(steps), MOST_STEPS)
     total, by_step, count = _native.step_work(parts, Work.COMPUTE, len(number), few)

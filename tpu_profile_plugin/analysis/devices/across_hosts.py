@@ -84,10 +84,10 @@ def clock_offsets(parts: Sequence[HostRuns]) -> tuple[ClockOffset | None, ...]:
     None for the first one and where there are too few such collectives.
     """
     keys = _shared_keys(parts)
-    found: list[ClockOffset | None] = [None]
+    offsets: list[ClockOffset | None] = [None]
     reference = _last_times(parts[0], keys[0])
-    for part, own in zip(parts[1:], keys[1:], strict=True):
-        times = _last_times(part, own)
+    for part, part_keys in zip(parts[1:], keys[1:], strict=True):
+        times = _last_times(part, part_keys)
         pairs = []
         for key in [key for key in reference if key in times]:
             (one_begin, one_end), (begin, end) = reference[key], times[key]
@@ -96,8 +96,8 @@ def clock_offsets(parts: Sequence[HostRuns]) -> tuple[ClockOffset | None, ...]:
             here, there = slice(first, last), slice(first - shift, max(last - shift, 0))
             pairs.append((one_begin[here], one_end[here], begin[there], end[there]))
         columns = [np.concatenate(column) for column in zip(*pairs, strict=True)]
-        found.append(offset_by_ends(*columns) if columns else None)
-    return tuple(found)
+        offsets.append(offset_by_ends(*columns) if columns else None)
+    return tuple(offsets)
 
 
 def _shared_keys(parts: Sequence[HostRuns]) -> list[list[CollectiveKey]]:
@@ -131,8 +131,8 @@ def match_hosts(parts: Sequence[HostRuns], offsets: Sequence[ClockOffset | None]
     numbers = tuple(np.array([position[key] for key in own], np.int64) for own in shared)
     transfers: dict[int, Transfer] = {}
     for part, number in zip(parts, numbers, strict=True):
-        for at, transfer in zip(number.tolist(), part.transfers, strict=True):
-            transfers.setdefault(at, transfer)
+        for index, transfer in zip(number.tolist(), part.transfers, strict=True):
+            transfers.setdefault(index, transfer)
     first = np.cumsum([0, *(part.devices for part in parts)])
     alone = tuple(i for i, offset in enumerate(offsets) if i and offset is None)
     chosen = [i for i in range(len(parts)) if i not in alone]
@@ -153,20 +153,20 @@ def match_hosts(parts: Sequence[HostRuns], offsets: Sequence[ClockOffset | None]
     return MatchedHosts(tuple(position), numbers, runs, first[:-1], alone, moved, np.maximum(extra, 0))
 
 
-def sum_by_step(begin_ps: I64, end_ps: I64, device: I64, at: I64, value: I64) -> I64:
+def sum_by_step(begin_ps: I64, end_ps: I64, device: I64, time_ps: I64, value: I64) -> I64:
     """Adds values at points in time to the steps in which they are, int64[s, d].
 
     Args:
       begin_ps, end_ps: int64[s, d], the windows of the steps.
-      device, at, value: the device, time and value of each; those outside of all steps are left out.
+      device, time_ps, value: the device, time and value of each; those outside of all steps are left out.
     """
     sums = np.zeros(begin_ps.shape, np.int64)
     for number in range(begin_ps.shape[1]):
-        own = np.flatnonzero((device == number) & (value > 0))
+        rows = np.flatnonzero((device == number) & (value > 0))
         order = np.argsort(begin_ps[:, number], kind="stable")
         since, until = begin_ps[order, number], end_ps[order, number]
-        row = np.searchsorted(since, at[own], side="right") - 1
+        row = np.searchsorted(since, time_ps[rows], side="right") - 1
         inside = row >= 0
-        inside[inside] = at[own[inside]] < until[row[inside]]
-        np.add.at(sums[:, number], order[row[inside]], value[own[inside]])
+        inside[inside] = time_ps[rows[inside]] < until[row[inside]]
+        np.add.at(sums[:, number], order[row[inside]], value[rows[inside]])
     return sums

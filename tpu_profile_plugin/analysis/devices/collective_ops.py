@@ -65,21 +65,21 @@ def transfer_of(op: Op, programs: HloPrograms) -> Transfer:
     return Transfer(sum(map(leaf_bytes, operands)) if operands else None, _groups(instruction))
 
 
-def _operands(program: Program, one: Instruction) -> list[Instruction]:
-    wanted = set(one.operand_ids)
+def _operands(program: Program, instruction: Instruction) -> list[Instruction]:
+    wanted = set(instruction.operand_ids)
     rows = np.flatnonzero(np.isin(program.columns["id"], list(wanted))) if wanted else ()
     return [program.instruction(int(row)) for row in rows]
 
 
-def _groups(one: Instruction) -> Groups | None:
-    devices = one.collective_device_list
-    for holder, name in ((devices, "iota_replica_group_list"), (one, "iota_collective_device_list")):
+def _groups(instruction: Instruction) -> Groups | None:
+    devices = instruction.collective_device_list
+    for holder, name in ((devices, "iota_replica_group_list"), (instruction, "iota_collective_device_list")):
         if holder.HasField(name):
             iota = getattr(holder, name)
             shape = (iota.num_replica_groups, iota.num_devices_per_group)
             return _iota(shape, tuple(iota.iota_reshape_dims), tuple(iota.iota_transpose_perm))
-    listed = one.replica_groups or devices.replica_groups
-    if one.HasField("mesh_axes_replica_group_list"):
+    listed = instruction.replica_groups or devices.replica_groups
+    if instruction.HasField("mesh_axes_replica_group_list"):
         return None
     return tuple(tuple(group.replica_ids) for group in listed)
 
@@ -111,18 +111,18 @@ def _from_text(text: str) -> Transfer:
         shape, dimensions, order = (tuple(map(int, (part or "").split(",") if part else [])) for part in iota.groups())
         groups = _iota(shape, dimensions, order)
     elif listed := _LISTED.search(text):
-        found = re.findall(r"\{([\d, ]+)\}", listed[1] or "")
-        groups = tuple(tuple(int(number) for number in group.split(",")) for group in found)
+        members = re.findall(r"\{([\d, ]+)\}", listed[1] or "")
+        groups = tuple(tuple(int(number) for number in group.split(",")) for group in members)
     return Transfer(size if operands else None, groups)
 
 
 def _enclosed(text: str) -> str:
     """The text up to the parenthesis that closes it."""
     depth = 1
-    for at, letter in enumerate(text):
+    for position, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
         if not depth:
-            return text[:at]
+            return text[:position]
     return text
 
 

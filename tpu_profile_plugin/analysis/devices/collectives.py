@@ -90,8 +90,8 @@ def match_collectives(devices: Sequence[Device], transfer: Callable[[Op], Transf
         for i in np.unique(spans.op).tolist():
             code[i] = keys.setdefault(key_of(device.ops[i]), len(keys))
             first.setdefault(int(code[i]), device.ops[i])
-        own = np.full(len(spans), number, np.int64)
-        parts.append((code[spans.op], own, spans.begin_ps, spans.end_ps, source))
+        numbers = np.full(len(spans), number, np.int64)
+        parts.append((code[spans.op], numbers, spans.begin_ps, spans.end_ps, source))
     columns = [np.concatenate([np.zeros(0, np.int64), *part]) for part in zip(*parts, strict=True)]
     return match_runs(tuple(keys), columns, [transfer(first[i]) for i in range(len(keys))], len(devices))
 
@@ -120,9 +120,9 @@ def exposed_runs(devices: Sequence[Device], runs: CollectiveRuns) -> I64:
     """Per run, the part in which its device computes nothing."""
     exposed = runs.end_ps - runs.begin_ps
     for number, device in enumerate(devices):
-        own = runs.device == number
-        if own.any():
-            exposed[own] -= covered_within(*device.compute(), runs.begin_ps[own], runs.end_ps[own])
+        on_device = runs.device == number
+        if on_device.any():
+            exposed[on_device] -= covered_within(*device.compute(), runs.begin_ps[on_device], runs.end_ps[on_device])
     return exposed
 
 
@@ -147,8 +147,8 @@ def _occurrences(key: I64, device: I64, end: I64) -> I64:
     occurrence = np.arange(len(key)) - start[code]
     count = np.bincount(code, minlength=len(start))
     owner = key[start]
-    for one in np.unique(owner).tolist():
-        segments = np.flatnonzero(owner == one)
+    for collective in np.unique(owner).tolist():
+        segments = np.flatnonzero(owner == collective)
         if len(np.unique(count[segments])) == 1:
             continue
         reference = segments[int(np.argmax(count[segments]))]
@@ -162,9 +162,9 @@ def _occurrences(key: I64, device: I64, end: I64) -> I64:
 
 def _shift(reference: I64, ends: I64) -> int:
     """How many runs of the reference come before the first of another device, by the nearest ends."""
-    at = np.clip(np.searchsorted(reference, ends), 1, max(len(reference) - 1, 1))
-    left = np.abs(reference[at - 1] - ends) <= np.abs(reference[np.minimum(at, len(reference) - 1)] - ends)
-    return int(np.median(np.where(left, at - 1, at) - np.arange(len(ends))))
+    right = np.clip(np.searchsorted(reference, ends), 1, max(len(reference) - 1, 1))
+    left = np.abs(reference[right - 1] - ends) <= np.abs(reference[np.minimum(right, len(reference) - 1)] - ends)
+    return int(np.median(np.where(left, right - 1, right) - np.arange(len(ends))))
 
 
 def _instances(
@@ -188,10 +188,10 @@ def _instances(
         size = final - start + 1
         latest = rows[order[final]]
         several = size[code] > 1
-        own = rows[several]
+        shared = rows[several]
         which = code[several]
-        instance[own], ranks[own], last[own] = which, size[which], device[latest[which]]
+        instance[shared], ranks[shared], last[shared] = which, size[which], device[latest[which]]
         came = begin[latest[which]]
-        wait[own] = np.minimum(came - begin[own], end[own] - begin[own])
-        early[own] = synchronizing[key[own]] & (end[own] < came)
+        wait[shared] = np.minimum(came - begin[shared], end[shared] - begin[shared])
+        early[shared] = synchronizing[key[shared]] & (end[shared] < came)
     return CollectiveRuns(keys, key, device, begin, end, source, occurrence, instance, ranks, wait, last, early)

@@ -46,12 +46,12 @@ def cpu_devices(space: XSpace, plane: Plane, programs: HloPrograms) -> list[Devi
 
 
 def _device(plane: Plane, ordinal: int, ops: tuple[Op, ...], spans: OpSpans, device: I64, run: I64) -> Device:
-    at = np.flatnonzero(device == ordinal)
-    own, run = spans.where(at), run[at]
-    control = own.work == Work.CONTROL
+    rows = np.flatnonzero(device == ordinal)
+    device_spans, run = spans.where(rows), run[rows]
+    control = device_spans.work == Work.CONTROL
     # A run of a program lasts from its first op to its last.
     numbered = run != NO_RUN
-    runs, first, last = extents(run[numbered], own.begin_ps[numbered], own.end_ps[numbered])
+    runs, first, last = extents(run[numbered], device_spans.begin_ps[numbered], device_spans.end_ps[numbered])
     order = np.argsort(first, kind="stable")
     return Device(
         name=f"CPU device {int(ordinal)}",
@@ -59,8 +59,8 @@ def _device(plane: Plane, ordinal: int, ops: tuple[Op, ...], spans: OpSpans, dev
         ordinal=int(ordinal),
         plane=plane.index,
         ops=ops,
-        runs=own.where(~control),
-        control=own.where(control),
+        runs=device_spans.where(~control),
+        control=device_spans.where(control),
         programs=times_of(first, last) if len(runs) else None,
         starts=first[order],
         launch_key=runs[order],
@@ -91,11 +91,11 @@ def _completed(plane: Plane, events: I64, run: I64, producers: tuple[I64, I64], 
     opens = np.arange(len(time)) < len(row)
     order = np.lexsort((~opens, time))
     opened, closed = pair_in_order(key.reshape(-1)[order].astype(np.int64), opens[order])
-    at, finisher = row[order[opened]], ends[order[closed] - len(row)]
-    later = plane.events.begin_ps[finisher] > end[at]
-    at, finisher = at[later], finisher[later]
-    following = _next_begin(plane, events, run, end[at], finisher, run[at])
-    end[at] = np.minimum(plane.events.begin_ps[finisher], following)
+    producer, finisher = row[order[opened]], ends[order[closed] - len(row)]
+    later = plane.events.begin_ps[finisher] > end[producer]
+    producer, finisher = producer[later], finisher[later]
+    following = _next_begin(plane, events, run, end[producer], finisher, run[producer])
+    end[producer] = np.minimum(plane.events.begin_ps[finisher], following)
     return end
 
 
@@ -109,10 +109,10 @@ def _next_begin(plane: Plane, events: I64, run: I64, time: I64, on_thread_of: I6
     times, rank = np.unique(np.concatenate([begin, time]), return_inverse=True)
     code = key * len(times) + rank.reshape(-1)
     order = np.argsort(code[: len(events)], kind="stable")
-    found = np.searchsorted(code[order], code[len(events) :])
-    at = order[np.minimum(found, len(order) - 1)]
-    same = (found < len(order)) & (key[at] == key[len(events) :])
-    first: I64 = np.where(same, begin[at], np.iinfo(np.int64).max)
+    position = np.searchsorted(code[order], code[len(events) :])
+    row = order[np.minimum(position, len(order) - 1)]
+    same = (position < len(order)) & (key[row] == key[len(events) :])
+    first: I64 = np.where(same, begin[row], np.iinfo(np.int64).max)
     return first
 
 

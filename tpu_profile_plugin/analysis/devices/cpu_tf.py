@@ -126,16 +126,16 @@ def _ops(names: Sequence[str]) -> tuple[tuple[Op, ...], I64]:
     """The ops that events are named after, and per row of the event metadata the op, -1 for other events."""
     ops: list[Op] = []
     row = np.full(len(names), -1, np.int64)
-    for at, name in enumerate(names):
+    for index, name in enumerate(names):
         parsed = parse_op(name)
         if _FETCH.search(name):
-            found = Op(name.partition("Op::")[0], 0, Work.INPUT)
+            op = Op(name.partition("Op::")[0], 0, Work.INPUT)
         elif ":" not in name or parsed.category != TENSORFLOW or _INPUT_TYPE.search(parsed.type):
             continue
         else:
-            found = Op(parsed.name, 0, Work.CONTROL if _CONTAINER_TYPE.match(parsed.type) else Work.COMPUTE)
-        row[at] = len(ops)
-        ops.append(found)
+            op = Op(parsed.name, 0, Work.CONTROL if _CONTAINER_TYPE.match(parsed.type) else Work.COMPUTE)
+        row[index] = len(ops)
+        ops.append(op)
     return tuple(ops), row
 
 
@@ -152,15 +152,15 @@ def _eager_kernels(axis: _Axis, candidates: I64, ops_run: I64, ops: tuple[Op, ..
         return np.zeros(0, np.int64), np.zeros(0, np.int64), ops
     inner = candidates[_rows(names, _RUNNERS - {_EAGER_KERNEL, "EagerKernelExecute"})[metadata[candidates]]]
     begins = np.sort(axis.begin(np.concatenate([inner, ops_run])))
-    at = axis.begin(kernels)
-    end = at + plane.events.duration_ps[kernels]
-    kernels, at = _where(np.searchsorted(begins, at) == np.searchsorted(begins, end), kernels, at)
+    begin = axis.begin(kernels)
+    end = begin + plane.events.duration_ps[kernels]
+    kernels, begin = _where(np.searchsorted(begins, begin) == np.searchsorted(begins, end), kernels, begin)
     start = axis.begin(calls)
     order = np.argsort(start, kind="stable")
     calls, start = calls[order], start[order]
-    call = np.searchsorted(start, at, side="right") - 1
+    call = np.searchsorted(start, begin, side="right") - 1
     known = call >= 0
-    known[known] = at[known] < start[call[known]] + plane.events.duration_ps[calls[call[known]]]
+    known[known] = begin[known] < start[call[known]] + plane.events.duration_ps[calls[call[known]]]
     kernels, call = _where(known, kernels, call)
     rows, which = np.unique(metadata[calls[call]], return_inverse=True)
     types = [names[row].removeprefix(_CALL) for row in rows.tolist()]

@@ -64,16 +64,16 @@ def hlo_work(opcode: str, category: str, name: str) -> tuple[Work, str]:
         return Work.OUTPUT, ""
     if category.startswith(("host send", "host recv")):
         return Work.COPY, ""
-    if found := collective_of(opcode):
-        return Work.COMMUNICATION, found
+    if collective := collective_of(opcode):
+        return Work.COMMUNICATION, collective
     if category in WITH_INNER_OPS or opcode in WITH_INNER_OPS:
         return Work.CONTROL, ""
     if opcode in _COPIES:
         return Work.COPY, ""
     if opcode in _ASYNC_OPCODES:
         return _asynchronous(name)
-    if "fusion" in category and (found := _first(category)):
-        return Work.COMMUNICATION, found
+    if "fusion" in category and (collective := _first(category)):
+        return Work.COMMUNICATION, collective
     return Work.COMPUTE, ""
 
 
@@ -83,8 +83,8 @@ def _first(text: str) -> str:
 
 def _asynchronous(name: str) -> tuple[Work, str]:
     """A wrapped computation names what it runs: `all-to-all-start.1`, `slice-done`, `fusion.7.call-start`."""
-    if found := _first(name):
-        return Work.COMMUNICATION, found
+    if collective := _first(name):
+        return Work.COMMUNICATION, collective
     if "collective" in name:
         return Work.COMMUNICATION, "collective"
     return (Work.COPY if any(part in name for part in _NAMED_COPIES) else Work.COMPUTE), ""

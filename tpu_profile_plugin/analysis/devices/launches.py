@@ -63,20 +63,20 @@ def _calls(space: XSpace, stat: str, plane: Plane | None) -> tuple[I64, I64, I64
             return none, none, none
         (plane,) = space.filtered(EventFilter(plane, event=lambda _: False, stats=(stat,)))
     value, known = read.ints(space, plane, plane.events.stats, stat)
-    at = np.flatnonzero(known)
-    at = at[np.lexsort((plane.events.begin_ps[at], value[at]))]
-    at = at[np.append(True, np.diff(value[at]) != 0)] if len(at) else at
-    return value[at], *spans_at(plane, at)
+    rows = np.flatnonzero(known)
+    rows = rows[np.lexsort((plane.events.begin_ps[rows], value[rows]))]
+    rows = rows[np.append(True, np.diff(value[rows]) != 0)] if len(rows) else rows
+    return value[rows], *spans_at(plane, rows)
 
 
 def _matched(device: Device, key: I64, begin: I64, end: I64) -> Launches:
-    own = device.launch_key
-    if not len(key) or not len(own):
+    launch_key = device.launch_key
+    if not len(key) or not len(launch_key):
         none = np.zeros(0, np.int64)
         return Launches(none, none, none, none)
-    at = np.minimum(np.searchsorted(key, own), len(key) - 1)
-    found = np.flatnonzero((key[at] == own) & (own != NO_LAUNCH))
-    starts = device.starts[found]
+    call = np.minimum(np.searchsorted(key, launch_key), len(key) - 1)
+    launched = np.flatnonzero((key[call] == launch_key) & (launch_key != NO_LAUNCH))
+    starts = device.starts[launched]
     # The begins of a GPU's launches are those of its kernels, in the same order.
-    ends = device.runs.end_ps[found] if device.kind == "gpu" else starts
-    return Launches(begin[at[found]], end[at[found]], starts, ends)
+    ends = device.runs.end_ps[launched] if device.kind == "gpu" else starts
+    return Launches(begin[call[launched]], end[call[launched]], starts, ends)

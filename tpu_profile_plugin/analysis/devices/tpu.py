@@ -64,9 +64,9 @@ def _run_ids(space: XSpace, plane: Plane) -> I64:
     parts = [np.zeros(0, np.int64)]
     for line in lines_named(plane, MODULES):
         owners = plane.lines.events_of(line)
-        found = StatColumns(space, plane, plane.events.stats_on(MODULES), ("run_id",), owners).ints("run_id")
+        recorded = StatColumns(space, plane, plane.events.stats_on(MODULES), ("run_id",), owners).ints("run_id")
         ids = np.full(owners.stop - owners.start, NO_LAUNCH)
-        ids[found.event - owners.start] = found.value
+        ids[recorded.event - owners.start] = recorded.value
         parts.append(ids)
     return np.concatenate(parts)
 
@@ -88,10 +88,10 @@ def _ops(space: XSpace, plane: Plane) -> tuple[Op, ...]:
 
 def _spans(plane: Plane, lines: list[int], ops: tuple[Op, ...]) -> OpSpans:
     events = events_of_lines(plane, lines)
-    at = rows_of_lines(plane, lines)
-    op = plane.events.metadata[at].view(np.int32)  # rows are few
+    rows = rows_of_lines(plane, lines)
+    op = plane.events.metadata[rows].view(np.int32)  # rows are few
     work = np.array([one.work for one in ops], np.uint8)
-    return OpSpans(*spans_at(plane, at), op, work[op], events)
+    return OpSpans(*spans_at(plane, rows), op, work[op], events)
 
 
 def paired_windows(spans: OpSpans, ops: tuple[Op, ...]) -> OpSpans:

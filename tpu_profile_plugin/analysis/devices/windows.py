@@ -167,8 +167,8 @@ def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
         return steps
     late = work = 0
     for device in devices:
-        own, after = busy_after(device, last)
-        work, late = work + own, late + after
+        before, after = busy_after(device, last)
+        work, late = work + before, late + after
     if late < LATE_WORK * work or not late:
         return steps
     end = max(int(busy(device)[1].max(initial=last)) for device in devices)

@@ -59,14 +59,16 @@ def arguments(trace: Trace, of: PlaneArguments, tracks: Sequence[Track]) -> Argu
     real = np.flatnonzero(row >= 0)
     events, taken = _spread(of.start, of.plane.events.metadata[row[real]].astype(np.int64))
     shared = Arguments(real[events], of.shared.key[taken], of.shared.kind[taken], of.shared.value[taken])
-    own = _converted(trace, of.plane, of.key, of.plane.events.stats, row[real])
+    recorded = _converted(trace, of.plane, of.key, of.plane.events.stats, row[real])
     before = np.cumsum([0, *map(len, tracks)])
     added = [
         Arguments(one.event + first, one.key, one.kind, one.value)
         for track, first in zip(tracks, before.tolist(), strict=False)
         for one in track.more
     ]
-    return joined([shared, Arguments(real[own.event], own.key, own.kind, own.value), *added]).sorted()
+    return joined(
+        [shared, Arguments(real[recorded.event], recorded.key, recorded.kind, recorded.value), *added]
+    ).sorted()
 
 
 def _spread(start: I64 | U32, owners: I64) -> tuple[I64, I64]:

@@ -24,10 +24,10 @@ EDGES = (
 def flows(parts: Parts) -> tuple[I64, I64]:
     """Rows of the parts that flows leave and enter, both int64[f]."""
     group = groups(parts.device, parts.run, parts.rendezvous)
-    found = list(_pairs(parts.kind, group))
+    pairs = list(_pairs(parts.kind, group))
     return (
-        np.concatenate([np.zeros(0, np.int64), *(one for one, _ in found)]),
-        np.concatenate([np.zeros(0, np.int64), *(other for _, other in found)]),
+        np.concatenate([np.zeros(0, np.int64), *(one for one, _ in pairs)]),
+        np.concatenate([np.zeros(0, np.int64), *(other for _, other in pairs)]),
     )
 
 
@@ -39,14 +39,14 @@ def groups(device: I64, run: I64, rendezvous: I64) -> I64:
 
 def _pairs(kind: I64, group: I64) -> Iterator[tuple[I64, I64]]:
     for source, target in EDGES:
-        one, other = (np.flatnonzero(kind == KINDS.index(name)) for name in (source, target))
-        left, right = ranked(group[one]), ranked(group[other])
+        sources, targets = (np.flatnonzero(kind == KINDS.index(name)) for name in (source, target))
+        left, right = ranked(group[sources]), ranked(group[targets])
         every, code = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
         code = code.reshape(-1)
         row: I64 = np.full(len(every), -1, np.int64)
-        row[code[: len(one)]] = one
-        source_row = row[code[len(one) :]]
-        yield source_row[source_row >= 0], other[source_row >= 0]
+        row[code[: len(sources)]] = sources
+        source_row = row[code[len(sources) :]]
+        yield source_row[source_row >= 0], targets[source_row >= 0]
 
 
 def ranked(group: I64) -> I64:

@@ -83,8 +83,8 @@ _End = tuple[I64, I64, I64, I64, I64]
 
 def _ops(trace: Trace, codes: dict[str, int], receives: bool) -> list[_End]:
     """Track, event, kind, run and rendezvous of the ops; done ops have the rendezvous of what they complete."""
-    found = []
-    for at, track in enumerate(trace.tracks):
+    parts = []
+    for index, track in enumerate(trace.tracks):
         if track.name != OPS or track.runtime or not len(track):
             continue
         kind, number, rendezvous = described(track.plane, codes)
@@ -93,8 +93,8 @@ def _ops(trace: Trace, codes: dict[str, int], receives: bool) -> list[_End]:
         chosen = np.flatnonzero(kind[metadata] >= 0)
         event, metadata = event[chosen], metadata[chosen]
         ones = np.ones(len(event), np.int64)
-        found.append([at * ones, event, kind[metadata], track.run[event], rendezvous[metadata], number[metadata]])
-    columns = [np.concatenate([np.zeros(0, np.int64), *(part[i] for part in found)]) for i in range(6)]
+        parts.append([index * ones, event, kind[metadata], track.run[event], rendezvous[metadata], number[metadata]])
+    columns = [np.concatenate([np.zeros(0, np.int64), *(part[i] for part in parts)]) for i in range(6)]
     of, event, kind, run, rendezvous, number = columns
     device = np.array([track.device for track in trace.tracks], np.int64)[of]
     keys = np.stack([device, run, number], axis=1)
@@ -107,8 +107,8 @@ def _ops(trace: Trace, codes: dict[str, int], receives: bool) -> list[_End]:
 
 def _copies(trace: Trace, codes: dict[str, int]) -> list[_End]:
     """Track, event, kind, run and rendezvous of each graph's first copy start and last copy end; marks the ends."""
-    found = []
-    for at, track in enumerate(trace.tracks):
+    parts = []
+    for track_index, track in enumerate(trace.tracks):
         if not track.runtime:
             continue
         kind_of, is_graph = trace.once(track.plane, "kinds", partial(copy_kinds, track.plane))
@@ -124,8 +124,8 @@ def _copies(trace: Trace, codes: dict[str, int]) -> list[_End]:
         track.duration_ps[late] = np.maximum(track.duration_ps[late] - _GAP_PS, 0)
         ones = np.ones(len(event), np.int64)
         rendezvous = codes.setdefault(name[2], len(codes)) if name else 0
-        found.append((at * ones, event, kinds[event], track.run[event], rendezvous * ones))
-    return found
+        parts.append((track_index * ones, event, kinds[event], track.run[event], rendezvous * ones))
+    return parts
 
 
 def _taken(ends: _Ends, source: I64, queue: I64) -> tuple[I64, I64, Bools]:
@@ -135,12 +135,12 @@ def _taken(ends: _Ends, source: I64, queue: I64) -> tuple[I64, I64, Bools]:
     """
     none = np.zeros(0, np.int64)
     targets, numbers, instants = [none], [none], [none]
-    for at, (_, kind) in enumerate(_QUEUES.tolist()):
-        mine, takers = np.flatnonzero(queue == at), np.flatnonzero(ends.kind == kind)
+    for index, (_, kind) in enumerate(_QUEUES.tolist()):
+        mine, takers = np.flatnonzero(queue == index), np.flatnonzero(ends.kind == kind)
         row = lookup(ranked(ends.group[source[mine]]), mine, ranked(ends.group[takers]))
         targets.append(takers[row >= 0])
         numbers.append(row[row >= 0])
-        instants.append(np.full(int((row >= 0).sum()), at == _INTO_INSTANT))
+        instants.append(np.full(int((row >= 0).sum()), index == _INTO_INSTANT))
     return np.concatenate(targets), np.concatenate(numbers), np.concatenate(instants).astype(np.bool_)
 
 

@@ -67,17 +67,17 @@ class SendRecvOps:
 def send_recv_ops(space: XSpace, plane: Plane, programs: HloPrograms) -> SendRecvOps:
     """The ops of host transfers of a TensorCore that lie in a run of a module whose program the profile has."""
     rows, modules = _ops_in_modules(space, plane)
-    found: dict[tuple[str, int], int] = {}
+    index_of: dict[tuple[str, int], int] = {}
     instructions: list[Instruction] = []
     pairs, inverse = np.unique(
         np.stack([modules, plane.events.metadata[rows].astype(np.int64)]), axis=1, return_inverse=True
     )
     of_pair = np.full(pairs.shape[1], -1, np.int32)
-    for at, (module, metadata) in enumerate(pairs.T.tolist()):
-        one = _instruction(space, plane, programs, plane.event_metadata.names[module], metadata)
-        if one is not None:
-            of_pair[at] = found.setdefault((plane.event_metadata.names[module], metadata), len(instructions))
-            instructions.append(one)
+    for pair, (module, metadata) in enumerate(pairs.T.tolist()):
+        transfer = _instruction(space, plane, programs, plane.event_metadata.names[module], metadata)
+        if transfer is not None:
+            of_pair[pair] = index_of.setdefault((plane.event_metadata.names[module], metadata), len(instructions))
+            instructions.append(transfer)
     instruction = of_pair[inverse.reshape(-1)]
     known = instruction >= 0
     rows, instruction = rows[known], instruction[known]
@@ -102,11 +102,11 @@ def _ops_in_modules(space: XSpace, plane: Plane) -> tuple[I64, I64]:
     rows = events_of_lines(plane, lines_named(plane, OPS))
     rows = rows[wanted[plane.events.metadata[rows]]]
     since = plane.events.begin_ps[rows]
-    at = np.searchsorted(begin, since, side="right") - 1
-    inside = at >= 0
-    rows, since, at = rows[inside], since[inside], at[inside]
-    inside = since + plane.events.duration_ps[rows] <= end[at]
-    modules: I64 = plane.events.metadata[order[at[inside]]].astype(np.int64)
+    run = np.searchsorted(begin, since, side="right") - 1
+    inside = run >= 0
+    rows, since, run = rows[inside], since[inside], run[inside]
+    inside = since + plane.events.duration_ps[rows] <= end[run]
+    modules: I64 = plane.events.metadata[order[run[inside]]].astype(np.int64)
     return rows[inside], modules
 
 
@@ -146,10 +146,10 @@ def _participants(space: XSpace, plane: Plane, metadata: int) -> int:
     """The number of devices of a group; 1 for pairs of devices, 0 if it is not recorded."""
     row = plane.stat_metadata.row(INFO)
     stats = plane.event_metadata.stats
-    at = int(stats.find(row)[metadata]) if row is not None else -1
-    if at < 0:
+    stat = int(stats.find(row)[metadata]) if row is not None else -1
+    if stat < 0:
         return 0
-    info = parse("tensorflow.profiler.DcnCollectiveInfoProto", space.blob(int(stats.value[at])))
+    info = parse("tensorflow.profiler.DcnCollectiveInfoProto", space.blob(int(stats.value[stat])))
     if info is None:
         return 0
     if info.one_to_one_groups:

@@ -87,16 +87,16 @@ def _runs(plane: Plane) -> tuple[I64, I64]:
 
 def run_ids(plane: Plane) -> tuple[I64, Bools]:
     """Per event its run id, and whether there is one: an unsigned number, of the metadata before that of the event."""
-    own, named = stats.of_kind(plane, plane.events.stats, RUN_ID, Kind.UINT64)
+    ids, named = stats.of_kind(plane, plane.events.stats, RUN_ID, Kind.UINT64)
     shared, known = stats.of_kind(plane, plane.event_metadata.stats, RUN_ID, Kind.UINT64)
     metadata = plane.events.metadata
-    return np.where(known[metadata], shared[metadata], own).view(np.int64), known[metadata] | named
+    return np.where(known[metadata], shared[metadata], ids).view(np.int64), known[metadata] | named
 
 
 def _run_of(runs: tuple[I64, I64], begin: I64) -> I64:
     """The run id of the last module that began before or with an event."""
-    at = np.searchsorted(runs[0], begin, side="right") - 1
-    return np.where(at >= 0, runs[1][at], _NO_RUN) if len(runs[0]) else np.full(len(begin), _NO_RUN)
+    index = np.searchsorted(runs[0], begin, side="right") - 1
+    return np.where(index >= 0, runs[1][index], _NO_RUN) if len(runs[0]) else np.full(len(begin), _NO_RUN)
 
 
 def _ops(plane: Plane, device: int, runs: tuple[I64, I64], codes: dict[str, int]) -> list[I64]:
@@ -107,15 +107,15 @@ def _ops(plane: Plane, device: int, runs: tuple[I64, I64], codes: dict[str, int]
     begin = plane.events.begin_ps[rows]
     rows = rows[np.lexsort((-plane.events.duration_ps[rows], begin))]
     begin, metadata = plane.events.begin_ps[rows], plane.events.metadata[rows]
-    kinds, numbers, found = kind[metadata], number[metadata], rendezvous[metadata]
+    kinds, numbers, op_rendezvous = kind[metadata], number[metadata], rendezvous[metadata]
     run = _run_of(runs, begin)
     for starts, ends in ((0, 2), (1, 3)):
         pairs = np.stack([run, numbers], axis=1)
-        first, last = np.flatnonzero((kinds == starts) & (found >= 0)), np.flatnonzero(kinds == ends)
-        found[last] = lookup(pairs[first], found[first], pairs[last])
-    keep = (found >= 0) & (run != _NO_RUN)
+        first, last = np.flatnonzero((kinds == starts) & (op_rendezvous >= 0)), np.flatnonzero(kinds == ends)
+        op_rendezvous[last] = lookup(pairs[first], op_rendezvous[first], pairs[last])
+    keep = (op_rendezvous >= 0) & (run != _NO_RUN)
     end = begin + plane.events.duration_ps[rows]
-    return [part[keep] for part in (np.full(len(rows), device), run, found, kinds, begin, end, 0 * begin)]
+    return [part[keep] for part in (np.full(len(rows), device), run, op_rendezvous, kinds, begin, end, 0 * begin)]
 
 
 def lookup(keys: I64, values: I64, wanted: I64) -> I64:
@@ -150,16 +150,16 @@ def _copies(space: XSpace, plane: Plane, runs: dict[int, tuple[I64, I64]], codes
     columns = StatColumns(space, plane, plane.events.stats, (_KEY,))
     rows, code_of_key, texts = columns.texts(_KEY)
     key = code_of_key.astype(np.int64)
-    raw = _each(texts, lambda text: int(found[1]) if (found := DEVICE.search(text)) else -1)
+    raw = _each(texts, lambda text: int(match[1]) if (match := DEVICE.search(text)) else -1)
     known = raw[key] >= 0
     rows, key = rows[known], key[known]
     every = np.unique(raw[key])
     devices = sorted(runs)
     device_of = np.array([*devices[: len(every)], *([-1] * (len(every) - len(devices)))], np.int64)
     device = device_of[np.searchsorted(every, raw[key])]
-    names = [found[2] if (found := GRAPH.search(text)) else "" for text in texts]
+    names = [match[2] if (match := GRAPH.search(text)) else "" for text in texts]
     code = np.array([codes.setdefault(name, len(codes)) if name else -1 for name in names], np.int64)
-    turn = _each(texts, lambda text: int(found[1]) if (found := TURN.fullmatch(text)) else 0)
+    turn = _each(texts, lambda text: int(match[1]) if (match := TURN.fullmatch(text)) else 0)
     kind, graph = copy_kinds(plane)
     order = np.lexsort((-plane.events.duration_ps[rows], plane.events.begin_ps[rows], key))
     rows, key, device = rows[order], key[order], device[order]
@@ -172,9 +172,9 @@ def _copies(space: XSpace, plane: Plane, runs: dict[int, tuple[I64, I64]], codes
     last[last_ends(kinds, key, begin, end, graph[metadata])] = True
     wanted = (device >= 0) & (code[key] >= 0) & (((kinds == 4) | (kinds == 6)) & first | last)
     parts = []
-    for one in devices:
-        mine = np.flatnonzero(wanted & (device == one))
-        run = _run_of(runs[one], begin[mine])
+    for ordinal in devices:
+        mine = np.flatnonzero(wanted & (device == ordinal))
+        run = _run_of(runs[ordinal], begin[mine])
         mine, run = mine[run != _NO_RUN], run[run != _NO_RUN]
         parts.append([device[mine], run, code[key[mine]], kinds[mine], begin[mine], end[mine], turn[key[mine]]])
     return parts
@@ -202,8 +202,8 @@ def last_ends(kinds: I64, key: I64, begin: I64, end: I64, graph: Bools) -> I64:
     stop = _first_at(key, begin, key[runs], end[runs])
     for kind in (5, 7):
         latest = np.maximum.accumulate(np.where(kinds == kind, np.arange(len(kinds)), -1))
-        found = latest[np.maximum(stop - 1, 0)] if len(runs) else runs
-        last.append(found[(found > runs) & (stop > 0)])
+        ended = latest[np.maximum(stop - 1, 0)] if len(runs) else runs
+        last.append(ended[(ended > runs) & (stop > 0)])
     return np.concatenate(last)
 
 

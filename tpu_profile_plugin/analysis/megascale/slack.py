@@ -61,10 +61,10 @@ def _rendezvous(ops: SendRecvOps) -> tuple[Bools, I64, list[str]]:
     """Per op, whether its rendezvous is known, and which it is; where an op does not name it, the channel's last."""
     names: dict[str, int] = {}
     codes = [-1 if one.rendezvous is None else names.setdefault(one.rendezvous, len(names)) for one in ops.instructions]
-    own = np.array([*codes, -1], np.int64)[ops.instruction]
+    code = np.array([*codes, -1], np.int64)[ops.instruction]
     channel = np.array([*(one.channel for one in ops.instructions), 0], np.int64)[ops.instruction]
-    named = _last(channel, own >= 0)
-    group = np.where(named >= 0, own[named], -1)
+    named = _last(channel, code >= 0)
+    group = np.where(named >= 0, code[named], -1)
     return group >= 0, group, list(names)
 
 
@@ -100,10 +100,10 @@ def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable
         times[name] = np.where(rows >= 0, ops.duration_ps[rows] // PS_PER_US, 0)
     times["recv_us"] //= MEGA  # XProf divides this one by a million twice
     groups, first = np.unique(group[done], return_index=True)
-    for one in groups[np.argsort(first)].tolist():
-        mine = group[done] == one
-        own = {name: of[mine] for name, of in times.items()}
-        yield _collective(ops, names[one], done[mine], send[mine], own, group)
+    for rendezvous in groups[np.argsort(first)].tolist():
+        mine = group[done] == rendezvous
+        run_times = {name: of[mine] for name, of in times.items()}
+        yield _collective(ops, names[rendezvous], done[mine], send[mine], run_times, group)
 
 
 def _within(group: I64, values: I64) -> I64:
@@ -124,10 +124,10 @@ def _collective(ops: SendRecvOps, name: str, done: I64, send: I64, times: dict[s
     return Collective(name, sender.name, receiver.name, sender.transfer_type, len(done), bytes, **averages)
 
 
-def _first_send(ops: SendRecvOps, group: I64, one: int) -> int:
+def _first_send(ops: SendRecvOps, group: I64, rendezvous: int) -> int:
     """The first send of a rendezvous: the number of participants is that of its metadata."""
     opcode = np.array([one.opcode for one in ops.instructions])[ops.instruction]
-    return int(np.flatnonzero((group == one) & (opcode == OPCODES.index(SEND)))[0])
+    return int(np.flatnonzero((group == rendezvous) & (opcode == OPCODES.index(SEND)))[0])
 
 
 def transmitted(size: int, group: int, transfer_type: str) -> int:
@@ -148,8 +148,8 @@ def transmitted(size: int, group: int, transfer_type: str) -> int:
 def combine(hosts: Sequence[tuple[Collective, ...]]) -> tuple[Collective, ...]:
     """The collectives of all hosts: times are averages over all runs, names are those of the last host."""
     merged: dict[str, list[Collective]] = {}
-    for one in (one for host in hosts for one in host):
-        merged.setdefault(one.rendezvous, []).append(one)
+    for collective in (one for host in hosts for one in host):
+        merged.setdefault(collective.rendezvous, []).append(collective)
     return tuple(_combined(parts) for parts in merged.values())
 
 

@@ -157,8 +157,8 @@ class Trace:
 
     def numbers(self, plane: Plane, name: str, kind: Kind = Kind.INT64) -> tuple[I64, Bools]:
         """Stats of the events of a plane, and whether an event has one of this kind."""
-        found = self.once(plane, name, lambda: stats.of_kind(plane, plane.events.stats, name, kind))
-        return found[0].view(np.int64), found[1]
+        column = self.once(plane, name, lambda: stats.of_kind(plane, plane.events.stats, name, kind))
+        return column[0].view(np.int64), column[1]
 
     def add(self, track: Track, event: I64, key: str, values: I64, kind: Kind = Kind.INT64) -> None:
         """Adds an argument to the given events of a track."""
@@ -194,8 +194,8 @@ def load(space: XSpace) -> Trace:
 
 def _numbered(space: XSpace) -> list[tuple[Plane, int]]:
     """The planes of TensorCores, and their numbers."""
-    found = ((plane, tensor_core(plane.name)) for plane in space.planes if plane.name[-1:].isdigit())
-    return [(plane, number) for plane, number in found if number is not None]
+    numbered = ((plane, tensor_core(plane.name)) for plane in space.planes if plane.name[-1:].isdigit())
+    return [(plane, number) for plane, number in numbered if number is not None]
 
 
 def _lines(trace: Trace, plane: Plane, number: int) -> list[Track]:
@@ -224,7 +224,7 @@ def _track(name: str, number: int, runtime: bool, plane: Plane, rows: I64, label
 
 def _graphs(trace: Trace, devices: list[int]) -> dict[int, list[Track]]:
     """The tracks of the runtime, one per execution of a graph, by the TPU that its device is assigned to."""
-    found: dict[int, list[tuple[tuple[str, int, int], Track]]] = {}
+    by_device: dict[int, list[tuple[tuple[str, int, int], Track]]] = {}
     for plane in (plane for plane in trace.space.planes if plane.name == PLANE):
         labels = _labels(trace, plane)
         code, keys = stats.strings(trace.space, plane, plane.events.stats, GRAPH_KEY)
@@ -237,10 +237,10 @@ def _graphs(trace: Trace, devices: list[int]) -> dict[int, list[Track]]:
             device = DEVICE.search(key)
             assert device is not None
             track = _track(key.partition("$")[0], 0, True, plane, part, labels)
-            found.setdefault(int(device[1]), []).append((_place(key), track))
+            by_device.setdefault(int(device[1]), []).append((_place(key), track))
     out = {}
-    for device_id, number in zip(sorted(found), devices, strict=False):
-        out[number] = [track for _, track in sorted(found[device_id], key=lambda one: one[0])]
+    for device_id, number in zip(sorted(by_device), devices, strict=False):
+        out[number] = [track for _, track in sorted(by_device[device_id], key=lambda one: one[0])]
         for track in out[number]:
             track.device = number
     return out
@@ -267,8 +267,8 @@ def _assign_runs(trace: Trace, tracks: list[Track]) -> None:
     begin, run = np.concatenate(begins), np.concatenate(runs)
     order = np.argsort(begin, kind="stable")
     for track in (track for track in tracks if track.name != MODULES):
-        at = np.searchsorted(begin[order], track.begin_ps, side="right") - 1
-        track.run = np.where(at >= 0, run[order][at], NO_RUN)
+        index = np.searchsorted(begin[order], track.begin_ps, side="right") - 1
+        track.run = np.where(index >= 0, run[order][index], NO_RUN)
 
 
 def _between(flow: tuple[I64, I64], first: int, last: int) -> tuple[I64, I64]:

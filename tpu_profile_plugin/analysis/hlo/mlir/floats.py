@@ -15,10 +15,10 @@ _PADDING = 3
 
 def float_text(bits: int, kind: str) -> str:
     """The text of a float from its bits; hexadecimal for what is no finite number, or of another type."""
-    found = _decoded(bits, kind)
-    if found is None:
+    decoded = _decoded(bits, kind)
+    if decoded is None:
         return f"0x{bits:X}"
-    negative, significand, power = found
+    negative, significand, power = decoded
     sign = "-" if negative else ""
     short = _text(significand, power, _SHORT, short=True)
     if not significand or _means(short, bits, kind):
@@ -58,8 +58,8 @@ def _means(text: str, bits: int, kind: str) -> bool:
 
 
 def _exact(bits: int, kind: str) -> Fraction | None:
-    found = _decoded(bits, kind)
-    return None if found is None else Fraction(found[1]) * Fraction(2) ** found[2]
+    decoded = _decoded(bits, kind)
+    return None if decoded is None else Fraction(decoded[1]) * Fraction(2) ** decoded[2]
 
 
 def _text(significand: int, power: int, precision: int, *, short: bool) -> str:

@@ -58,29 +58,29 @@ class Reader:
 
     def count(self) -> int:
         """A number of things, each of which takes a byte at least."""
-        found = self.number()
-        if found > self.end - self.at:
-            raise Unreadable(f"{found} entries do not fit at byte {self.at}")
-        return found
+        count = self.number()
+        if count > self.end - self.at:
+            raise Unreadable(f"{count} entries do not fit at byte {self.at}")
+        return count
 
     def signed(self) -> int:
         """A number that may be negative."""
-        found = self.number()
-        return (found >> 1) ^ -(found & 1)
+        encoded = self.number()
+        return (encoded >> 1) ^ -(encoded & 1)
 
     def flagged(self) -> tuple[int, bool]:
         """A number whose lowest bit is a flag."""
-        found = self.number()
-        return found >> 1, bool(found & 1)
+        number = self.number()
+        return number >> 1, bool(number & 1)
 
     def text(self) -> str:
         """A text that ends with a zero byte."""
         stop = self._data.find(b"\0", self.at, self.end)
         if stop < 0:
             raise Unreadable(f"a text at byte {self.at} has no end")
-        found = self._data[self.at : stop]
+        raw = self._data[self.at : stop]
         self.at = stop + 1
-        return found.decode("utf-8", "replace")
+        return raw.decode("utf-8", "replace")
 
     def part(self, length: int) -> Reader:
         """A reader of the next bytes, which this one skips."""
@@ -204,8 +204,8 @@ def _read_entries(offsets: Reader, data: Reader, dialects: list[str]) -> tuple[_
     return tables[0], tables[1]
 
 
-def entry(table: list[T], at: int) -> T:
+def entry(table: list[T], index: int) -> T:
     """An entry of a table by its number."""
-    if at >= len(table):
-        raise Unreadable(f"entry {at} of {len(table)}")
-    return table[at]
+    if index >= len(table):
+        raise Unreadable(f"entry {index} of {len(table)}")
+    return table[index]

@@ -63,21 +63,21 @@ class _Scope:
 
     def define(self, value: _Value) -> None:
         """The next value of the innermost region."""
-        at = self.next[-1]
-        if at >= len(self.values):
+        index = self.next[-1]
+        if index >= len(self.values):
             raise Unreadable("more values than the region declares")
-        if (known := self.values[at]) is not None:  # used before it was defined
+        if (known := self.values[index]) is not None:  # used before it was defined
             known.type = value.type
             value = known
-        self.values[at] = value
+        self.values[index] = value
         self.next[-1] += 1
 
-    def use(self, at: int) -> _Value:
+    def use(self, index: int) -> _Value:
         """A value by its number."""
-        found = entry(self.values, at)
-        if found is None:
-            found = self.values[at] = _Value(Type("?"))
-        return found
+        value = entry(self.values, index)
+        if value is None:
+            value = self.values[index] = _Value(Type("?"))
+        return value
 
 
 class _Body:
@@ -111,20 +111,20 @@ class _Body:
 
     def _argument(self, reader: Reader) -> Type:
         if self._module.version < _OPTIONAL_LOCATIONS:
-            found = self._values.type(reader.number())
+            argument_type = self._values.type(reader.number())
             reader.number()
-            return found
-        at, located = reader.flagged()
+            return argument_type
+        number, located = reader.flagged()
         if located:
             reader.number()
-        return self._values.type(at)
+        return self._values.type(number)
 
     def _defined(self, type: Type) -> _Value:
         scope = self._scopes[-1]
         scope.define(_Value(type))
-        found = scope.values[scope.next[-1] - 1]
-        assert found is not None
-        return found
+        value = scope.values[scope.next[-1] - 1]
+        assert value is not None
+        return value
 
     def _op(self, reader: Reader, depth: int) -> _Op:
         self._count += 1
@@ -190,12 +190,12 @@ class _Body:
         if self._declared > _MOST:
             raise Unreadable(f"more than {_MOST} values")
         self._scopes[-1].push(values)
-        found = [self._block(reader, depth) for _ in range(blocks)]
+        region = [self._block(reader, depth) for _ in range(blocks)]
         self._scopes[-1].pop(values)
-        for at, block in enumerate(found):
+        for index, block in enumerate(region):
             for target in {target for op in block.ops for target in op.successors}:
-                entry(found, target).before.append(at)
-        return found
+                entry(region, target).before.append(index)
+        return region
 
 
 def generic_text(data: bytes) -> str:
@@ -211,12 +211,12 @@ def generic_text(data: bytes) -> str:
 
 def _letters(ops: Iterable[_Op]) -> int:
     """How many letters the names and types of ops have in the text, where each may stand any number of times."""
-    found = 0
+    letters = 0
     for op in ops:
-        found += len(op.name) + sum(_NAME + len(one.type.text) for one in (*op.operands, *op.results))
+        letters += len(op.name) + sum(_NAME + len(one.type.text) for one in (*op.operands, *op.results))
         for block in (block for blocks in op.regions for block in blocks):
-            found += sum(_NAME + len(one.type.text) for one in block.arguments) + _letters(block.ops)
-    return found
+            letters += sum(_NAME + len(one.type.text) for one in block.arguments) + _letters(block.ops)
+    return letters
 
 
 def _with_maps(text: str) -> str:
@@ -239,15 +239,15 @@ def _name(regions: Iterable[list[_Block]], values: int, arguments: int) -> None:
     """Names values as MLIR does: each region goes on from the numbers of the one around it."""
     for blocks in regions:
         value, argument = values, arguments
-        for at, block in enumerate(blocks):
-            for one in block.arguments:
-                if at:
-                    one.name, value = f"%{value}", value + 1
+        for number, block in enumerate(blocks):
+            for defined in block.arguments:
+                if number:
+                    defined.name, value = f"%{value}", value + 1
                 else:
-                    one.name, argument = f"%arg{argument}", argument + 1
+                    defined.name, argument = f"%arg{argument}", argument + 1
             for op in block.ops:
-                for result, one in enumerate(op.results):
-                    one.name = f"%{value}#{result}" if len(op.results) > 1 else f"%{value}"
+                for result, defined in enumerate(op.results):
+                    defined.name = f"%{value}#{result}" if len(op.results) > 1 else f"%{value}"
                 value += bool(op.results)
         for block in blocks:
             for op in block.ops:
@@ -266,8 +266,8 @@ def _lines(op: _Op, indent: str) -> Iterable[str]:
         head += f" <{op.properties.text}>"
     elif op.properties is not None:
         head += f" /* properties: {op.properties} in the op's own form */"
-    for at, blocks in enumerate(op.regions):
-        yield head + (" ({" if at == 0 else ", {")
+    for region, blocks in enumerate(op.regions):
+        yield head + (" ({" if region == 0 else ", {")
         for number, block in enumerate(blocks):
             yield from _block_lines(number, block, indent)
         head = f"{indent}}}"
@@ -307,6 +307,6 @@ def _module_lines(op: _Op, indent: str) -> Iterable[str]:
     rest = [(key, one) for key, one in members if key != "sym_name"]
     yield f"{indent}module{name}{f' attributes {dictionary(rest)}' if rest else ''} {{"
     for block in op.regions[0]:
-        for one in block.ops:
-            yield from _lines(one, indent + "  ")
+        for inner in block.ops:
+            yield from _lines(inner, indent + "  ")
     yield f"{indent}}}"

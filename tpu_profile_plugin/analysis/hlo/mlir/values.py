@@ -65,21 +65,21 @@ class Values:
         self._length = 0
         self._numbers = 0
 
-    def type(self, at: int) -> Type:
+    def type(self, number: int) -> Type:
         """The type of a number."""
-        if at not in self._types:
-            dialect, own_form, data = entry(self._module.types, at)
-            self._types[at] = self._within(lambda: self._type(dialect, own_form, data.again()))
-        self._written(self._types[at].text)
-        return self._types[at]
+        if number not in self._types:
+            dialect, own_form, data = entry(self._module.types, number)
+            self._types[number] = self._within(lambda: self._type(dialect, own_form, data.again()))
+        self._written(self._types[number].text)
+        return self._types[number]
 
-    def attribute(self, at: int) -> Attribute:
+    def attribute(self, number: int) -> Attribute:
         """The attribute of a number."""
-        if at not in self._attributes:
-            dialect, own_form, data = entry(self._module.attributes, at)
-            self._attributes[at] = self._within(lambda: self._attribute(dialect, own_form, data.again()))
-        self._written(self._attributes[at].text)
-        return self._attributes[at]
+        if number not in self._attributes:
+            dialect, own_form, data = entry(self._module.attributes, number)
+            self._attributes[number] = self._within(lambda: self._attribute(dialect, own_form, data.again()))
+        self._written(self._attributes[number].text)
+        return self._attributes[number]
 
     def _within(self, make: Callable[[], T]) -> T:
         """Guards against entries that contain themselves."""
@@ -100,8 +100,8 @@ class Values:
     def _string(self, reader: Reader) -> str:
         return entry(self._module.strings, reader.number()).decode("utf-8", "replace")
 
-    def _listed(self, reader: Reader, one: Callable[[Reader], T]) -> list[T]:
-        return [one(reader) for _ in range(reader.count())]
+    def _listed(self, reader: Reader, read: Callable[[Reader], T]) -> list[T]:
+        return [read(reader) for _ in range(reader.count())]
 
     def _next_type(self, reader: Reader) -> Type:
         return self.type(reader.number())

@@ -24,26 +24,26 @@ def quoted(value: str) -> str:
     return f'"{value.translate(_ESCAPES)}"'
 
 
-def backend_config(one: Instruction) -> str:
+def backend_config(instruction: Instruction) -> str:
     """What the backend noted on the instruction; "" for nothing."""
-    raw: bytes = one.backend_config
+    raw: bytes = instruction.backend_config
     return raw.decode("utf-8", "replace")
 
 
-def notes(one: Instruction, name_of: Callable[[int], str], *, order: bool = True) -> list[str]:
+def notes(instruction: Instruction, name_of: Callable[[int], str], *, order: bool = True) -> list[str]:
     """What compilers note on instructions of any opcode.
 
     `name_of` spells an instruction by its id; `order` includes instructions that must run earlier.
     """
-    out = [f"sharding={sharding(one.sharding)}"] if one.HasField("sharding") else []
-    if attributes := one.frontend_attributes.map:
+    out = [f"sharding={sharding(instruction.sharding)}"] if instruction.HasField("sharding") else []
+    if attributes := instruction.frontend_attributes.map:
         out.append(frontend_attributes(attributes))
-    if order and (before := one.control_predecessor_ids):
+    if order and (before := instruction.control_predecessor_ids):
         out.append(f"control-predecessors={{{', '.join(map(name_of, before))}}}")
-    if accuracy := _accuracy(one.result_accuracy):
+    if accuracy := _accuracy(instruction.result_accuracy):
         out.append(f"result_accuracy={{{accuracy}}}")
-    if one.HasField("original_value"):
-        out.append(f"origin={{{_original(one.original_value, one.shape)}}}")
+    if instruction.HasField("original_value"):
+        out.append(f"origin={{{_original(instruction.original_value, instruction.shape)}}}")
     return out
 
 
@@ -52,12 +52,12 @@ def frontend_attributes(values: Mapping[str, str]) -> str:
     return f"frontend_attributes={{{','.join(f'{key}={_spelled(value)}' for key, value in sorted(values.items()))}}}"
 
 
-def origins(one: Instruction, name_of: Callable[[int], str], *, order: bool, metadata: bool) -> list[str]:
+def origins(instruction: Instruction, name_of: Callable[[int], str], *, order: bool, metadata: bool) -> list[str]:
     """Notes, with `metadata` where the instruction comes from, and the backend's configuration."""
-    out = notes(one, name_of, order=order)
-    if metadata and (source := _metadata(one.metadata)):
+    out = notes(instruction, name_of, order=order)
+    if metadata and (source := _metadata(instruction.metadata)):
         out.append(f"metadata={{{source}}}")
-    if config := backend_config(one):
+    if config := backend_config(instruction):
         out.append(f"backend_config={_spelled(config)}")
     return out
 
@@ -69,8 +69,8 @@ def _spelled(value: str) -> str:
 
 def _accuracy(accuracy: Any) -> str:
     if accuracy.HasField("tolerance"):
-        one = accuracy.tolerance
-        return f"tolerance={{atol={one.atol:g},rtol={one.rtol:g},ulps={one.ulps}}}"
+        tolerance = accuracy.tolerance
+        return f"tolerance={{atol={tolerance.atol:g},rtol={tolerance.rtol:g},ulps={tolerance.ulps}}}"
     return f"mode={enum_values('xla.ResultAccuracy.Mode').get(accuracy.mode, '').lower()}" if accuracy.mode else ""
 
 
@@ -80,13 +80,13 @@ def _original(value: Any, shape: Any) -> str:
         return "()"
     known = {tuple(one.shape_index): one.original_array for one in value.elements if one.HasField("original_array")}
 
-    def part(shape: Any, at: tuple[int, ...]) -> str:
+    def part(shape: Any, shape_index: tuple[int, ...]) -> str:
         if is_tuple(shape):
-            return f"({', '.join(part(inner, (*at, i)) for i, inner in enumerate(shape.tuple_shapes))})"
-        if at not in known:
+            return f"({', '.join(part(inner, (*shape_index, i)) for i, inner in enumerate(shape.tuple_shapes))})"
+        if shape_index not in known:
             return "{}"
-        index = ",".join(map(str, known[at].shape_index))
-        return f'{{"{known[at].instruction_name}"{f" {{{index}}}" if index else ""}}}'
+        index = ",".join(map(str, known[shape_index].shape_index))
+        return f'{{"{known[shape_index].instruction_name}"{f" {{{index}}}" if index else ""}}}'
 
     return part(shape, ())
 

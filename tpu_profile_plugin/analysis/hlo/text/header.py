@@ -36,26 +36,26 @@ def module_header(program: Program) -> Any:
 
 def header_line(name: str, header: Any) -> str:
     """`HloModule name, attribute=value, ...`, as XLA prints it."""
-    found = [f"HloModule {name}"]
+    parts = [f"HloModule {name}"]
     if header.HasField("schedule"):
-        found.append("is_scheduled=true")
+        parts.append("is_scheduled=true")
     if entries := header.input_output_alias.entries:
         aliases = map(_alias, sorted(entries, key=lambda one: tuple(one.output_shape_index)))
-        found.append(f"input_output_alias={{ {', '.join(aliases)} }}")
+        parts.append(f"input_output_alias={{ {', '.join(aliases)} }}")
     if donors := header.buffer_donor.entries:
         listed = sorted((one.parameter_number, tuple(one.parameter_shape_index)) for one in donors)
-        found.append(f"buffer_donor={{ {', '.join(f'({number}, {_index(at)})' for number, at in listed)} }}")
+        parts.append(f"buffer_donor={{ {', '.join(f'({number}, {_index(at)})' for number, at in listed)} }}")
     if header.HasField("host_program_shape"):
         shape = header.host_program_shape
         parameters = marked_list([laid_out(one).text for one in shape.parameters])
-        found.append(f"entry_computation_layout={{({parameters})->{laid_out(shape.result).text}}}")
+        parts.append(f"entry_computation_layout={{({parameters})->{laid_out(shape.result).text}}}")
     if attributes := header.frontend_attributes.map:
-        found.append(frontend_attributes(attributes))
-    return ", ".join(found)
+        parts.append(frontend_attributes(attributes))
+    return ", ".join(parts)
 
 
-def _index(at: Sequence[int]) -> str:
-    return f"{{{','.join(map(str, at))}}}"
+def _index(shape_index: Sequence[int]) -> str:
+    return f"{{{','.join(map(str, shape_index))}}}"
 
 
 _MUST_ALIAS = 2

@@ -50,8 +50,10 @@ def _offsets(sizes: Sequence[int], minor_first: Sequence[int]) -> Sequence[int]:
     return offsets
 
 
-def _nested(texts: Sequence[str], sizes: Sequence[int], offsets: Sequence[int], at: int = 0, *, outermost: bool) -> str:
-    places = [at + i * offsets[0] for i in range(sizes[0])]
+def _nested(
+    texts: Sequence[str], sizes: Sequence[int], offsets: Sequence[int], base: int = 0, *, outermost: bool
+) -> str:
+    places = [base + i * offsets[0] for i in range(sizes[0])]
     if len(sizes) == 1:
         inside = ", ".join(texts[place] for place in places)
         return f"{{{inside}}}" if outermost or len(places) < 2 else f"{{ {inside} }}"
@@ -72,10 +74,10 @@ def _values(literal: Any, kind: str, count: int) -> Sequence[Any] | None:
         return list((numbers.astype(np.uint32) << 16).view(np.float32) if kind == "bf16" else numbers)
     if len(raw) != count:
         return None
-    if found := _MINI.fullmatch(kind):
-        exponent, mantissa = int(found[1]), int(found[2])
-        bias = 11 if found[3] else (1 << exponent - 1) - (0 if found[5] == "uz" else 1)
-        return [_mini(bits, exponent, mantissa, bias, finite=bool(found[4]), kind=found[5]) for bits in raw]
+    if small_float := _MINI.fullmatch(kind):
+        exponent, mantissa = int(small_float[1]), int(small_float[2])
+        bias = 11 if small_float[3] else (1 << exponent - 1) - (0 if small_float[5] == "uz" else 1)
+        return [_mini(bits, exponent, mantissa, bias, finite=bool(small_float[4]), kind=small_float[5]) for bits in raw]
     if width := re.fullmatch(r"([su])([124])", kind):
         half = 1 << int(width[2]) - 1
         return [bits - 2 * half if width[1] == "s" and bits >= half else bits for bits in raw]
@@ -105,8 +107,8 @@ def _text(value: Any, kind: str, *, scalar: bool) -> str:
         return f"({', '.join(_float(part, _DIGITS[kind]) for part in value)})"
     if isinstance(value, int | np.integer):
         return str(value)
-    found = _MINI.fullmatch(kind)
-    return _float(value, _DIGITS.get(kind) or (math.ceil(1 + (int(found[2]) + 1) * math.log10(2)) if found else 9,))
+    mini = _MINI.fullmatch(kind)
+    return _float(value, _DIGITS.get(kind) or (math.ceil(1 + (int(mini[2]) + 1) * math.log10(2)) if mini else 9,))
 
 
 def _float(value: float, digits: Sequence[int]) -> str:

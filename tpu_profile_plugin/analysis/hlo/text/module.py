@@ -69,9 +69,11 @@ class HloText:
 
     @cached_property
     def _inline(self) -> frozenset[int]:
-        starts = (row for row, opcode in enumerate(self._program.opcodes) if opcode == "async-start")
-        found = (self._program.instruction(row) for row in starts)
-        return frozenset(one.called_computation_ids[0] for one in found if wrapped(one, self._instructions) is not None)
+        rows = (row for row, opcode in enumerate(self._program.opcodes) if opcode == "async-start")
+        starts = (self._program.instruction(row) for row in rows)
+        return frozenset(
+            one.called_computation_ids[0] for one in starts if wrapped(one, self._instructions) is not None
+        )
 
     def _rows(self, index: int) -> range:
         start = self._program.columns["computation_start"]
@@ -113,15 +115,15 @@ class HloText:
 
     def instruction(self, row: int) -> str:
         """One instruction: `name = shape opcode(operands), attributes`."""
-        program, one = self._program, self._program.instruction(row)
-        opcode, more = operation(one, self._instructions, self._called)
-        if one.comparison_type:  # as the compiler of this program spells it; newer ones spell the order alone
-            more = [f"type={one.comparison_type}" if each == "order=TOTAL" else each for each in more]
-        inside = own_value(one)
+        program, instruction = self._program, self._program.instruction(row)
+        opcode, more = operation(instruction, self._instructions, self._called)
+        if instruction.comparison_type:  # as the compiler of this program spells it; newer ones spell the order alone
+            more = [f"type={instruction.comparison_type}" if each == "order=TOTAL" else each for each in more]
+        inside = own_value(instruction)
         if inside is None:
-            names = [self._named(id_) for id_ in one.operand_ids]
+            names = [self._named(id_) for id_ in instruction.operand_ids]
             inside = marked_list(names) if self._full else ", ".join(names)
-        more += origins(one, self._named, order=self._full, metadata=self._metadata)
+        more += origins(instruction, self._named, order=self._full, metadata=self._metadata)
         head = f"{self._marked(program.names[row])} = {self.shape(row).text} {opcode}({inside})"
         return ", ".join([head, *more])
 

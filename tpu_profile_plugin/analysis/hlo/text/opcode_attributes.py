@@ -12,12 +12,12 @@ from tpu_profile_plugin.analysis.hlo.text.sharding import device_groups
 from tpu_profile_plugin.protos import enum_values
 
 
-def attributes(one: Instruction, name_of: Callable[[int], str]) -> list[str]:
+def attributes(instruction: Instruction, name_of: Callable[[int], str]) -> list[str]:
     """What follows the operands: dimensions, windows, devices, called computations (spelled by `name_of`), ..."""
-    found = [*_window(one), *_convolution(one)]
-    if own := _BY_OPCODE.get(one.opcode):
-        found += own(one)
-    return [*found, *_slices(one), *_calls(one, name_of)]
+    texts = [*_window(instruction), *_convolution(instruction)]
+    if specific := _BY_OPCODE.get(instruction.opcode):
+        texts += specific(instruction)
+    return [*texts, *_slices(instruction), *_calls(instruction, name_of)]
 
 
 def _braces(values: Iterable[object]) -> str:
@@ -28,49 +28,49 @@ def _enum(name: str, value: int) -> str:
     return enum_values(name).get(value, str(value))
 
 
-def _flags(one: Any, *names: str) -> list[str]:
+def _flags(message: Any, *names: str) -> list[str]:
     """The flags that are set."""
-    return [f"{name}=true" for name in names if getattr(one, name)]
+    return [f"{name}=true" for name in names if getattr(message, name)]
 
 
-def _dimensions(one: Instruction) -> list[str]:
-    return [f"dimensions={_braces(one.dimensions)}"]
+def _dimensions(instruction: Instruction) -> list[str]:
+    return [f"dimensions={_braces(instruction.dimensions)}"]
 
 
-def _window(one: Instruction) -> list[str]:
-    dims = one.window.dimensions
+def _window(instruction: Instruction) -> list[str]:
+    dims = instruction.window.dimensions
     if not dims:
         return []
 
     def listed(label: str, values: list[int], default: int) -> list[str]:
         return [f"{label}={'x'.join(map(str, values))}"] if any(value != default for value in values) else []
 
-    found = [f"size={'x'.join(str(dim.size) for dim in dims)}", *listed("stride", [dim.stride or 1 for dim in dims], 1)]
+    texts = [f"size={'x'.join(str(dim.size) for dim in dims)}", *listed("stride", [dim.stride or 1 for dim in dims], 1)]
     if any(dim.padding_low or dim.padding_high for dim in dims):
-        found.append("pad=" + "x".join(f"{dim.padding_low}_{dim.padding_high}" for dim in dims))
-    found += listed("lhs_dilate", [dim.base_dilation or 1 for dim in dims], 1)
-    found += listed("rhs_dilate", [dim.window_dilation or 1 for dim in dims], 1)
-    found += listed("rhs_reversal", [int(dim.window_reversal) for dim in dims], 0)
-    return [f"window={{{' '.join(found)}}}"]
+        texts.append("pad=" + "x".join(f"{dim.padding_low}_{dim.padding_high}" for dim in dims))
+    texts += listed("lhs_dilate", [dim.base_dilation or 1 for dim in dims], 1)
+    texts += listed("rhs_dilate", [dim.window_dilation or 1 for dim in dims], 1)
+    texts += listed("rhs_reversal", [int(dim.window_reversal) for dim in dims], 0)
+    return [f"window={{{' '.join(texts)}}}"]
 
 
-def _convolution(one: Instruction) -> list[str]:
+def _convolution(instruction: Instruction) -> list[str]:
     """Attributes of convolutions, and of library calls that are convolutions."""
-    found = []
-    if one.HasField("convolution_dimension_numbers"):
-        found.append(f"dim_labels={_dim_labels(one.convolution_dimension_numbers)}")
+    texts = []
+    if instruction.HasField("convolution_dimension_numbers"):
+        texts.append(f"dim_labels={_dim_labels(instruction.convolution_dimension_numbers)}")
     for label in ("feature_group_count", "batch_group_count"):
-        if (groups := getattr(one, label)) > 1:
-            found.append(f"{label}={groups}")
-    return found + (_precision(one) if one.opcode in ("convolution", "custom-call") else [])
+        if (groups := getattr(instruction, label)) > 1:
+            texts.append(f"{label}={groups}")
+    return texts + (_precision(instruction) if instruction.opcode in ("convolution", "custom-call") else [])
 
 
 def _dim_labels(dims: Any) -> str:
     def labels(spatial: Iterable[int], **places: int) -> str:
-        at = {dim: str(i) for i, dim in enumerate(spatial)}
-        count = len(at) + 2
-        at |= {place: label for label, place in places.items()}
-        return "".join(at.get(i, "?") for i in range(count))
+        by_dim = {dim: str(i) for i, dim in enumerate(spatial)}
+        count = len(by_dim) + 2
+        by_dim |= {place: label for label, place in places.items()}
+        return "".join(by_dim.get(i, "?") for i in range(count))
 
     inputs = labels(dims.input_spatial_dimensions, b=dims.input_batch_dimension, f=dims.input_feature_dimension)
     kernel = labels(
@@ -80,89 +80,95 @@ def _dim_labels(dims: Any) -> str:
     return f"{inputs}_{kernel}->{output}"
 
 
-def _precision(one: Instruction) -> list[str]:
-    config, found = one.precision_config, []
+def _precision(instruction: Instruction) -> list[str]:
+    config, texts = instruction.precision_config, []
     if any(config.operand_precision):
         listed = (_enum("xla.PrecisionConfig.Precision", value).lower() for value in config.operand_precision)
-        found.append(f"operand_precision={_braces(listed)}")
+        texts.append(f"operand_precision={_braces(listed)}")
     if config.algorithm:
         algorithm = _enum("xla.PrecisionConfig.Algorithm", config.algorithm)
-        found.append(f"algorithm={algorithm.removeprefix('ALG_').lower()}")
-    return found
+        texts.append(f"algorithm={algorithm.removeprefix('ALG_').lower()}")
+    return texts
 
 
-def _dot(one: Instruction) -> list[str]:
-    ragged = one.ragged_dot_dimension_numbers
-    dims = ragged.dot_dimension_numbers if one.opcode == "ragged-dot" else one.dot_dimension_numbers
+def _dot(instruction: Instruction) -> list[str]:
+    ragged = instruction.ragged_dot_dimension_numbers
+    dims = ragged.dot_dimension_numbers if instruction.opcode == "ragged-dot" else instruction.dot_dimension_numbers
     labels = ("lhs_batch_dims", "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims")
     listed = [(label, getattr(dims, label.replace("dims", "dimensions"))) for label in labels]
     listed += [("lhs_ragged_dims", ragged.lhs_ragged_dimensions), ("rhs_group_dims", ragged.rhs_group_dimensions)]
-    return [*(f"{label}={_braces(values)}" for label, values in listed if values), *_precision(one)]
+    return [*(f"{label}={_braces(values)}" for label, values in listed if values), *_precision(instruction)]
 
 
-def _collective(one: Instruction) -> list[str]:
+def _collective(instruction: Instruction) -> list[str]:
     """Channel and groups of devices; the rest of the order depends on the opcode."""
-    found = [f"channel_id={one.channel_id}"] if one.channel_id > 0 else []
-    if one.opcode.startswith("collective-permute"):
-        if one.source_target_pairs:
-            pairs = (_braces((pair.source, pair.target)) for pair in one.source_target_pairs)
-            found.append(f"source_target_pairs={_braces(pairs)}")
-        return found
-    if not one.opcode.endswith("-done"):
-        found.append(device_groups(one) or "replica_groups={}")
-    found += _flags(one, "constrain_layout")
-    dimensions, devices = _dimensions(one) if one.dimensions else [], _flags(one, "use_global_device_ids")
-    return [*found, *(dimensions + devices if "gather" in one.opcode else devices + dimensions)]
+    texts = [f"channel_id={instruction.channel_id}"] if instruction.channel_id > 0 else []
+    if instruction.opcode.startswith("collective-permute"):
+        if instruction.source_target_pairs:
+            pairs = (_braces((pair.source, pair.target)) for pair in instruction.source_target_pairs)
+            texts.append(f"source_target_pairs={_braces(pairs)}")
+        return texts
+    if not instruction.opcode.endswith("-done"):
+        texts.append(device_groups(instruction) or "replica_groups={}")
+    texts += _flags(instruction, "constrain_layout")
+    dimensions, devices = (
+        _dimensions(instruction) if instruction.dimensions else [],
+        _flags(instruction, "use_global_device_ids"),
+    )
+    return [*texts, *(dimensions + devices if "gather" in instruction.opcode else devices + dimensions)]
 
 
-def _transfer(one: Instruction) -> list[str]:
-    found = [f"channel_id={one.channel_id}"] if one.channel_id > 0 else []
-    return [*found, *_flags(one, "is_host_transfer")]
+def _transfer(instruction: Instruction) -> list[str]:
+    texts = [f"channel_id={instruction.channel_id}"] if instruction.channel_id > 0 else []
+    return [*texts, *_flags(instruction, "is_host_transfer")]
 
 
-def _custom_call(one: Instruction) -> list[str]:
-    found = [f"custom_call_target={quoted(one.custom_call_target)}"]
-    if one.constrain_layout:
-        shapes = ", ".join(laid_out(shape).text for shape in one.operand_shapes_with_layout)
-        found.append(f"operand_layout_constraints={{{shapes}}}")
-    found += _flags(one, "custom_call_has_side_effect")
-    if one.output_operand_aliasing:
-        found.append(f"output_to_operand_aliasing={{{', '.join(map(_aliasing, one.output_operand_aliasing))}}}")
-    if one.custom_call_schedule:
-        found.append(f"schedule={_enum('xla.CustomCallSchedule', one.custom_call_schedule)}")
-    if one.custom_call_api_version > _ORIGINAL_API:
-        found.append(f"api_version={_enum('xla.CustomCallApiVersion', one.custom_call_api_version)}")
-    return found
+def _custom_call(instruction: Instruction) -> list[str]:
+    texts = [f"custom_call_target={quoted(instruction.custom_call_target)}"]
+    if instruction.constrain_layout:
+        shapes = ", ".join(laid_out(shape).text for shape in instruction.operand_shapes_with_layout)
+        texts.append(f"operand_layout_constraints={{{shapes}}}")
+    texts += _flags(instruction, "custom_call_has_side_effect")
+    if instruction.output_operand_aliasing:
+        texts.append(f"output_to_operand_aliasing={{{', '.join(map(_aliasing, instruction.output_operand_aliasing))}}}")
+    if instruction.custom_call_schedule:
+        texts.append(f"schedule={_enum('xla.CustomCallSchedule', instruction.custom_call_schedule)}")
+    if instruction.custom_call_api_version > _ORIGINAL_API:
+        texts.append(f"api_version={_enum('xla.CustomCallApiVersion', instruction.custom_call_api_version)}")
+    return texts
 
 
 _ORIGINAL_API = 1
 """Calls of this version do not say so."""
 
 
-def _aliasing(one: Any) -> str:
-    output, operand = (", ".join(map(str, index)) for index in (one.output_shape_index, one.operand_shape_index))
-    return f"{{{output}}}: ({one.operand_index}, {{{operand}}})"
+def _aliasing(alias: Any) -> str:
+    output, operand = (", ".join(map(str, index)) for index in (alias.output_shape_index, alias.operand_shape_index))
+    return f"{{{output}}}: ({alias.operand_index}, {{{operand}}})"
 
 
-def _slices(one: Instruction) -> list[str]:
-    if not one.slice_dimensions:
+def _slices(instruction: Instruction) -> list[str]:
+    if not instruction.slice_dimensions:
         return []
-    strided = any(part.stride not in (0, 1) for part in one.slice_dimensions)
-    parts = (f"[{part.start}:{part.limit}{f':{part.stride or 1}' if strided else ''}]" for part in one.slice_dimensions)
+    strided = any(part.stride not in (0, 1) for part in instruction.slice_dimensions)
+    parts = (
+        f"[{part.start}:{part.limit}{f':{part.stride or 1}' if strided else ''}]"
+        for part in instruction.slice_dimensions
+    )
     return [f"slice={{{', '.join(parts)}}}"]
 
 
-def _pad(one: Instruction) -> list[str]:
-    dimensions = one.padding_config.dimensions
+def _pad(instruction: Instruction) -> list[str]:
+    dimensions = instruction.padding_config.dimensions
     inner = any(part.interior_padding for part in dimensions)
     sizes = ([part.edge_padding_low, part.edge_padding_high, part.interior_padding] for part in dimensions)
     return ["padding=" + "x".join("_".join(map(str, size if inner else size[:2])) for size in sizes)]
 
 
-def _compare(one: Instruction) -> list[str]:
-    found = [f"direction={one.comparison_direction}"] if one.comparison_direction else []
-    total = one.comparison_order == "TOTAL" or one.comparison_type == "TOTALORDER"
-    return [*found, "order=TOTAL"] if total else found
+def _compare(instruction: Instruction) -> list[str]:
+    texts = [f"direction={instruction.comparison_direction}"] if instruction.comparison_direction else []
+    total = instruction.comparison_order == "TOTAL" or instruction.comparison_type == "TOTALORDER"
+    return [*texts, "order=TOTAL"] if total else texts
 
 
 def _indexed(dims: Any, labels: Sequence[str], batching: Sequence[str]) -> list[str]:
@@ -174,37 +180,37 @@ def _indexed(dims: Any, labels: Sequence[str], batching: Sequence[str]) -> list[
     ]
 
 
-def _gather(one: Instruction) -> list[str]:
+def _gather(instruction: Instruction) -> list[str]:
     labels = ("offset_dims", "collapsed_slice_dims", "start_index_map")
     batching = ("operand_batching_dims", "start_indices_batching_dims")
     return [
-        *_indexed(one.gather_dimension_numbers, labels, batching),
-        f"slice_sizes={_braces(one.gather_slice_sizes)}",
-        *_flags(one, "indices_are_sorted"),
+        *_indexed(instruction.gather_dimension_numbers, labels, batching),
+        f"slice_sizes={_braces(instruction.gather_slice_sizes)}",
+        *_flags(instruction, "indices_are_sorted"),
     ]
 
 
-def _scatter(one: Instruction) -> list[str]:
+def _scatter(instruction: Instruction) -> list[str]:
     labels = ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims")
     batching = ("input_batching_dims", "scatter_indices_batching_dims")
-    dims = _indexed(one.scatter_dimension_numbers, labels, batching)
-    return [*dims, *_flags(one, "indices_are_sorted", "unique_indices")]
+    dims = _indexed(instruction.scatter_dimension_numbers, labels, batching)
+    return [*dims, *_flags(instruction, "indices_are_sorted", "unique_indices")]
 
 
-def _triangular_solve(one: Instruction) -> list[str]:
-    options = one.triangular_solve_options
+def _triangular_solve(instruction: Instruction) -> list[str]:
+    options = instruction.triangular_solve_options
     side = _enum("xla.TriangularSolveOptions.Transpose", options.transpose_a)
     return [*_flags(options, "left_side", "lower", "unit_diagonal"), f"transpose_a={side}"]
 
 
-def _parameter(one: Instruction) -> list[str]:
-    found = one.parameter_replication.replicated_at_leaf_buffers
-    return [f"parameter_replication={_braces(str(leaf).lower() for leaf in found)}"] if found else []
+def _parameter(instruction: Instruction) -> list[str]:
+    replicated = instruction.parameter_replication.replicated_at_leaf_buffers
+    return [f"parameter_replication={_braces(str(leaf).lower() for leaf in replicated)}"] if replicated else []
 
 
-def _copy_start(one: Instruction) -> list[str]:
+def _copy_start(instruction: Instruction) -> list[str]:
     index = "cross_program_prefetch_index"
-    return [f"{index}={one.cross_program_prefetch_index}"] if one.HasField(index) else []
+    return [f"{index}={instruction.cross_program_prefetch_index}"] if instruction.HasField(index) else []
 
 
 _BY_OPCODE: Mapping[str, Callable[[Instruction], list[str]]] = {
@@ -248,18 +254,18 @@ _APPLIED = frozenset(
 )
 
 
-def _calls(one: Instruction, name_of: Callable[[int], str]) -> list[str]:
-    names = [name_of(i) for i in one.called_computation_ids]
+def _calls(instruction: Instruction, name_of: Callable[[int], str]) -> list[str]:
+    names = [name_of(i) for i in instruction.called_computation_ids]
     if not names:
         return []
-    if one.opcode == "while" and len(names) == 2:
+    if instruction.opcode == "while" and len(names) == 2:
         return [f"condition={names[1]}", f"body={names[0]}"]
-    if one.opcode == "conditional":
+    if instruction.opcode == "conditional":
         return [f"branch_computations={{{', '.join(names)}}}"]
-    if one.opcode == "select-and-scatter" and len(names) == 2:
+    if instruction.opcode == "select-and-scatter" and len(names) == 2:
         return [f"select={names[0]}", f"scatter={names[1]}"]
-    if one.opcode in _APPLIED:
+    if instruction.opcode in _APPLIED:
         return [f"to_apply={names[0]}"]
-    if one.opcode in ("fusion", "async-start"):
+    if instruction.opcode in ("fusion", "async-start"):
         return [f"calls={names[0]}"]
-    return [f"called_computations={_braces(names)}"] if one.opcode == "custom-call" else []
+    return [f"called_computations={_braces(names)}"] if instruction.opcode == "custom-call" else []

@@ -25,31 +25,31 @@ def _iota(reshape: Sequence[int], order: Sequence[int]) -> str:
     return f"<=[{_commas(reshape)}]{turned}"
 
 
-def sharding(one: Any, depth: int = 0) -> str:
+def sharding(proto: Any, depth: int = 0) -> str:
     """An OpSharding."""
-    kind = _kind(one.type)
+    kind = _kind(proto.type)
     if kind == "tuple" and depth < _DEEPEST:
-        return "{" + ", ".join(sharding(part, depth + 1) for part in one.tuple_shardings) + "}"
+        return "{" + ", ".join(sharding(part, depth + 1) for part in proto.tuple_shardings) + "}"
     if kind == "maximal":
-        return f"{{maximal device={_commas(one.tile_assignment_devices)}}}"
+        return f"{{maximal device={_commas(proto.tile_assignment_devices)}}}"
     if kind != "other":
         return f"{{{kind}}}"
-    reshape = one.iota_reshape_dims
-    listed = _iota(reshape, one.iota_transpose_perm) if reshape else _commas(one.tile_assignment_devices)
-    tail = " last_tile_dim_replicate" if one.replicate_on_last_tile_dim else ""
-    if one.last_tile_dims:
-        tail = f" last_tile_dims={{{', '.join(map(_kind, one.last_tile_dims))}}}"
-    return f"{{devices=[{_commas(one.tile_assignment_dimensions)}]{listed}{tail}}}"
+    reshape = proto.iota_reshape_dims
+    listed = _iota(reshape, proto.iota_transpose_perm) if reshape else _commas(proto.tile_assignment_devices)
+    tail = " last_tile_dim_replicate" if proto.replicate_on_last_tile_dim else ""
+    if proto.last_tile_dims:
+        tail = f" last_tile_dims={{{', '.join(map(_kind, proto.last_tile_dims))}}}"
+    return f"{{devices=[{_commas(proto.tile_assignment_dimensions)}]{listed}{tail}}}"
 
 
-def device_groups(one: Instruction) -> str:
+def device_groups(instruction: Instruction) -> str:
     """Which devices work together in a collective instruction; "" for other instructions."""
-    devices = one.collective_device_list
-    for holder, field in ((devices, "iota_replica_group_list"), (one, "iota_collective_device_list")):
+    devices = instruction.collective_device_list
+    for holder, field in ((devices, "iota_replica_group_list"), (instruction, "iota_collective_device_list")):
         if holder.HasField(field):
             iota = getattr(holder, field)
             shape = _commas((iota.num_replica_groups, iota.num_devices_per_group))
             return f"replica_groups=[{shape}]{_iota(iota.iota_reshape_dims, iota.iota_transpose_perm)}"
-    groups = one.replica_groups or devices.replica_groups
+    groups = instruction.replica_groups or devices.replica_groups
     listed = _commas([f"{{{_commas(group.replica_ids)}}}" for group in groups])
     return f"replica_groups={{{listed}}}" if groups else ""
