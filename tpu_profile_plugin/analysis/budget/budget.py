@@ -95,11 +95,11 @@ def host_budget(
         none, count = np.zeros(0, np.int64), len(part.CATEGORIES)
         return HostBudget(hostname(space), (), None, none.reshape(0, 0, count), none, none.reshape(0, count))
     collectives = match_collectives(devices, lambda op: transfer_of(op, programs))
-    found = _budget(hostname(space), devices, steps, collectives, reader or HostReader(space))
+    budget = _budget(hostname(space), devices, steps, collectives, reader or HostReader(space))
     ops = {key_of(op): op for device in reversed(devices) for op in reversed(device.ops) if op.collective}
     transfers = [transfer_of(ops[key], programs) for key in collectives.keys]
     runs = keep_runs(collectives, exposed_runs(devices, collectives), transfers, len(devices))
-    return replace(found, runs=runs)
+    return replace(budget, runs=runs)
 
 
 def _budget(
@@ -239,12 +239,14 @@ def _parts(work: DeviceWork, idle: IdleTime, named: NamedTime) -> list[Times]:
 def _causes(named: Sequence[NamedTime], steps: StepWindows, main: MainThread) -> tuple[HostCause, ...]:
     """The host code that most idle time within steps is due to."""
     sums: dict[tuple[int, int], list[int]] = {}
-    for device, one in enumerate(named):
-        inside = covered_within(*times_of(steps.begin_ps[:, device], steps.end_ps[:, device]), *one.host)
-        code, first = row_codes(one.name, one.inner)
+    for device, named_time in enumerate(named):
+        inside = covered_within(*times_of(steps.begin_ps[:, device], steps.end_ps[:, device]), *named_time.host)
+        code, first = row_codes(named_time.name, named_time.inner)
         total_ps = np.zeros(len(first), np.int64)
         np.add.at(total_ps, code, inside)
-        for name, inner, ps in zip(one.name[first].tolist(), one.inner[first].tolist(), total_ps.tolist(), strict=True):
+        for name, inner, ps in zip(
+            named_time.name[first].tolist(), named_time.inner[first].tolist(), total_ps.tolist(), strict=True
+        ):
             sums.setdefault((name, inner), [0] * len(named))[device] += ps
     most = sorted((item for item in sums.items() if sum(item[1])), key=lambda item: -sum(item[1]))[:MOST_CAUSES]
     return tuple(HostCause(main.names[name], main.names[inner], tuple(ps)) for (name, inner), ps in most)

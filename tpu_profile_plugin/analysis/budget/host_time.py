@@ -50,21 +50,21 @@ class Levels:
 
         `keep` says which names count; all by default.
         """
-        found = np.full(len(begin), -1, np.int64)
+        deepest = np.full(len(begin), -1, np.int64)
         middle = begin + (end - begin) // 2
         for level in range(len(self.begin_ps) - 1, -1, -1):
-            open_ = np.flatnonzero(found < 0)
+            open_ = np.flatnonzero(deepest < 0)
             if not len(open_):
                 break
             since, until, name = self.begin_ps[level], self.end_ps[level], self.name[level]
-            at = np.searchsorted(since, middle[open_], side="right") - 1
-            inside = np.maximum(at, 0)
+            index = np.searchsorted(since, middle[open_], side="right") - 1
+            inside = np.maximum(index, 0)
             covered = np.minimum(end[open_], until[inside]) - np.maximum(begin[open_], since[inside])
-            hit = (at >= 0) & (covered >= COVERING * (end - begin)[open_])
+            hit = (index >= 0) & (covered >= COVERING * (end - begin)[open_])
             if keep is not None:
                 hit &= keep[name[inside]]
-            found[open_[hit]] = name[inside[hit]]
-        return found
+            deepest[open_[hit]] = name[inside[hit]]
+        return deepest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,8 +91,8 @@ class HostTime:
         """When the host launched what has each key; `NO_LAUNCH` if that is unknown."""
         if not len(self.launch_key):
             return np.full(len(key), NO_LAUNCH)
-        at = np.minimum(np.searchsorted(self.launch_key, key), len(self.launch_key) - 1)
-        return np.where(self.launch_key[at] == key, self.launch_ps[at], NO_LAUNCH)
+        index = np.minimum(np.searchsorted(self.launch_key, key), len(self.launch_key) - 1)
+        return np.where(self.launch_key[index] == key, self.launch_ps[index], NO_LAUNCH)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,12 +120,12 @@ def telling_events(space: XSpace) -> Plane | None:
     plane = host_plane(space)
     if plane is None or plane.decoded:
         return plane
-    (found,) = space.filtered(
+    (telling,) = space.filtered(
         EventFilter(
             plane, event=lambda name: host_names.is_recognised(name) or is_explicit_marker(name), stats=LAUNCH_STATS
         )
     )
-    return found
+    return telling
 
 
 def host_time(space: XSpace, plane: Plane | None) -> HostTime:
@@ -181,10 +181,10 @@ def main_thread(space: XSpace, host: HostTime, since: int, until: int, evidence:
     (begin, end), metadata = spans_at(plane, rows), plane.events.metadata[rows]
     names = plane.event_metadata.names
     usable, user, frame = (np.zeros(len(names), np.bool_) for _ in range(3))
-    for at in np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist():
-        marker = is_explicit_marker(names[at]) or (evidence is not None and names[at] == evidence.event)
-        usable[at] = host_names.is_telling(names[at]) and not marker
-        user[at], frame[at] = host_names.is_user_frame(names[at]), host_names.is_frame(names[at])
+    for row in np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist():
+        marker = is_explicit_marker(names[row]) or (evidence is not None and names[row] == evidence.event)
+        usable[row] = host_names.is_telling(names[row]) and not marker
+        user[row], frame[row] = host_names.is_user_frame(names[row]), host_names.is_frame(names[row])
     keep = usable[metadata] & (end > begin) & ~((begin <= since) & (end >= until))
     for stat in _MARKER_STATS:
         if plane.stat_metadata.row(stat) is not None:
@@ -230,10 +230,10 @@ def _launches(space: XSpace, plane: Plane) -> tuple[I64, I64]:
         if plane.stat_metadata.row(stat) is None:
             continue
         key, known = read.ints(space, plane, plane.events.stats, stat)
-        at = np.flatnonzero(known & (key != NO_LAUNCH))
-        if len(at):
-            at = at[np.lexsort((plane.events.begin_ps[at], key[at]))]
-            at = at[np.append(True, np.diff(key[at]) != 0)]
-            return key[at], plane.events.begin_ps[at]
+        events = np.flatnonzero(known & (key != NO_LAUNCH))
+        if len(events):
+            events = events[np.lexsort((plane.events.begin_ps[events], key[events]))]
+            events = events[np.append(True, np.diff(key[events]) != 0)]
+            return key[events], plane.events.begin_ps[events]
     none = np.zeros(0, np.int64)
     return none, none

@@ -106,9 +106,9 @@ def _launch_of(gaps: Times, device: Device, host: HostTime) -> I64:
     """When the work that ends each gap was launched; `NO_LAUNCH` if unknown."""
     if not len(device.starts):
         return np.full(len(gaps[0]), NO_LAUNCH)
-    at = np.minimum(np.searchsorted(device.starts, gaps[1]), len(device.starts) - 1)
-    launched = host.launches_of(device.launch_key[at])
-    return np.where(device.starts[at] == gaps[1], launched, NO_LAUNCH)
+    index = np.minimum(np.searchsorted(device.starts, gaps[1]), len(device.starts) - 1)
+    launched = host.launches_of(device.launch_key[index])
+    return np.where(device.starts[index] == gaps[1], launched, NO_LAUNCH)
 
 
 def _after_transfer(gaps: Times, device: Device, host: HostTime) -> Times:

@@ -65,7 +65,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
     hosts = [i for i, part in enumerate(parts) if part.devices and part.steps is not None]
     if not hosts:
         return _empty()
-    rows = common_rows([one for i in hosts if (one := parts[i].steps) is not None])
+    rows = common_rows([windows for i in hosts if (windows := parts[i].steps) is not None])
     lead = parts[hosts[0]].steps
     assert lead is not None
     chosen = [(parts[i], row) for i, row in zip(hosts, rows, strict=True)]
@@ -99,9 +99,9 @@ def _with_peers(parts: Sequence[tuple[HostBudget, I64]], time_ps: I64, window: t
     if len(parts) < 2 or len(runs) < len(parts):
         return time_ps
     matched = match_hosts(runs, clock_offsets(runs))
-    found, row = matched.runs, matched.runs.source
-    begin = found.begin_ps - matched.moved_ps[row]
-    extra = sum_by_step(*window, found.device, begin, matched.extra_ps[row])
+    matched_runs, row = matched.runs, matched.runs.source
+    begin = matched_runs.begin_ps - matched.moved_ps[row]
+    extra = sum_by_step(*window, matched_runs.device, begin, matched.extra_ps[row])
     extra = np.minimum(extra, time_ps[:, :, EXPOSED_COMMUNICATION])
     moved: I64 = time_ps.copy()
     moved[:, :, EXPOSED_COMMUNICATION] -= extra

@@ -16,10 +16,10 @@ def row_codes(*columns: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[I
     """
     _, code = np.unique(columns[0], return_inverse=True)
     for column in columns[1:]:
-        distinct, own = np.unique(column, return_inverse=True)
+        distinct, column_code = np.unique(column, return_inverse=True)
         if len(distinct) > 1:
             # Numbers stay below rows * rows, because the earlier ones are made dense first.
-            _, code = np.unique(code.reshape(-1) * len(distinct) + own.reshape(-1), return_inverse=True)
+            _, code = np.unique(code.reshape(-1) * len(distinct) + column_code.reshape(-1), return_inverse=True)
     code = code.reshape(-1).astype(np.int64)
     first = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
     first[code[::-1]] = np.arange(len(code) - 1, -1, -1)  # of equal indices the last value stays
@@ -40,8 +40,8 @@ def among(values: I64, ascending: I64) -> Bools:
     if not len(ascending):
         return np.zeros(len(values), np.bool_)
     place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    found: Bools = ascending[place] == values
-    return found
+    is_listed: Bools = ascending[place] == values
+    return is_listed
 
 
 def pair_in_order(key: I64, opens: Bools) -> tuple[I64, I64]:

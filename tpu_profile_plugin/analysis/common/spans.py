@@ -50,18 +50,18 @@ def join(*sets: Times) -> Times:
     return times_of_all(*((begin, end, None) for begin, end in sets))
 
 
-def intersect(one: Times, other: Times) -> Times:
+def intersect(first: Times, other: Times) -> Times:
     """Times in both sets."""
-    if not len(one[0]) or not len(other[0]):
+    if not len(first[0]) or not len(other[0]):
         return no_time()
-    return _native.intersect_times((_plain(one[0]), _plain(one[1])), (_plain(other[0]), _plain(other[1])))
+    return _native.intersect_times((_plain(first[0]), _plain(first[1])), (_plain(other[0]), _plain(other[1])))
 
 
-def subtract(one: Times, other: Times) -> Times:
+def subtract(first: Times, other: Times) -> Times:
     """Times in the first set and not in the second."""
-    if not len(one[0]) or not len(other[0]):
-        return one
-    return _native.subtract_times((_plain(one[0]), _plain(one[1])), (_plain(other[0]), _plain(other[1])))
+    if not len(first[0]) or not len(other[0]):
+        return first
+    return _native.subtract_times((_plain(first[0]), _plain(first[1])), (_plain(other[0]), _plain(other[1])))
 
 
 def total(times: Times) -> int:
@@ -79,10 +79,10 @@ def covered_after(point: int, *parts: tuple[I64, I64, Bools | None]) -> tuple[in
     return _native.covered_after([(_plain(begin), _plain(end), keep) for begin, end, keep in parts], point)
 
 
-def contains(times: Times, at: I64) -> Bools:
+def contains(times: Times, points: I64) -> Bools:
     """Whether each point in time is in the set."""
-    found: Bools = np.searchsorted(times[0], at, side="right") > np.searchsorted(times[1], at, side="right")
-    return found
+    inside: Bools = np.searchsorted(times[0], points, side="right") > np.searchsorted(times[1], points, side="right")
+    return inside
 
 
 def _plain(numbers: I64) -> I64:

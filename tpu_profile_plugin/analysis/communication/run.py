@@ -101,8 +101,10 @@ def _side_by_side(tables: Sequence[I64]) -> I64:
 
 def _host_outliers(devices: Sequence[RunDevice], hosts: Sequence[int], work: I64) -> tuple[tuple[int, float], ...]:
     """Hosts whose devices have far more work of their own than those of the others."""
-    own = work.sum(axis=0)
-    means = [float(own[[i for i, device in enumerate(devices) if device.host == host]].mean()) for host in hosts]
+    device_work = work.sum(axis=0)
+    means = [
+        float(device_work[[i for i, device in enumerate(devices) if device.host == host]].mean()) for host in hosts
+    ]
     return tuple((hosts[at], score) for at, score in outliers(means))
 
 
@@ -134,8 +136,8 @@ def _several(parts: Sequence[HostCommunication], steps: Sequence[StepWindows], r
     wait = sum_by_step(*window, runs.device, runs.begin_ps - matched.moved_ps[runs.source], runs.wait_ps)
     for position in matched.alone:
         first = int(matched.first_device[position])
-        own = slice(first, first + len(parts[position].devices))
-        caused[own], wait[:, own] = parts[position].caused_ps, parts[position].wait_ps[rows[position]]
+        devices = slice(first, first + len(parts[position].devices))
+        caused[devices], wait[:, devices] = parts[position].caused_ps, parts[position].wait_ps[rows[position]]
     early = int(runs.early.sum()) + sum(parts[position].early for position in matched.alone)
     joined = tuple(_joined(entries, matched, i) for i, entries in enumerate(merged))
     return _Together(joined, wait, caused, early, offsets)
@@ -152,7 +154,7 @@ def _joined(entries: Sequence[CollectiveSums], matched: MatchedHosts, number: in
     longest = max(entries, key=lambda one: one.end_ps - one.begin_ps)
     waiting = max(entries, key=lambda one: one.most_wait_ps)
     stalls = [one.stall_ps for one in entries if one.stall_ps is not None]
-    found = replace(
+    merged = replace(
         longest,
         count=sum(one.count for one in entries),
         instances=max(one.instances for one in entries),
@@ -167,12 +169,12 @@ def _joined(entries: Sequence[CollectiveSums], matched: MatchedHosts, number: in
     )
     rows = np.flatnonzero((runs.key == number) & (runs.instance >= 0))
     if matched.alone or not len(rows):
-        return found
+        return merged
     most = rows[int(runs.wait_ps[rows].argmax())]
     duration = runs.end_ps[rows] - runs.begin_ps[rows]
     _, quickest, _ = extents(runs.instance[rows], duration, duration)
     return replace(
-        found,
+        merged,
         instances=len(quickest),
         latency_ps=int(quickest.sum()),
         ranks=int(runs.ranks[rows].max()),

@@ -43,19 +43,19 @@ def stragglers(work: Sequence[float], communication: Sequence[float]) -> list[St
       work: own time of each, without communication, idle time and waits.
       communication: time of each in collectives.
     """
-    own, talk = np.array(work, np.float64), np.array(communication, np.float64)
-    if len(own) < 2 or not (own > 0).any():
+    times, talk = np.array(work, np.float64), np.array(communication, np.float64)
+    if len(times) < 2 or not (times > 0).any():
         return []
-    scores = modified_z(own)
-    found = []
-    for i in range(len(own)):
-        median = float(np.median(np.delete(own, i))) if len(own) == 2 else float(np.median(own))
-        ratio = float(own[i]) / median if median > 0 else float("inf")
+    scores = modified_z(times)
+    slow = []
+    for i in range(len(times)):
+        median = float(np.median(np.delete(times, i))) if len(times) == 2 else float(np.median(times))
+        ratio = float(times[i]) / median if median > 0 else float("inf")
         others = float(np.delete(talk, i).mean())
         if ratio >= LEAST_RATIO and others > 0 and others >= LEAST_WAIT * talk[i]:
             z = None if scores is None else float(scores[i])
-            found.append(Straggler(i, ratio, z, others / float(talk[i]) if talk[i] > 0 else None))
-    return sorted(found, key=lambda one: -one.ratio)
+            slow.append(Straggler(i, ratio, z, others / float(talk[i]) if talk[i] > 0 else None))
+    return sorted(slow, key=lambda one: -one.ratio)
 
 
 def modified_z(values: F64) -> F64 | None:
@@ -72,5 +72,5 @@ def outliers(values: Sequence[float]) -> list[tuple[int, float]]:
     scores = modified_z(np.array(values, np.float64))
     if scores is None:
         return []
-    found = [(i, float(score)) for i, score in enumerate(scores.tolist()) if score >= MODIFIED_Z]
-    return sorted(found, key=lambda one: -one[1])
+    far = [(i, float(score)) for i, score in enumerate(scores.tolist()) if score >= MODIFIED_Z]
+    return sorted(far, key=lambda one: -one[1])

@@ -89,8 +89,8 @@ def kernels(space: XSpace, planes: tuple[Plane, ...], asked: Asked) -> Iterator[
         about = plane.declared
         chip, device = chip_of(space, about), _device(space, about)
         if chip is not None and device is not None and asked.device in (None, device):
-            found = tuple(_kernels(space, plane, chip, asked)) if declares_values(plane) else ()
-            yield DeviceKernels(device, chip.device_type, found)
+            device_kernels = tuple(_kernels(space, plane, chip, asked)) if declares_values(plane) else ()
+            yield DeviceKernels(device, chip.device_type, device_kernels)
 
 
 def _device(space: XSpace, plane: Plane) -> int | None:
@@ -103,9 +103,9 @@ def _device(space: XSpace, plane: Plane) -> int | None:
 
 
 def _kernels(space: XSpace, plane: Plane, chip: Chip, asked: Asked) -> Iterator[Kernel]:
-    found = counted(space, plane)
-    first = _first_op(plane) if len(found.event) else ""
-    for sample in samples(plane, found, add=True):
+    counters = counted(space, plane)
+    first = _first_op(plane) if len(counters.event) else ""
+    for sample in samples(plane, counters, add=True):
         name = _name(plane.lines.name[sample.line], first)
         if asked.kernel in name:
             yield _kernel(plane, chip, sample, name, asked)

@@ -71,11 +71,13 @@ def _listing(space: XSpace, plane: Plane, chip: int) -> Listing:
     metadata = plane.events.metadata[events]
     description, sets = _texts(stats, DESCRIPTION, events), _texts(stats, SETS, events)
     ids, kind = _ids(space, plane, stats, events), recorded.device_type(space, plane)
-    known = {id: one for id in np.unique(ids).tolist() if id and (one := find(kind, id)) is not None}
+    known = {id: counter for id in np.unique(ids).tolist() if id and (counter := find(kind, id)) is not None}
     if known:
-        found = [known.get(id) for id in ids.tolist()]
-        description = [text or (describe(one) if one else "") for text, one in zip(description, found, strict=True)]
-        sets = [(one.sets if one else "") or text for text, one in zip(sets, found, strict=True)]
+        counters = [known.get(id) for id in ids.tolist()]
+        description = [
+            text or (describe(counter) if counter else "") for text, counter in zip(description, counters, strict=True)
+        ]
+        sets = [(counter.sets if counter else "") or text for text, counter in zip(sets, counters, strict=True)]
     return Listing(
         chip,
         plane.lines.id[line],
@@ -90,20 +92,20 @@ def _listing(space: XSpace, plane: Plane, chip: int) -> Listing:
 
 def _ids(space: XSpace, plane: Plane, stats: StatColumns, events: I64) -> U64:
     """The recorded id of each event's counter, its own or its metadata's; 0 without one."""
-    own, present = stats.ints(recorded.COUNTER_ID).at(events)
+    of_event, present = stats.ints(recorded.COUNTER_ID).at(events)
     shared = StatColumns(space, plane, plane.event_metadata.stats, (recorded.COUNTER_ID,)).ints(recorded.COUNTER_ID)
     of_metadata = np.zeros(len(plane.event_metadata), np.int64)
     of_metadata[shared.event] = shared.value
-    ids: I64 = np.where(present, own, of_metadata[plane.events.metadata[events]])
+    ids: I64 = np.where(present, of_event, of_metadata[plane.events.metadata[events]])
     return ids.view(np.uint64)
 
 
 def _texts(stats: StatColumns, name: str, events: I64) -> list[str]:
     owners, code, texts = stats.texts(name)
-    at: I64 = np.full(len(events), -1, np.int64)
-    found = np.searchsorted(owners, events)
-    inside = found < len(owners)
-    hit = np.flatnonzero(inside)[owners[found[inside]] == events[inside]]
-    at[hit] = code[found[hit]]
+    choice: I64 = np.full(len(events), -1, np.int64)
+    place = np.searchsorted(owners, events)
+    inside = place < len(owners)
+    hit = np.flatnonzero(inside)[owners[place[inside]] == events[inside]]
+    choice[hit] = code[place[hit]]
     choices = [*texts, ""]
-    return [choices[one] for one in at.tolist()]
+    return [choices[one] for one in choice.tolist()]

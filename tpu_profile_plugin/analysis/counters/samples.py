@@ -51,15 +51,15 @@ class Sample:
 
     def of(self, ids: U64) -> int:
         """The sum of the counters with these ids, of 64 bits; absent ones are 0."""
-        at = np.searchsorted(self.id, ids)
-        found = at < len(self.id)
-        at, ids = at[found], ids[found]
-        return int(self.value[at[self.id[at] == ids]].sum(dtype=np.uint64))
+        index = np.searchsorted(self.id, ids)
+        inside = index < len(self.id)
+        index, ids = index[inside], ids[inside]
+        return int(self.value[index[self.id[index] == ids]].sum(dtype=np.uint64))
 
     def one(self, id: int) -> int:
         """The value of one counter; 0 if absent."""
-        at = int(np.searchsorted(self.id, np.uint64(id)))
-        return int(self.value[at]) if at < len(self.id) and int(self.id[at]) == id else 0
+        index = int(np.searchsorted(self.id, np.uint64(id)))
+        return int(self.value[index]) if index < len(self.id) and int(self.id[index]) == id else 0
 
 
 def plane_integer(space: XSpace, plane: Plane, name: str) -> int | None:
@@ -88,31 +88,31 @@ def chip_of(space: XSpace, plane: Plane) -> Chip | None:
 def counted(space: XSpace, plane: Plane) -> Counted:
     """The events with a value of a counter; the value and the id may be stats of the event or of its metadata."""
     metadata = plane.events.metadata
-    own = StatColumns(space, plane, plane.events.stats, (COUNTER_ID, VALUE))
+    on_events = StatColumns(space, plane, plane.events.stats, (COUNTER_ID, VALUE))
     shared = StatColumns(space, plane, plane.event_metadata.stats, (COUNTER_ID, VALUE))
-    if not own.has(VALUE) and not shared.has(VALUE):
+    if not on_events.has(VALUE) and not shared.has(VALUE):
         none = np.zeros(0, np.uint64)
         return Counted(np.zeros(0, np.int64), none, none)
     by_name, named = _values(shared, len(plane.event_metadata))
-    value, found = by_name[metadata], named[metadata]
-    owners = own.owners(VALUE)
-    value[owners], found[owners] = _numbers(own), True
+    value, present = by_name[metadata], named[metadata]
+    owners = on_events.owners(VALUE)
+    value[owners], present[owners] = _numbers(on_events), True
     ids = np.zeros(len(plane.event_metadata), np.int64)
     shared_ids = shared.ints(COUNTER_ID)
     ids[shared_ids.event] = shared_ids.value
     id = ids[metadata]
-    own_ids = own.ints(COUNTER_ID)
+    own_ids = on_events.ints(COUNTER_ID)
     id[own_ids.event] = own_ids.value
     id = np.where(id == 0, plane.event_metadata.id[metadata], id)
-    event = np.flatnonzero(found & (id != 0))
+    event = np.flatnonzero(present & (id != 0))
     return Counted(event, id[event].view(np.uint64), value[event])
 
 
 def _values(stats: StatColumns, owners: int) -> tuple[U64, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    value, found = np.zeros(owners, np.uint64), np.zeros(owners, np.bool_)
-    at = stats.owners(VALUE)
-    value[at], found[at] = _numbers(stats), True
-    return value, found
+    value, present = np.zeros(owners, np.uint64), np.zeros(owners, np.bool_)
+    rows = stats.owners(VALUE)
+    value[rows], present[rows] = _numbers(stats), True
+    return value, present
 
 
 def _numbers(stats: StatColumns) -> U64:
@@ -128,18 +128,18 @@ def _within(doubles: np.ndarray[tuple[int], np.dtype[np.float64]]) -> U64:
     return inside
 
 
-def samples(plane: Plane, found: Counted, *, add: bool) -> Iterator[Sample]:
+def samples(plane: Plane, counters: Counted, *, add: bool) -> Iterator[Sample]:
     """The counters of every line that has some.
 
     Args:
       plane: the plane.
-      found: its counters.
+      counters: of the plane.
       add: whether values of a counter add up; if not, the last one counts (see `in_order`).
     """
-    found = rows_of(found, in_order(plane, found.event))
-    line_of = np.searchsorted(plane.lines.event_start, found.event, side="right") - 1
-    order = np.lexsort((found.id, line_of))
-    line_of, id, value = line_of[order], found.id[order], found.value[order]
+    counters = rows_of(counters, in_order(plane, counters.event))
+    line_of = np.searchsorted(plane.lines.event_start, counters.event, side="right") - 1
+    order = np.lexsort((counters.id, line_of))
+    line_of, id, value = line_of[order], counters.id[order], counters.value[order]
     for line in np.unique(line_of).tolist():
         part = slice(*np.searchsorted(line_of, [line, line + 1]).tolist())
         ids, first = np.unique(id[part], return_index=True)

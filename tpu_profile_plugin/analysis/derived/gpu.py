@@ -27,10 +27,10 @@ def fill_groups(plane: Plane, group: I64 | None) -> I64 | None:
     if group is None:
         return None
     order = _stream_events(plane)
-    own = group[order]
-    latest = np.maximum.accumulate(np.where(own >= 0, np.arange(len(own)), -1))
+    ordered = group[order]
+    latest = np.maximum.accumulate(np.where(ordered >= 0, np.arange(len(ordered)), -1))
     filled: I64 = group.copy()
-    filled[order] = np.where(latest >= 0, own[latest], ABSENT)
+    filled[order] = np.where(latest >= 0, ordered[latest], ABSENT)
     return filled
 
 
@@ -120,8 +120,8 @@ class _Kernels:
             return column, texts
 
         program, has_program = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
-        own = stat_columns.ints("program_id")
-        program[own.event], has_program[own.event] = own.value, True
+        programs = stat_columns.ints("program_id")
+        program[programs.event], has_program[programs.event] = programs.value, True
         scope = None
         if stat_columns.has("scope_range_id"):
             scope = np.full(count, ABSENT, dtype=np.int64)
@@ -133,9 +133,9 @@ class _Kernels:
         """The kernels of one line, in walk order."""
         rows = plane.lines.events_of(line)
         first, last = np.searchsorted(self.events, [rows.start, rows.stop])
-        own = self.events[first:last] - rows.start
+        kernels = self.events[first:last] - rows.start
         begin, duration = plane.events.begin_ps[rows], plane.events.duration_ps[rows]
-        ordered: I64 = _native.walk_order(begin, duration, own) + rows.start
+        ordered: I64 = _native.walk_order(begin, duration, kernels) + rows.start
         return ordered
 
     def scopes(self, events: I64) -> I64:
@@ -170,15 +170,15 @@ class _Kernels:
         op_text = np.array(text_of, dtype=np.int32)[ops.row + 1]
         source.row = np.array(source_of, dtype=np.int32)[ops.row + 1]
         plain = (ops.row < 0) & (self.tf_op[events] >= 0)
-        own = np.array([texts.setdefault(text, len(texts)) for text in self.tf_ops] or [-1], dtype=np.int32)
-        op_text = np.where(plain, own[self.tf_op[events]], op_text).astype(np.int32)
+        tf_op_text = np.array([texts.setdefault(text, len(texts)) for text in self.tf_ops] or [-1], dtype=np.int32)
+        op_text = np.where(plain, tf_op_text[self.tf_op[events]], op_text).astype(np.int32)
         return ops, (op_text, list(texts)), source
 
     def _distinct(self, events: I64, column: I32, row: I32) -> list[tuple[int, int, bool]]:
         """Distinct (code, program id, has program id) of the events with a code; writes their indices into `row`."""
-        own = np.flatnonzero(column[events] >= 0)
-        at = events[own]
-        keys = np.stack([column[at].astype(np.int64), self.program[at], self.has_program[at].astype(np.int64)])
+        index = np.flatnonzero(column[events] >= 0)
+        coded = events[index]
+        keys = np.stack([column[coded].astype(np.int64), self.program[coded], self.has_program[coded].astype(np.int64)])
         distinct, number = np.unique(keys, axis=1, return_inverse=True)
-        row[own] = number.reshape(-1)
+        row[index] = number.reshape(-1)
         return [(code, program, bool(known)) for code, program, known in distinct.T.tolist()]

@@ -62,8 +62,8 @@ class Sources:
     @classmethod
     def of(cls, plane: Plane, event: I64, group: I64 | None, scope: I64 = NO_SCOPE) -> Sources:
         """Events of a plane; `group`: of all its events, if any has one."""
-        own = np.full(len(event), ABSENT, dtype=np.int64) if group is None else group[event]
-        return cls(event, plane.events.begin_ps[event], plane.events.duration_ps[event], own, scope)
+        event_group = np.full(len(event), ABSENT, dtype=np.int64) if group is None else group[event]
+        return cls(event, plane.events.begin_ps[event], plane.events.duration_ps[event], event_group, scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,18 +170,18 @@ def _region_lines(lookup: PlaneLookup, group_id: I64 | None) -> list[ExtraLine]:
     regions, lines = lookup.regions, []
     assert regions is not None
     for line in np.unique(regions.line).tolist():
-        own = np.flatnonzero(regions.line == line)
+        rows = np.flatnonzero(regions.line == line)
         lines.append(
             ExtraLine(
                 id=int(lookup.plane.lines.id[line]) & 0xFFFFFFFF,
                 name=lookup.plane.lines.name[line],
-                begin_ps=regions.begin_ps[own],
-                duration_ps=regions.duration_ps[own],
-                metadata=np.zeros(len(own), dtype=np.uint32),
+                begin_ps=regions.begin_ps[rows],
+                duration_ps=regions.duration_ps[rows],
+                metadata=np.zeros(len(rows), dtype=np.uint32),
                 names=(REGION,),
                 display_names=("",),
                 display_id=int(lookup.plane.lines.display_id[line]),
-                group_id=None if group_id is None else group_id[own],
+                group_id=None if group_id is None else group_id[rows],
             )
         )
     return lines

@@ -45,11 +45,11 @@ def _as_in_file(space: XSpace) -> Preprocessed:
     extras = []
     for plane in space.planes:
         stat_columns = StatColumns(space, plane, plane.events.stats, ("group_id", "step_name", "is_eager", "flow"))
-        own = stat_columns.ints("group_id")
+        recorded = stat_columns.ints("group_id")
         group_id = None
-        if len(own):
+        if len(recorded):
             group_id = np.full(len(plane.events.begin_ps), ABSENT, dtype=np.int64)
-            group_id[own.event] = own.value
+            group_id[recorded.event] = recorded.value
         flow, eager = stat_columns.ints("flow"), stat_columns.ints("is_eager")
         step_event, step_code, step_names = stat_columns.texts("step_name")
         extras.append(

@@ -116,8 +116,8 @@ def _offload_rows(
     cuts = np.searchsorted(line[order], np.arange(int(line.max()) + 2 if len(line) else 1))
     lines = []
     for number in range(len(cuts) - 1):
-        own = order[cuts[number] : cuts[number + 1]]
-        first, last = start[own], done[own]
+        pairs = order[cuts[number] : cuts[number + 1]]
+        first, last = start[pairs], done[pairs]
         distinct = np.flatnonzero(np.bincount(rows[first]))
         code = np.searchsorted(distinct, rows[first])
         lines.append(

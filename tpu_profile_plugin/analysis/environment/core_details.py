@@ -13,10 +13,10 @@ def core_details(space: XSpace, plane: Plane) -> Any | None:
     row = plane.stat_metadata.row("core_details")
     if row is None:
         return None
-    at = int(plane.stats.find(row)[0])
-    if at < 0 or plane.stats.kind[at] != Kind.BYTES:
+    stat = int(plane.stats.find(row)[0])
+    if stat < 0 or plane.stats.kind[stat] != Kind.BYTES:
         return None
-    return parse("tensorflow.profiler.CoreDetails", space.blob(int(plane.stats.value[at])))
+    return parse("tensorflow.profiler.CoreDetails", space.blob(int(plane.stats.value[stat])))
 
 
 def chip_of(space: XSpace, plane: Plane) -> int | None:

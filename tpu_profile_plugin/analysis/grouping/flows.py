@@ -31,9 +31,9 @@ def flows(plane: Plane, stat_columns: StatColumns, mutated: Mutated, hostname: s
     # A number of the host, the same on every run: equal contexts of two hosts are two flows.
     host = zlib.crc32(hostname.encode("utf-8", "replace"))
     sources: list[tuple[I64, U64]] = []
-    own = stat_columns.ints("flow")
-    if len(own):
-        sources.append((own.event, own.value.view(np.uint64)))
+    recorded = stat_columns.ints("flow")
+    if len(recorded):
+        sources.append((recorded.event, recorded.value.view(np.uint64)))
     launch = stat_columns.ints("correlation_id")
     if len(launch):
         direction = IN if is_device(plane.name) else OUT

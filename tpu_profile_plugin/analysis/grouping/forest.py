@@ -151,14 +151,14 @@ def _enclosing_nodes(nodes: PlaneNodes, lookup: PlaneLookup, events: I64) -> I64
     node = np.full(len(events), NO_NODE, dtype=np.int64)
     cuts = np.searchsorted(events, start)
     for other in range(len(start) - 1):
-        own = slice(int(cuts[other]), int(cuts[other + 1]))
-        if own.start == own.stop:
+        part = slice(int(cuts[other]), int(cuts[other + 1]))
+        if part.start == part.stop:
             continue
         if other == line:
-            node[own] = nodes.nodes(events[own])
+            node[part] = nodes.nodes(events[part])
             continue
-        parent = _native.enclosing(begin[reference], duration[reference], begin[events[own]], duration[events[own]])
-        node[own] = np.where(parent == NO_NODE, NO_NODE, nodes.base + parent.astype(np.int64))
+        parent = _native.enclosing(begin[reference], duration[reference], begin[events[part]], duration[events[part]])
+        node[part] = np.where(parent == NO_NODE, NO_NODE, nodes.base + parent.astype(np.int64))
     return node
 
 

@@ -63,13 +63,13 @@ def _own_names(forest: HostForest, heads: I64) -> tuple[I32, list[str], Bools]:
     for nodes, lookup in zip(forest.nodes, forest.planes, strict=True):
         if lookup.is_tpu:
             continue
-        own = np.flatnonzero(nodes.own(heads))
-        events = nodes.sources(heads[own])
-        own = own[~lookup.events.among(events, *names.IMPLICIT_ROOTS)]
-        rows, code = np.unique(lookup.plane.events.metadata[nodes.sources(heads[own])], return_inverse=True)
-        prefix[own] = code.reshape(-1) + len(prefixes)
+        indices = np.flatnonzero(nodes.own(heads))
+        events = nodes.sources(heads[indices])
+        indices = indices[~lookup.events.among(events, *names.IMPLICIT_ROOTS)]
+        rows, code = np.unique(lookup.plane.events.metadata[nodes.sources(heads[indices])], return_inverse=True)
+        prefix[indices] = code.reshape(-1) + len(prefixes)
         prefixes += [lookup.plane.event_metadata.names[row] for row in rows.tolist()]
-        explicit[own] = True
+        explicit[indices] = True
     return prefix, prefixes, explicit
 
 

@@ -72,11 +72,11 @@ def _cores(planes: Sequence[PlaneLookup]) -> list[int]:
 
 def _file_groups(lookup: PlaneLookup) -> I64 | None:
     """Groups stored in the file; they apply where grouping assigns none."""
-    own = lookup.stat_columns.ints("group_id")
-    if len(own) == 0:
+    recorded = lookup.stat_columns.ints("group_id")
+    if len(recorded) == 0:
         return None
     column = np.full(len(lookup.plane.events.begin_ps), ABSENT, dtype=np.int64)
-    column[own.event] = own.value
+    column[recorded.event] = recorded.value
     return column
 
 
@@ -150,17 +150,17 @@ def _count_cores(
 
 def _per_event(nodes: PlaneNodes, lookup: PlaneLookup, node_group: I64) -> tuple[I64 | None, I64 | None]:
     """Groups per event of the file and per threadpool region, from the groups per node."""
-    own = node_group[nodes.base : nodes.base + nodes.count]
+    group = node_group[nodes.base : nodes.base + nodes.count]
     column, events = _file_groups(lookup), len(lookup.plane.events.begin_ps)
     region = None
     if lookup.regions is not None and not lookup.is_tpu:
-        own, region = own[:events], own[events:]
-    if not bool((own >= 0).any()):
+        group, region = group[:events], group[events:]
+    if not bool((group >= 0).any()):
         return column, region
-    if column is None and len(own) == events:
-        return own, region
+    if column is None and len(group) == events:
+        return group, region
     if column is None:
         column = np.full(events, ABSENT, dtype=np.int64)
-    target = column[nodes.first : nodes.first + len(own)]
-    target[own >= 0] = own[own >= 0]
+    target = column[nodes.first : nodes.first + len(group)]
+    target[group >= 0] = group[group >= 0]
     return column, region

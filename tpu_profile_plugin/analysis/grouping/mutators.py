@@ -166,8 +166,8 @@ def _own_contexts(plane: Plane) -> tuple[Contexts, Contexts]:
     return Contexts(*produced), Contexts(*consumed)
 
 
-def _contexts(own: Contexts, overrides: list[tuple[int, SparseColumn]]) -> Contexts:
-    out = own
+def _contexts(contexts: Contexts, overrides: list[tuple[int, SparseColumn]]) -> Contexts:
+    out = contexts
     for type_, column in overrides:
         take = _native.merge_rows(out.event, column.event, True)
         added = np.full(len(column), type_, dtype=np.int64)
@@ -193,8 +193,8 @@ def threadpool_regions(plane: Plane) -> Regions | None:
     if names.REGION_START not in metadata or names.REGION_STOP not in metadata:
         return None
     edges = np.array([_EDGES.get(name, 0) for name in metadata], np.uint8)
-    own, stats = plane.events, plane.events.stats
-    found = _native.threadpool_regions(
-        plane.lines.event_start, own.metadata, own.begin_ps, edges, stats.start, stats.key, _roles(plane)
+    events, stats = plane.events, plane.events.stats
+    columns = _native.threadpool_regions(
+        plane.lines.event_start, events.metadata, events.begin_ps, edges, stats.start, stats.key, _roles(plane)
     )
-    return Regions(*found) if len(found[0]) else None
+    return Regions(*columns) if len(columns[0]) else None

@@ -63,13 +63,13 @@ def look_up_plane(space: XSpace, plane: Plane) -> PlaneLookup:
     """Builds the lookups of one plane."""
     events = EventsByName(plane)
     stat_columns = StatColumns(space, plane, plane.events.stats, event_stats(plane, events))
-    own = StatColumns(space, plane, plane.stats, ["process_id"]).ints("process_id")
+    process = StatColumns(space, plane, plane.stats, ["process_id"]).ints("process_id")
     return PlaneLookup(
         plane,
         events,
         stat_columns,
         mutate(plane, events, stat_columns),
         threadpool_regions(plane),
-        int(own.value[0]) if len(own) else None,
+        int(process.value[0]) if len(process) else None,
         grouping_line(plane),
     )

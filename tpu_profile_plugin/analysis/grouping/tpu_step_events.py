@@ -48,8 +48,8 @@ def merge_step_events(space: XSpace, plane: Plane, line: int, group: I64) -> Ste
         return None
     start = plane.lines.event_start
     event = np.arange(start[line], start[line + 1], dtype=np.int64)
-    own = group[event]
-    if not bool((own >= 0).any()):
+    event_group = group[event]
+    if not bool((event_group >= 0).any()):
         return None
     begin, end = spans_at(plane, event)
     stat_columns = StatColumns(space, plane, plane.events.stats, _STATS, plane.lines.events_of(line))
@@ -57,8 +57,8 @@ def merge_step_events(space: XSpace, plane: Plane, line: int, group: I64) -> Ste
     offset, has_offset = stat_columns.ints("device_offset_ps").at(event)
     length, has_length = stat_columns.ints("device_duration_ps").at(event)
     timed = has_offset & has_length
-    first = (own >= 0) & np.append(True, own[1:] != own[:-1])
-    grouped = np.flatnonzero(own >= 0)
+    first = (event_group >= 0) & np.append(True, event_group[1:] != event_group[:-1])
+    grouped = np.flatnonzero(event_group >= 0)
     first_row = np.searchsorted(grouped, np.flatnonzero(first))
     source, last = grouped[first_row], grouped[np.append(first_row[1:], len(grouped)) - 1]
     device_end = np.where(timed, offset + length, np.iinfo(np.int64).min)
@@ -73,7 +73,7 @@ def merge_step_events(space: XSpace, plane: Plane, line: int, group: I64) -> Ste
         event[source],
         begin[source],
         end[last] - begin[source],
-        own[source],
+        event_group[source],
         np.add.reduceat(idle[grouped], first_row),
         np.where(has_device_time, low, ABSENT),
         np.where(has_device_time, high - low, ABSENT),
@@ -91,31 +91,35 @@ def group_lines(plane: Plane, line: int, group: I64, steps: Steps | None, *, kee
     start, events = plane.lines.event_start, plane.events
     steps_range = slice(int(start[line]), int(start[line + 1]))
     if steps is not None:
-        begin, duration, own = steps.begin_ps, steps.duration_ps, steps.group_id
+        begin, duration, step_group = steps.begin_ps, steps.duration_ps, steps.group_id
     else:
-        begin, duration, own = events.begin_ps[steps_range], events.duration_ps[steps_range], group[steps_range].copy()
+        begin, duration, step_group = (
+            events.begin_ps[steps_range],
+            events.duration_ps[steps_range],
+            group[steps_range].copy(),
+        )
     begin, duration = np.ascontiguousarray(begin), np.ascontiguousarray(duration)
     for other in range(len(start) - 1):
         rows = slice(int(start[other]), int(start[other + 1]))
         is_left_out = (steps is not None and other == line) or is_counter_line(plane.lines.name[other])
         if is_left_out or rows.start == rows.stop:
             continue
-        at = _native.overlapping(begin, duration, events.begin_ps[rows], events.duration_ps[rows])
+        index = _native.overlapping(begin, duration, events.begin_ps[rows], events.duration_ps[rows])
         if other == line:
-            alone = at == _NONE  # a run that ends before it begins does not even overlap itself
-            own = _inherited(own, np.where(alone, np.arange(len(own)), at.astype(np.int64)))
-        with_absent = np.append(own, ABSENT)
-        overlapped = with_absent[np.where(at == _NONE, len(own), at)]
+            alone = index == _NONE  # a run that ends before it begins does not even overlap itself
+            step_group = _inherited(step_group, np.where(alone, np.arange(len(step_group)), index.astype(np.int64)))
+        with_absent = np.append(step_group, ABSENT)
+        overlapped = with_absent[np.where(index == _NONE, len(step_group), index)]
         np.copyto(group[rows], overlapped, where=(overlapped >= 0) & ((group[rows] < 0) | (other == line) | (not keep)))
 
 
-def _inherited(own: I64, at: I64) -> I64:
-    """Group of each run; one without a group inherits that of the run it joins (`at`, never a later one), and so on."""
-    source = np.where(own >= 0, np.arange(len(own)), at)
+def _inherited(group: I64, joined: I64) -> I64:
+    """Group of each run; one without a group inherits that of the run it joins (`joined`, no later one), and so on."""
+    source = np.where(group >= 0, np.arange(len(group)), joined)
     while True:
         further = source[source]
         if np.array_equal(further, source):
-            return own[source]
+            return group[source]
         source = further
 
 

@@ -69,8 +69,8 @@ class MemoryLayout:
     @property
     def spaces(self) -> list[int]:
         """The memory spaces in which the program has allocations, ascending."""
-        found: list[int] = np.unique(self.buffers.columns["allocation_color"]).tolist()
-        return found
+        colors: list[int] = np.unique(self.buffers.columns["allocation_color"]).tolist()
+        return colors
 
     @cached_property
     def indefinite_bytes(self) -> int:

@@ -73,16 +73,16 @@ def host_ops(space: XSpace, plane: Plane, eager: I64) -> HostOps:
     start = np.searchsorted(line, np.arange(len(lines) + 1)).astype(np.int64)
     begin = np.ascontiguousarray(plane.events.begin_ps[runs.event])
     end = begin + plane.events.duration_ps[runs.event]
-    own, first, last = _native.activity_self_times(start, begin, end)
-    table = _table(runs, begin, end, own, np.isin(runs.event, eager))
+    self_ps, first, last = _native.activity_self_times(start, begin, end)
+    table = _table(runs, begin, end, self_ps, np.isin(runs.event, eager))
     # Computed per thread: the self times of a thread's ops may exceed the span of the thread.
-    valid = np.flatnonzero(own != _DROPPED)
-    own_valid = own[valid]
+    valid = np.flatnonzero(self_ps != _DROPPED)
+    own_valid = self_ps[valid]
     _, line_own, _, _ = _native.totals_by_key(
         line[valid].astype(np.uint32), own_valid, own_valid, own_valid, len(lines)
     )
     table = table.with_total(int(np.maximum(last - first, line_own).sum()))
-    return HostOps(table, _infeed(runs, begin, end, own, start))
+    return HostOps(table, _infeed(runs, begin, end, self_ps, start))
 
 
 def _activities(space: XSpace, plane: Plane) -> _Activities:
@@ -137,8 +137,8 @@ def _with_stages(plane: Plane, stat_columns: StatColumns, stages: SparseColumn, 
     category_of = dict(zip(owners.tolist(), category.tolist(), strict=True))
     is_named = np.array([name != "" for name in metadata.names], np.bool_)
     rows = np.flatnonzero(with_category & is_named[row_of_event[stages.event]])
-    for at in rows[np.unique(stages.value[rows], return_index=True)[1]].tolist():
-        of_event, stage = int(stages.event[at]), int(stages.value[at])
+    for row in rows[np.unique(stages.value[rows], return_index=True)[1]].tolist():
+        of_event, stage = int(stages.event[row]), int(stages.value[row])
         claims.append((of_event, stage, len(ops)))
         kind = texts[category_of[of_event]] if of_event in category_of else ""
         ops.append((stage & (2**64 - 1), OpName(INPUT_PIPELINE, metadata.names[int(row_of_event[of_event])], kind)))
@@ -152,19 +152,21 @@ def _with_stages(plane: Plane, stat_columns: StatColumns, stages: SparseColumn, 
     return runs, codes[runs], ops
 
 
-def _table(runs: _Activities, begin: I64, end: I64, own: I64, eager: np.ndarray[Any, np.dtype[np.bool_]]) -> OpTable:
+def _table(
+    runs: _Activities, begin: I64, end: I64, self_ps: I64, eager: np.ndarray[Any, np.dtype[np.bool_]]
+) -> OpTable:
     keys: dict[tuple[int, str], int] = {}
     row_of_op = np.array([keys.setdefault((module, op.name), len(keys)) for module, op in runs.ops], np.int64)
-    valid = np.flatnonzero(own != _DROPPED)
+    valid = np.flatnonzero(self_ps != _DROPPED)
     row = row_of_op[runs.op[valid]].astype(np.uint32)
     duration = end[valid] - begin[valid]
-    occurrences, time, self_time, least = _native.totals_by_key(row, duration, own[valid], duration, len(keys))
+    occurrences, time, self_time, least = _native.totals_by_key(row, duration, self_ps[valid], duration, len(keys))
     types = [""] * len(keys)
     # The type comes from the first run that has one.
     seen_ops, first = np.unique(runs.op[valid], return_index=True)
     for op in seen_ops[np.argsort(first)].tolist():
-        at = int(row_of_op[op])
-        types[at] = types[at] or runs.ops[op][1].type
+        index = int(row_of_op[op])
+        types[index] = types[index] or runs.ops[op][1].type
     is_eager = np.bincount(row, weights=eager[valid], minlength=len(keys)) > 0
     used = np.flatnonzero(occurrences > 0).tolist()
     names = list(keys)
@@ -186,16 +188,16 @@ def _table(runs: _Activities, begin: I64, end: I64, own: I64, eager: np.ndarray[
     )
 
 
-def _infeed(runs: _Activities, begin: I64, end: I64, own: I64, start: I64) -> InfeedEnqueue:
+def _infeed(runs: _Activities, begin: I64, end: I64, self_ps: I64, start: I64) -> InfeedEnqueue:
     enqueue = np.array([is_infeed_enqueue(op.type) for _, op in runs.ops], np.bool_)
-    at = np.flatnonzero(enqueue[runs.op] & (own != _DROPPED))
-    if len(at) < 2:
+    rows = np.flatnonzero(enqueue[runs.op] & (self_ps != _DROPPED))
+    if len(rows) < 2:
         return InfeedEnqueue()
-    line = np.searchsorted(start, at, side="right")
-    order = np.lexsort((end[at], line))
-    at, line = at[order], line[order]
+    line = np.searchsorted(start, rows, side="right")
+    order = np.lexsort((end[rows], line))
+    rows, line = rows[order], line[order]
     same = line[1:] == line[:-1]
-    before, after = at[:-1][same], at[1:][same]
+    before, after = rows[:-1][same], rows[1:][same]
     return InfeedEnqueue(int((end[before] - begin[before]).sum()), int((begin[after] - begin[before]).sum()))
 
 

@@ -87,12 +87,12 @@ def divide(a: F64, b: F64) -> F64:
 def peak_gib(peaks: Peaks, resource: Resource, hardware: Hardware) -> float:
     """Peak bandwidth of a memory in GiB/s; 0 if it is unknown or the hardware has no such memory."""
     if hardware is Hardware.GPU:
-        at = _GPU_PEAK.get(resource)
+        position = _GPU_PEAK.get(resource)
     else:
-        at = next((index for memory, _, index in MEMORIES if memory is resource), None)
-    if at is None or at >= len(peaks.bandwidths):
+        position = next((index for memory, _, index in MEMORIES if memory is resource), None)
+    if position is None or position >= len(peaks.bandwidths):
         return 0.0
-    return peaks.bandwidths[at] / (GIB / GIGA)
+    return peaks.bandwidths[position] / (GIB / GIGA)
 
 
 def rates(

@@ -86,8 +86,8 @@ class OpRecords:
     @property
     def time_scale(self) -> float:
         """Ratio of normalized to measured self time; 0 if there is none."""
-        own = self.table.op_ps
-        return float(self.normalized_self_ps.sum()) / own if own else 0.0
+        op_ps = self.table.op_ps
+        return float(self.normalized_self_ps.sum()) / op_ps if op_ps else 0.0
 
 
 def no_traffic(rows: int) -> F64:

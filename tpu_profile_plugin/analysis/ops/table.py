@@ -63,8 +63,8 @@ class OpTable:
 
     def by_self_time(self) -> list[int]:
         """Rows by self time descending, ties by name."""
-        own, name = self.self_ps.tolist(), self.name
-        return sorted(range(len(name)), key=lambda i: (-own[i], name[i]))
+        self_ps, name = self.self_ps.tolist(), self.name
+        return sorted(range(len(name)), key=lambda i: (-self_ps[i], name[i]))
 
 
 def _build(table: OpTable, **changes: object) -> OpTable:

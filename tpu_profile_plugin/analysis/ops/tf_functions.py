@@ -46,13 +46,13 @@ def tf_functions(space: XSpace, plane: Plane) -> tuple[TfFunction, ...]:
     line = np.searchsorted(plane.lines.event_start, event, side="right") - 1
     start = np.searchsorted(line, np.arange(len(plane.lines.name) + 1)).astype(np.int64)
     begin = np.ascontiguousarray(plane.events.begin_ps[event])
-    own, _, _ = _native.activity_self_times(start, begin, begin + plane.events.duration_ps[event])
+    self_ps, _, _ = _native.activity_self_times(start, begin, begin + plane.events.duration_ps[event])
     expensive = np.array([is_expensive_mode(mode) for mode in modes], np.bool_)[code]
-    valid = own != _DROPPED
+    valid = self_ps != _DROPPED
     rows, where = np.unique(plane.events.metadata[event[valid]], return_inverse=True)
     calls = np.bincount(where, minlength=len(rows))
-    total = np.bincount(where, weights=own[valid], minlength=len(rows))
-    expensive_ps = np.bincount(where, weights=own[valid] * expensive[valid], minlength=len(rows))
+    total = np.bincount(where, weights=self_ps[valid], minlength=len(rows))
+    expensive_ps = np.bincount(where, weights=self_ps[valid] * expensive[valid], minlength=len(rows))
     names = plane.event_metadata.names
     functions = zip(rows.tolist(), calls.tolist(), total.tolist(), expensive_ps.tolist(), strict=True)
     return combine_functions(

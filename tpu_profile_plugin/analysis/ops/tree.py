@@ -39,8 +39,8 @@ class Metrics:
         self.add_time(other.time_ps, other.normalized_ps)
         self.flops += other.flops
         self.model_flops += other.model_flops
-        own, added = self.bytes, other.bytes
-        self.bytes = (own[0] + added[0], own[1] + added[1], own[2] + added[2])
+        before, added = self.bytes, other.bytes
+        self.bytes = (before[0] + added[0], before[1] + added[1], before[2] + added[2])
         if occurrences:
             self.occurrences += other.occurrences
 
@@ -179,9 +179,9 @@ class _Groups:
 
     def _add_around(self, row: int, node: Node) -> None:
         """FLOPs and bytes of such an op include those of the ops in it, and are left out."""
-        own = Metrics(time_ps=self._self_ps[row], occurrences=self._metrics[row].occurrences)
-        if own.time_ps:
-            node.around.append(Node(self._records.table.name[row], own, row=row, records=self._records))
+        metrics = Metrics(time_ps=self._self_ps[row], occurrences=self._metrics[row].occurrences)
+        if metrics.time_ps:
+            node.around.append(Node(self._records.table.name[row], metrics, row=row, records=self._records))
 
     def add_idle(self, row: int) -> None:
         """Adds an op that counts as idle time, beside the programs and categories."""

@@ -161,8 +161,8 @@ def _request_groups(space: XSpace, plane: Plane, extras: PlaneExtras) -> tuple[l
 def host_spans(plane: Plane, extras: PlaneExtras) -> dict[int, tuple[int, int]]:
     """First begin and last end of each group's host events."""
     assert extras.group_id is not None
-    at = np.flatnonzero(extras.group_id >= 0)
-    groups, first, last = extents(extras.group_id[at], *spans_at(plane, at))
+    events = np.flatnonzero(extras.group_id >= 0)
+    groups, first, last = extents(extras.group_id[events], *spans_at(plane, events))
     return dict(zip(groups.tolist(), zip(first.tolist(), last.tolist(), strict=True), strict=True))
 
 
@@ -198,22 +198,24 @@ def split_times(
     # Idle is what is left between the first and the last of the spans, instants among them.
     extent = np.zeros(len(families), np.int64)
     for i in np.flatnonzero(np.diff(start)).tolist():
-        own = columns[start[i] : start[i + 1]]
-        extent[i] = min(int(own[:, 1:3].max()) - int(own[:, 1].min()), _LONGEST)
+        request_spans = columns[start[i] : start[i + 1]]
+        extent[i] = min(int(request_spans[:, 1:3].max()) - int(request_spans[:, 1].min()), _LONGEST)
     phases[:, 0] = np.maximum(extent - phases[:, 1:].sum(axis=1), 0)
     return phases
 
 
 def _spans_by_role(role_events: RequestEvents, group: int) -> dict[int, list[tuple[int, int]]]:
     """Begins and ends of the group's events by role, by begin ascending; one where one counts."""
-    own: dict[int, list[tuple[int, int]]] = {EXECUTE: []}
+    by_role: dict[int, list[tuple[int, int]]] = {EXECUTE: []}
     low, high = np.searchsorted(role_events.group, [group, group + 1])
     for i in range(int(low), int(high)):
-        own.setdefault(int(role_events.role[i]), []).append((int(role_events.begin_ps[i]), int(role_events.end_ps[i])))
+        by_role.setdefault(int(role_events.role[i]), []).append(
+            (int(role_events.begin_ps[i]), int(role_events.end_ps[i]))
+        )
     for role in _LAST_COUNTS:
-        if len(own.get(role, ())) > 1:
-            own[role] = [role_events.last_span(role, group)]
-    return own
+        if len(by_role.get(role, ())) > 1:
+            by_role[role] = [role_events.last_span(role, group)]
+    return by_role
 
 
 def _request_spans(
@@ -224,13 +226,13 @@ def _request_spans(
     times_by_role: dict[int, list[tuple[int, int]]] = {}
     spans: list[tuple[int, int, int]] = []
     for group in groups:
-        own = _spans_by_role(role_events, group)
-        if own[EXECUTE] and LAUNCH in own:
-            spans.append((own[EXECUTE][0][0], own[LAUNCH][0][0], runtime))
+        by_role = _spans_by_role(role_events, group)
+        if by_role[EXECUTE] and LAUNCH in by_role:
+            spans.append((by_role[EXECUTE][0][0], by_role[LAUNCH][0][0], runtime))
         for begin_role, end_role, phase in ((H2D_ISSUE, H2D_DONE, to_device), (D2H_ISSUE, D2H_DONE, from_device)):
-            pairs = zip(own.get(begin_role, ()), own.get(end_role, ()), strict=False)
+            pairs = zip(by_role.get(begin_role, ()), by_role.get(end_role, ()), strict=False)
             spans += [(issue[0], done[1], phase) for issue, done in pairs]
-        for role, times in own.items():
+        for role, times in by_role.items():
             times_by_role.setdefault(role, []).extend(times)
     for role, phase in ((H2D, to_device), (D2H, from_device), (DEVICE, device)):
         spans += [(begin, end, phase) for begin, end in times_by_role.get(role, ())]

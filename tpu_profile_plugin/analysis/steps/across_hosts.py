@@ -47,11 +47,11 @@ def align(spans: Mapping[int, tuple[I64, I64]], chief: int) -> tuple[dict[int, i
     """
     first, last = 0, len(spans[chief][0])
     offset = {chief: 0}
-    for i, own in spans.items():
+    for i, steps in spans.items():
         if i != chief:
-            offset[i] = _offset(spans[chief], own)
+            offset[i] = _offset(spans[chief], steps)
             first = max(first, offset[i])
-            last = min(last, offset[i] + len(own[0]))
+            last = min(last, offset[i] + len(steps[0]))
     return offset, first, last
 
 

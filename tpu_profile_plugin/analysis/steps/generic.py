@@ -104,7 +104,7 @@ def assemble(
     class; without `instants` they do not count.
     """
     groups, window = np.array(list(times), np.int64), np.array(list(times.values()), np.int64).reshape(len(times), 2)
-    total, within, found = _native.priority_times(
+    total, within, flags = _native.priority_times(
         spans.group,
         spans.begin_ps,
         spans.end_ps,
@@ -116,7 +116,7 @@ def assemble(
         instants,
     )
     shape = len(groups), len(CLASSES)
-    total_times, times_in_step, present = total.reshape(shape), within.reshape(shape), found.reshape(shape)
+    total_times, times_in_step, present = total.reshape(shape), within.reshape(shape), flags.reshape(shape)
     half, full = CLASS_INDEX[EventClass.DEVICE_COMPUTE_16], CLASS_INDEX[EventClass.DEVICE_COMPUTE_32]
     computes = present[:, half] | present[:, full] if with_device else present[:, CLASS_INDEX[EventClass.HOST_COMPUTE]]
     rows = np.flatnonzero(computes)

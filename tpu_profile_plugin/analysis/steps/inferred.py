@@ -117,12 +117,12 @@ def named_steps(space: XSpace, name: str) -> InferredSteps | None:
 
 
 def _lines_with(plane: Plane, row: int) -> Iterator[_Candidate]:
-    at = np.flatnonzero(plane.events.metadata == row)
-    line = line_of(plane, at)
+    rows = np.flatnonzero(plane.events.metadata == row)
+    line = line_of(plane, rows)
     recorded = recorded_lines(plane)
     for i in np.unique(line).tolist():
         if recorded[i]:
-            events = at[line == i]
+            events = rows[line == i]
             spans_step = bool((plane.events.duration_ps[events] > 0).all())
             yield _Candidate(plane, i, row, events, spans_step)
 

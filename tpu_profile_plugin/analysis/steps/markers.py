@@ -100,25 +100,25 @@ def host_events(space: XSpace, plane: Plane, extras: PlaneExtras, *, with_device
     With `with_device`, events that launch device work are distinguished from computation, as documented for hosts with
     GPUs; XProf only uses host events of hosts without devices.
     """
-    at = _grouped(plane, extras)
+    events = _grouped(plane, extras)
     names = plane.event_metadata.names
     class_of_row = np.full(len(names), _SILENT, np.uint8)
-    for row in np.unique(plane.events.metadata[at]).tolist():
+    for row in np.unique(plane.events.metadata[events]).tolist():
         name = names[row]
         if is_explicit_marker(name):
             class_of_row[row] = _MARKER
         elif not name.startswith(_SILENT_PREFIXES):
             class_of_row[row] = host_class(name)
-    kind = class_of_row[plane.events.metadata[at]]
+    kind = class_of_row[plane.events.metadata[events]]
     is_step = np.zeros(len(plane.events.begin_ps), np.bool_)
     is_step[extras.step_event] = True
-    kind[is_step[at]] = _MARKER
+    kind[is_step[events]] = _MARKER
     if with_device:
-        _mark_launches(space, plane, at, kind)
-    _mark_input_stages(space, plane, at, kind)
+        _mark_launches(space, plane, events, kind)
+    _mark_input_stages(space, plane, events, kind)
     group = extras.group_id
-    assert group is not None or not len(at)
-    spans = Spans(group[at].astype(np.int64) if group is not None else at, *spans_at(plane, at), kind)
+    assert group is not None or not len(events)
+    spans = Spans(group[events].astype(np.int64) if group is not None else events, *spans_at(plane, events), kind)
     return HostEvents(
         markers=rows_of(spans, kind == _MARKER), spans=rows_of(spans, kind < _MARKER), names=_step_names(extras)
     )
@@ -131,17 +131,17 @@ def _step_names(extras: PlaneExtras) -> dict[int, str]:
     return {g: extras.step_names[c] for g, c in zip(groups, extras.step_code.tolist(), strict=True)}
 
 
-def _mark_launches(space: XSpace, plane: Plane, at: I64, kind: U8) -> None:
+def _mark_launches(space: XSpace, plane: Plane, events: I64, kind: U8) -> None:
     """Sets the class of kernel launches and executor work; copies are unchanged."""
     _, launches = read.ints(space, plane, plane.events.stats, "correlation_id")
     prefix = "executorstate::process"
     process = np.array([name.lower().startswith(prefix) for name in plane.event_metadata.names], np.bool_)
-    prepare = launches[at] | process[plane.events.metadata[at]]
+    prepare = launches[events] | process[plane.events.metadata[events]]
     computes = (kind == EventClass.HOST_COMPUTE) | (kind == EventClass.HOST_WAIT_INPUT)
     kind[prepare & computes] = EventClass.HOST_PREPARE
 
 
-def _mark_input_stages(space: XSpace, plane: Plane, at: I64, kind: U8) -> None:
+def _mark_input_stages(space: XSpace, plane: Plane, events: I64, kind: U8) -> None:
     """Sets the class of outermost input pipeline stages without a producer on this plane: the step waits for them."""
     stats = plane.events.stats
     if plane.stat_metadata.row("_ipl_stage_name") is None:
@@ -160,7 +160,7 @@ def _mark_input_stages(space: XSpace, plane: Plane, at: I64, kind: U8) -> None:
             event = int(stages[i])
             if event not in consumer or consumer[event] not in producer:
                 roots.append(event)
-    waiting = np.isin(at, np.array(roots, np.int64)) & (kind == EventClass.HOST_COMPUTE)
+    waiting = np.isin(events, np.array(roots, np.int64)) & (kind == EventClass.HOST_COMPUTE)
     kind[waiting] = EventClass.HOST_WAIT_INPUT
 
 
@@ -174,21 +174,21 @@ def _contexts(space: XSpace, plane: Plane, kind: str, key: str) -> dict[int, tup
 
 def gpu_spans(space: XSpace, plane: Plane, extras: PlaneExtras, *, short_memcpy: bool = False) -> Spans:
     """Classified spans of a GPU plane: grouped events with a launch on the host."""
-    at = _grouped(plane, extras)
+    events = _grouped(plane, extras)
     _, has_launch = read.ints(space, plane, plane.events.stats, "correlation_id")
-    at = at[has_launch[at]]
+    events = events[has_launch[events]]
     names = plane.event_metadata.names
     codes, texts = read.strings(space, plane, plane.events.stats, "shape")
-    shapes = np.maximum(codes[at] + 1, 0).astype(np.int64)
-    key = plane.events.metadata[at].astype(np.int64) * (len(texts) + 1) + shapes
+    shapes = np.maximum(codes[events] + 1, 0).astype(np.int64)
+    key = plane.events.metadata[events].astype(np.int64) * (len(texts) + 1) + shapes
     keys, where = np.unique(key, return_inverse=True)
     classes = [
         gpu_class(names[k // (len(texts) + 1)], ["", *texts][k % (len(texts) + 1)], short_memcpy=short_memcpy)
         for k in keys.tolist()
     ]
-    group = extras.group_id[at].astype(np.int64) if extras.group_id is not None else at
+    group = extras.group_id[events].astype(np.int64) if extras.group_id is not None else events
     kinds = np.array(classes, np.uint8)[where] if len(keys) else np.zeros(0, np.uint8)
-    return Spans(group, *spans_at(plane, at), kinds)
+    return Spans(group, *spans_at(plane, events), kinds)
 
 
 def _step_line(plane: Plane, extras: PlaneExtras) -> I64:
@@ -209,7 +209,7 @@ def gpu_markers(plane: Plane, extras: PlaneExtras, *, infer: bool = False) -> Sp
         group = extras.group_id[recorded].astype(np.int64) if extras.group_id is not None else recorded
         begin, end = spans_at(plane, recorded)
     else:
-        at = _grouped(plane, extras)
-        own = extras.group_id[at].astype(np.int64) if extras.group_id is not None else at
-        group, begin, end = extents(own, *spans_at(plane, at))
+        events = _grouped(plane, extras)
+        event_group = extras.group_id[events].astype(np.int64) if extras.group_id is not None else events
+        group, begin, end = extents(event_group, *spans_at(plane, events))
     return Spans(group, begin, end, np.zeros(len(group), np.uint8))

@@ -119,7 +119,7 @@ def _category_times(
     begin = np.ascontiguousarray(spans.begin_ps[events])
     duration = np.ascontiguousarray(spans.duration_ps[events])
     # Ops that overlap without containing each other may together take longer than the op around them.
-    own = np.maximum(_native.self_times(begin, duration), 0)
+    self_ps = np.maximum(_native.self_times(begin, duration), 0)
     row = plane.events.metadata[events].astype(np.int64)
     groups, where = np.unique(group, return_inverse=True)
     if (op_meta.shared >= 0).any():
@@ -127,7 +127,7 @@ def _category_times(
     key = where * len(categories) + kind[row]
     key[~op_meta.counted[row]] = len(groups) * len(categories)
     size = len(groups) * len(categories)
-    _, _, sums, _ = _native.totals_by_key(key.astype(np.uint32), duration, own, duration, size)
+    _, _, sums, _ = _native.totals_by_key(key.astype(np.uint32), duration, self_ps, duration, size)
     return groups, sums.reshape(len(groups), len(categories)), tuple(categories)
 
 
@@ -144,9 +144,9 @@ def tpu_steps(cores: list[CoreSteps], sparse_cores: Mapping[int, tuple[I64, I64]
     """
     steps: set[int] = set()
     for core in cores:
-        own = set(core.markers) & set(core.groups.tolist())
-        if own:
-            steps = (steps & own) if steps else own
+        marked = set(core.markers) & set(core.groups.tolist())
+        if marked:
+            steps = (steps & marked) if steps else marked
     cores = [core for core in cores if steps <= set(core.groups.tolist())]
     times: dict[int, tuple[int, int]] = {}
     for core in cores:
@@ -171,11 +171,11 @@ def _table(cores: list[CoreSteps], numbers: I64, window: I64) -> StepTable:
     length = np.maximum(window[:, 1] - window[:, 0], 0)
     lasting = length > 0
     for i, core in enumerate(cores):
-        own = core.category_ps[np.searchsorted(core.groups, numbers)] * lasting[:, None]
+        core_ps = core.category_ps[np.searchsorted(core.groups, numbers)] * lasting[:, None]
         for k, category in enumerate(core.categories):
-            parts[:, i, PART_OF_CATEGORY.get(category, TpuPart.COMPUTE)] += own[:, k]
-            category_ps[:, column[category]] += own[:, k]
-        category_ps[:, column[IDLE]] += np.maximum(length - own.sum(axis=1), 0)
+            parts[:, i, PART_OF_CATEGORY.get(category, TpuPart.COMPUTE)] += core_ps[:, k]
+            category_ps[:, column[category]] += core_ps[:, k]
+        category_ps[:, column[IDLE]] += np.maximum(length - core_ps.sum(axis=1), 0)
         busy = parts[:, i].sum(axis=1) - parts[:, i, TpuPart.IDLE]
         parts[:, i, TpuPart.IDLE] = np.maximum(length - busy, 0)
         costs += core.costs[np.searchsorted(core.groups, numbers)] * lasting[:, None]

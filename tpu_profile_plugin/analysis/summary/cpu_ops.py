@@ -69,8 +69,8 @@ def _table(space: XSpace, plane: Plane | None, ops: HloOps) -> tuple[OpTable, in
     row_of_key = np.empty(len(first), np.int64)
     row_of_key[order] = np.arange(len(first))
     rows = row_of_key[numbers]
-    found = events[first[order]]
-    names = zip(program[found].tolist(), code[found].tolist(), strict=True)
+    first_events = events[first[order]]
+    names = zip(program[first_events].tolist(), code[first_events].tolist(), strict=True)
     named = [(program_id % 2**64, texts[text]) for program_id, text in names]
     table = hlo_op_table(ops, named, _sums(plane, events, rows, len(first)), NO_CATEGORY, on_cpu=True)
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
@@ -79,9 +79,9 @@ def _table(space: XSpace, plane: Plane | None, ops: HloOps) -> tuple[OpTable, in
 
 def _sums(plane: Plane, events: I64, rows: I64, keys: int) -> tuple[I64, I64, I64, I64]:
     """Runs, time, self time and minimum time of each key; ops nest within each thread."""
-    own = np.empty(len(events), np.int64)
+    self_ps = np.empty(len(events), np.int64)
     cuts = np.searchsorted(events, plane.lines.event_start)
     begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
     for low, high in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-        own[low:high] = _native.self_times(begin[low:high].copy(), duration[low:high].copy())
-    return _native.totals_by_key(rows.astype(np.uint32), duration, own, duration, keys)
+        self_ps[low:high] = _native.self_times(begin[low:high].copy(), duration[low:high].copy())
+    return _native.totals_by_key(rows.astype(np.uint32), duration, self_ps, duration, keys)

@@ -25,19 +25,19 @@ _MODULES = {
 
 def frameworks(space: XSpace, planes: Iterable[Plane], provenances: Iterable[str]) -> tuple[str, ...]:
     """Keys of `NAMES`: those of the given planes' events, of the HLO modules, and of most ops by provenance."""
-    found = {
+    keys = {
         name
         for plane in planes
         for name, prefixes in _EVENTS.items()
         if any(event.startswith(prefixes) for event in plane.declared.event_metadata.names)
     }
     modules = [module.name for module in hlo_modules(space)]
-    found |= {name for name, prefixes in _MODULES.items() if any(module.startswith(prefixes) for module in modules)}
+    keys |= {name for name, prefixes in _MODULES.items() if any(module.startswith(prefixes) for module in modules)}
     kinds = Counter(parse_op(text).category for text in set(provenances) if text)
     most = max(NAMES, key=lambda kind: kinds[kind])  # the first among equals
     if kinds[most] and kinds[most] == max(kinds.values()):
-        found.add(most)
-    return tuple(name for name in NAMES if name in found)
+        keys.add(most)
+    return tuple(name for name in NAMES if name in keys)
 
 
 def has_input_events(host: Plane | None) -> bool:

@@ -184,8 +184,8 @@ def _recording(
     """What the steps cover; of GPUs without steps, what the host's step markers cover."""
     if len(steps) or pre is None or not planes or work is not None:
         return recording(space, steps, planes, work)
-    found = recording(space, marked_steps(space, pre), planes)
-    return None if found is None else replace(found, linked=False)
+    marked = recording(space, marked_steps(space, pre), planes)
+    return None if marked is None else replace(marked, linked=False)
 
 
 def thread_ops(space: XSpace, plane: Plane | None, pre: Preprocessed | None) -> HostOps:

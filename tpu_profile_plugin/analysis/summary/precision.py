@@ -52,8 +52,8 @@ def float_bits(expression: str) -> int:
         return 0
     result, operands = right[: call.start()], right[call.end() :]
     for text in (operands, result):
-        found = [(int(bits) // (2 if kind == "c" else 1), dims) for kind, bits, dims in _FLOAT.findall(text)]
-        for choice in ([bits for bits, dims in found if dims], [bits for bits, _ in found]):
+        floats = [(int(bits) // (2 if kind == "c" else 1), dims) for kind, bits, dims in _FLOAT.findall(text)]
+        for choice in ([bits for bits, dims in floats if dims], [bits for bits, _ in floats]):
             if choice:
                 return max(choice)
     return 0
@@ -95,20 +95,20 @@ def gpu_precision(space: XSpace, planes: Sequence[Plane], hlo: HloOps) -> Precis
 
 
 def _of_gpu(space: XSpace, plane: Plane, hlo: HloOps) -> Precision:
-    at = np.flatnonzero(on_recorded_line(plane))
+    events = np.flatnonzero(on_recorded_line(plane))
     op, texts = read.strings(space, plane, plane.events.stats, "hlo_op")
     program, _ = read.ints(space, plane, plane.events.stats, "program_id")
-    columns = (op[at], program[at], plane.events.metadata[at].astype(np.int64))
+    columns = (op[events], program[events], plane.events.metadata[events].astype(np.int64))
     where, first = row_codes(*columns)
     keys = np.stack([column[first] for column in columns], axis=1)
-    time = np.bincount(where, weights=plane.events.duration_ps[at], minlength=len(keys))
+    time = np.bincount(where, weights=plane.events.duration_ps[events], minlength=len(keys))
     times = {False: 0, True: 0}
     for (code, program_id, row), ps in zip(keys.tolist(), time.tolist(), strict=True):
         kernel = plane.event_metadata.names[row]
         if memcpy_kind(kernel, short=True) or any(word in kernel.lower() for word in _COMMUNICATION):
             continue
         name = texts[code].rpartition("::")[2] if code >= 0 else ""
-        one = hlo.find(program_id % 2**64, name) if name else None
-        bits = 0 if one is None else float_bits(hlo.text(program_id % 2**64, one))
+        instruction = hlo.find(program_id % 2**64, name) if name else None
+        bits = 0 if instruction is None else float_bits(hlo.text(program_id % 2**64, instruction))
         times[0 < bits <= 16 or (bits == 0 and bool(_HALF_NAMES.search(kernel.lower())))] += int(ps)
     return Precision(times[True], times[False])

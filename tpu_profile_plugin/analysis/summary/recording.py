@@ -86,8 +86,8 @@ class TpuWork:
             return self
         first, last = int(spans.begin_ps.min()), int(spans.end_ps.max())
         extent = (first, last) if self.extent is None else (min(first, self.extent[0]), max(last, self.extent[1]))
-        at = op_events(plane)
-        ops = (spans.begin_ps[at], spans.end_ps[at]) if self.ops is None and len(at) else self.ops
+        op_rows = op_events(plane)
+        ops = (spans.begin_ps[op_rows], spans.end_ps[op_rows]) if self.ops is None and len(op_rows) else self.ops
         return TpuWork(extent, ops)
 
 
@@ -128,7 +128,7 @@ def recording(space: XSpace, steps: StepTable, planes: Sequence[Plane], tpu: Tpu
     extent = tpu.extent if tpu is not None else None
     first, last = extent or _extent([*planes, *([] if host is None else [host])])
     first, last = min(first, int(begin[0])), max(last, int(end[-1]))
-    found = Recording(
+    recorded = Recording(
         length_ps=last - first,
         steps_ps=int((end - begin).sum()),
         before_ps=int(begin[0]) - first,
@@ -136,16 +136,16 @@ def recording(space: XSpace, steps: StepTable, planes: Sequence[Plane], tpu: Tpu
     )
     work = [] if tpu is not None else _work(space, planes, host)
     if tpu is None:
-        found = replace(found, dispatch=_dispatch(space, host, work, (int(begin[0]), int(end[-1])), len(steps)))
-    if found.covered >= LITTLE:
-        return found
+        recorded = replace(recorded, dispatch=_dispatch(space, host, work, (int(begin[0]), int(end[-1])), len(steps)))
+    if recorded.covered >= LITTLE:
+        return recorded
     ops = [tpu.ops] if tpu is not None else [plane_roles.spans_at(plane, at) for plane, at in work]
     outside: tuple[tuple[str, int], ...] = ()
     if host is not None and tpu is None:
-        outside = _outside(host, markers, (begin, end), found.length_ps - found.steps_ps)
+        outside = _outside(host, markers, (begin, end), recorded.length_ps - recorded.steps_ps)
     filled = [spans for spans in ops if spans is not None and len(spans[0])]
     work_ps = max((_outside_ps(spans, (begin, end)) for spans in filled), default=None)
-    return replace(found, outside=outside, work_outside_ps=work_ps)
+    return replace(recorded, outside=outside, work_outside_ps=work_ps)
 
 
 def _outside_ps(spans: tuple[I64, I64], steps: tuple[I64, I64]) -> int:
@@ -166,24 +166,24 @@ def _outside(
     host: Plane, markers: tuple[I64, I64], covered: tuple[I64, I64], outside_ps: int
 ) -> tuple[tuple[str, int], ...]:
     """Self time by name of the events that touch no step, on lines with an event that begins and ends with one."""
-    own: dict[str, int] = {}
+    self_by_name: dict[str, int] = {}
     begin, end = covered
     events = host.events
     for line in np.flatnonzero(plane_roles.recorded_lines(host)).tolist():
-        at = np.arange(len(events.begin_ps))[host.lines.events_of(line)]
-        first, last = plane_roles.spans_at(host, at)
+        indices = np.arange(len(events.begin_ps))[host.lines.events_of(line)]
+        first, last = plane_roles.spans_at(host, indices)
         if not (np.isin(first, markers[0]) & np.isin(last, markers[1])).any():
             continue
         order = np.lexsort((-last, first))
-        at, first, last = at[order], first[order], last[order]
+        indices, first, last = indices[order], first[order], last[order]
         self_ps = _native.self_times(np.ascontiguousarray(first), np.ascontiguousarray(last - first))
         free = np.searchsorted(end, first, side="right") == np.searchsorted(begin, last, side="left")
-        rows, where = np.unique(events.metadata[at[free]], return_inverse=True)
+        rows, where = np.unique(events.metadata[indices[free]], return_inverse=True)
         sums = np.bincount(where.reshape(-1), weights=self_ps[free], minlength=len(rows))
         for row, ps in zip(rows.tolist(), sums.tolist(), strict=True):
             name = host.event_metadata.names[row]
-            own[name] = own.get(name, 0) + int(ps)
-    longest = sorted(own.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
+            self_by_name[name] = self_by_name.get(name, 0) + int(ps)
+    longest = sorted(self_by_name.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
     return tuple(item for item in longest if item[1] >= _NOTABLE * outside_ps)
 
 
@@ -195,15 +195,15 @@ def _dispatch(
     last = end
     busy_ps = busy_late_ps = 0
     called = _called(host, steps)
-    for plane, at in work:
-        first, until = plane_roles.spans_at(plane, at)
-        name = plane.events.metadata[at]
+    for plane, rows in work:
+        first, until = plane_roles.spans_at(plane, rows)
+        name = plane.events.metadata[rows]
         in_steps = np.zeros(len(plane.event_metadata), np.bool_)
         in_steps[name[(first >= begin) & (first < end)]] = True
         same = in_steps[name]
         if called:
             code, modules = read.strings(space, plane, plane.events.stats, "hlo_module")
-            same |= np.array([*(module.startswith(called) for module in modules), False], np.bool_)[code[at]]
+            same |= np.array([*(module.startswith(called) for module in modules), False], np.bool_)[code[rows]]
         same &= until > begin
         if not same.any():
             continue

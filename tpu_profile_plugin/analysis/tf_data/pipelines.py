@@ -78,10 +78,10 @@ def data_calls(space: XSpace) -> DataCalls | None:
         return None
     stat_columns = StatColumns(space, plane, plane.events.stats, ("id", "parent_id", "element_id", "_a"))
     skip = None
-    own = stat_columns.owners("_a")
-    if len(own):
+    marked = stat_columns.owners("_a")
+    if len(marked):
         skip = np.zeros(len(plane.events), dtype=np.bool_)
-        skip[own[stat_columns.signed("_a").value != 0]] = True
+        skip[marked[stat_columns.signed("_a").value != 0]] = True
     id_, parent, element = (stat_columns.ints(name) for name in ("id", "parent_id", "element_id"))
     native = _native.IteratorCalls(
         plane.lines.event_start,
@@ -210,13 +210,13 @@ class RunBreakdown:
 def runs_of(space: XSpace, calls: DataCalls, runs: I64, least: int, rows: int) -> RunBreakdown:
     """Breaks down runs (indices into `calls.run`): at least `least` of them, more until they have `rows` iterators."""
     sums = calls.native.sum(calls.run[runs], least, rows, MAX_ITERATORS)
-    start, iterator, begin, duration, own, count, blocking, left_out, cut = sums
+    start, iterator, begin, duration, self_ps, count, blocking, left_out, cut = sums
     iterators = _iterators(space, calls, iterator.astype(np.int64))
     columns = zip(
         (iterators[i] for i in iterator.tolist()),
         begin.tolist(),
         duration.tolist(),
-        own.tolist(),
+        self_ps.tolist(),
         count.tolist(),
         blocking.tolist(),
         strict=True,

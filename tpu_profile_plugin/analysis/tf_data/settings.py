@@ -56,9 +56,9 @@ def _stages(
 ) -> list[model.Stage]:
     """The stages of a chain, with the settings recorded for them in the same order."""
     inputs: dict[int, list[model.IteratorTimes]] = {times.iterator.id: [] for times in chain}
-    for one in run.iterators:
-        if one.iterator.parent in inputs and one.iterator.parent != one.iterator.id:
-            inputs[one.iterator.parent].append(one)
+    for candidate in run.iterators:
+        if candidate.iterator.parent in inputs and candidate.iterator.parent != candidate.iterator.id:
+            inputs[candidate.iterator.parent].append(candidate)
     stages = []
     for times in chain:
         longest_first = sorted(inputs[times.iterator.id], key=lambda one: -one.duration_ps)
@@ -72,14 +72,14 @@ def _stages(
 
 def settings_at(space: XSpace, plane: Plane, event: int) -> model.Settings:
     """The settings recorded with one call of an iterator."""
-    found: dict[str, int | bool] = {}
+    settings: dict[str, int | bool] = {}
     for name, kind, value in read.items(space, plane, plane.events.stats, event):
-        if name not in _WANTED or name in found:
+        if name not in _WANTED or name in settings:
             continue
         parsed = _flag(value) if name in model.FLAGS else _count(kind, value, 0 if name in model.TALLIES else 1)
         if parsed is not None:
-            found[name] = parsed
-    return model.Settings(**found)  # type: ignore[arg-type]
+            settings[name] = parsed
+    return model.Settings(**settings)  # type: ignore[arg-type]
 
 
 def _flag(value: read.Value) -> bool | None:
@@ -102,13 +102,13 @@ def events_at(
     candidates = np.flatnonzero(rows[plane.events.metadata])
     times = np.unique(np.asarray(begins, dtype=np.int64))
     begin = plane.events.begin_ps[candidates]
-    at = np.minimum(np.searchsorted(times, begin), len(times) - 1)
-    hits: I64 = candidates[times[at] == begin]
+    index = np.minimum(np.searchsorted(times, begin), len(times) - 1)
+    hits: I64 = candidates[times[index] == begin]
     id_of_event, _ = read.ints(space, plane, plane.events.stats, "id")
     requested = np.column_stack([np.array(ids, dtype=np.uint64).view(np.int64), np.array(begins, dtype=np.int64)])
-    found = np.column_stack([id_of_event[hits], plane.events.begin_ps[hits]])
+    recorded = np.column_stack([id_of_event[hits], plane.events.begin_ps[hits]])
     # Equal rows of both get the same number; of equal events the first wins, as it is written last.
-    _, number = np.unique(np.concatenate([requested, found]), axis=0, return_inverse=True)
+    _, number = np.unique(np.concatenate([requested, recorded]), axis=0, return_inverse=True)
     number = number.reshape(-1)
     first = np.full(len(number), -1, dtype=np.int64)
     first[number[len(ids) :][::-1]] = hits[::-1]

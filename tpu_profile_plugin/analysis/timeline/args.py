@@ -164,19 +164,19 @@ def _plane_sheet(
 
 def _long_texts(space: XSpace, plane: Plane, ids: dict[str, int], pool: _Pool) -> list[tuple[int, U32, U32]]:
     """Stats of events that become stack frames when they are long; those of an event win over those of its metadata."""
-    found = []
+    long_texts = []
     for name in _FRAMED:
         if plane.stat_metadata.row(name) is None:
             continue
         shared, texts = strings(space, plane, plane.event_metadata.stats, name)
-        own, more = strings(space, plane, plane.events.stats, name)
-        codes = np.where(own >= 0, own + len(texts), shared[plane.events.metadata])
+        event_codes, more = strings(space, plane, plane.events.stats, name)
+        codes = np.where(event_codes >= 0, event_codes + len(texts), shared[plane.events.metadata])
         is_long = np.array([len(text) > SHORTEST_FRAME for text in [*texts, *more]], np.bool_)
         events = np.flatnonzero((codes >= 0) & np.append(is_long, False)[codes])
-        found.append(
+        long_texts.append(
             (ids[name], events.astype(np.uint32), (codes[events] + pool.add([*texts, *more])).astype(np.uint32))
         )
-    return found
+    return long_texts
 
 
 def _line_sheet(

@@ -112,8 +112,8 @@ def _with_gaps(begin: I64, duration: I64, value: F64) -> tuple[I64, F64] | None:
     ends = np.flatnonzero((duration > 0) & (np.append(begin[1:], np.iinfo(np.int64).max) - end > _NEAR_PS))
     if not len(ends):
         return None
-    at = ends + 1
-    return np.insert(begin, at, end[ends]), np.insert(value, at, np.nan)
+    places = ends + 1
+    return np.insert(begin, places, end[ends]), np.insert(value, places, np.nan)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,12 +94,12 @@ def listed(
     if not parts:
         return 0, ()
     begin = np.concatenate([part.plane.events.begin_ps[part.rows] for part in parts])
-    own = {
+    sort_key = {
         "begin": begin,
         "duration": -np.concatenate([part.plane.events.duration_ps[part.rows] for part in parts]),
         "self": -np.concatenate([part.self_ps for part in parts]),
     }[order]
-    chosen = np.lexsort((begin, own))[first : first + count]
+    chosen = np.lexsort((begin, sort_key))[first : first + count]
     starts = np.cumsum([0, *(len(part.rows) for part in parts)])
     places = zip(chosen.tolist(), (np.searchsorted(starts, chosen, side="right") - 1).tolist(), strict=True)
     return len(begin), tuple(_event(space, parts[at], place - int(starts[at]), stats) for place, at in places)
@@ -108,7 +108,7 @@ def listed(
 def grouped(space: XSpace, wanted: Wanted, by: Sequence[str]) -> tuple[Group, ...]:
     """The wanted events in groups by some of `KEYS`, most total time first."""
     numbers: dict[tuple[str, ...], int] = {}
-    codes, lengths, own = [], [], []
+    codes, lengths, self_times = [], [], []
     for part in _parts(space, wanted):
         rows = part.plane.events.metadata[part.rows]
         used, inverse = np.unique(rows, return_inverse=True)
@@ -117,10 +117,10 @@ def grouped(space: XSpace, wanted: Wanted, by: Sequence[str]) -> tuple[Group, ..
         of_row = [numbers.setdefault(tuple(fact[key] for key in by), len(numbers)) for fact in facts]
         codes.append(np.array(of_row, np.int64)[inverse.reshape(-1)])
         lengths.append(part.plane.events.duration_ps[part.rows])
-        own.append(part.self_ps)
+        self_times.append(part.self_ps)
     if not codes:
         return ()
-    groups = _groups(list(numbers), np.concatenate(codes), np.concatenate(lengths), np.concatenate(own))
+    groups = _groups(list(numbers), np.concatenate(codes), np.concatenate(lengths), np.concatenate(self_times))
     return tuple(sorted(groups, key=lambda group: (-group.total_ps, group.key)))
 
 
@@ -175,8 +175,8 @@ def _self_times(plane: Plane, events: slice) -> I64:
     return out
 
 
-def _event(space: XSpace, part: _Part, at: int, stats: bool) -> Event:
-    plane, row = part.plane, int(part.rows[at])
+def _event(space: XSpace, part: _Part, index: int, stats: bool) -> Event:
+    plane, row = part.plane, int(part.rows[index])
     metadata = int(plane.events.metadata[row])
     full, display = plane.event_metadata.names[metadata], plane.event_metadata.display_names[metadata]
     facts: dict[str, object] = {"long_name": full} if display else {}
@@ -185,16 +185,16 @@ def _event(space: XSpace, part: _Part, at: int, stats: bool) -> Event:
         for name, _, value in [*shared, *items(space, plane, plane.events.stats, row)]:
             facts[name] = f"{len(value)} bytes" if isinstance(value, bytes) else value
     text = "; ".join(f"{name}={value}" for name, value in facts.items()) if stats else ""
-    times = int(plane.events.begin_ps[row]), int(plane.events.duration_ps[row]), int(part.self_ps[at])
+    times = int(plane.events.begin_ps[row]), int(plane.events.duration_ps[row]), int(part.self_ps[index])
     return Event(plane.name, part.line, display or full, *times, text)
 
 
-def _groups(keys: Sequence[tuple[str, ...]], code: I64, length: I64, own: I64) -> Iterator[Group]:
+def _groups(keys: Sequence[tuple[str, ...]], code: I64, length: I64, self_time: I64) -> Iterator[Group]:
     order = np.lexsort((length, code))
-    code, length, own = code[order], length[order], own[order]
+    code, length, self_time = code[order], length[order], self_time[order]
     start = np.searchsorted(code, np.arange(len(keys) + 1))
     first, count = start[:-1], np.diff(start)
-    total, self_ps = np.add.reduceat(length, first), np.add.reduceat(own, first)
+    total, self_ps = np.add.reduceat(length, first), np.add.reduceat(self_time, first)
     mean = total / count
     square = np.add.reduceat((length - np.repeat(mean, count)) ** 2, first)
     deviation = np.sqrt(square / np.maximum(count - 1, 1))
@@ -212,5 +212,5 @@ def _quantile(ordered: I64, first: I64, count: I64, share: float) -> F64:
     low = np.floor(place).astype(np.int64)
     high = np.minimum(low + 1, count - 1)
     part: NDArray[np.float64] = place - low
-    found: F64 = ordered[first + low] * (1 - part) + ordered[first + high] * part
-    return found
+    value: F64 = ordered[first + low] * (1 - part) + ordered[first + high] * part
+    return value

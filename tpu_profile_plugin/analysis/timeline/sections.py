@@ -59,27 +59,27 @@ def sections(space: XSpace, *, older: bool = False) -> tuple[Section, ...]:
     In the older form only the first plane of the host's own name is shown; custom planes are numbered as devices, and
     ignored if there are others; and the ids of devices have no upper limit.
     """
-    planes = [(plane.name, at, plane) for at, plane in enumerate(space.planes)]
+    planes = [(plane.name, index, plane) for index, plane in enumerate(space.planes)]
     visible: list[Section] = []
     hosts = sorted((entry for entry in planes if entry[0].startswith(_HOST)), key=lambda entry: entry[0])
     if older:
         hosts = [entry for entry in hosts if entry[0] == _HOST][:1]
-    visible += [_section(HOST_PID + i, at, plane) for i, (_, at, plane) in enumerate(hosts)]
+    visible += [_section(HOST_PID + i, index, plane) for i, (_, index, plane) in enumerate(hosts)]
     devices = [entry for entry in planes if entry[0].startswith(_GPU)]
     devices = devices or [entry for entry in planes if entry[0].startswith(_TPU)]
     custom = [entry for entry in planes if entry[0].startswith(_CUSTOM)]
     if older:
         devices, custom = devices or custom, []
-    for _, at, plane in devices:
+    for _, index, plane in devices:
         pid = (FIRST_DEVICE_PID + plane.id) & 0xFFFFFFFF
-        visible.append(_section(pid if older or pid <= LAST_DEVICE_PID else FIRST_DEVICE_PID, at, plane))
-    for _, at, plane in custom:
-        visible.append(_section((FIRST_CUSTOM_PID + plane.id) & 0xFFFFFFFF, at, plane))
+        visible.append(_section(pid if older or pid <= LAST_DEVICE_PID else FIRST_DEVICE_PID, index, plane))
+    for _, index, plane in custom:
+        visible.append(_section((FIRST_CUSTOM_PID + plane.id) & 0xFFFFFFFF, index, plane))
     return tuple(sorted(visible, key=lambda section: section.pid))
 
 
-def _section(pid: int, at: int, plane: Plane) -> Section:
-    return Section(pid, plane.name, at, len(plane.events if _drops_empty_lines(plane) else plane.lines) > 0)
+def _section(pid: int, index: int, plane: Plane) -> Section:
+    return Section(pid, plane.name, index, len(plane.events if _drops_empty_lines(plane) else plane.lines) > 0)
 
 
 def _drops_empty_lines(plane: Plane) -> bool:

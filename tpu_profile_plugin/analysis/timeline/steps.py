@@ -38,8 +38,10 @@ def ruler(space: XSpace, extras: Preprocessed, sections: tuple[Section, ...]) ->
         if line is not None and len(line.begin_ps):
             table = extras.planes[section.plane].step_names
             codes = np.full(len(line.begin_ps), -1) if line.step_code is None else line.step_code
-            own = [display or name for name, display in zip(line.names, line.display_names, strict=True)]
-            names = [table[code] if code >= 0 else own[row] for code, row in zip(codes, line.metadata, strict=True)]
+            line_names = [display or name for name, display in zip(line.names, line.display_names, strict=True)]
+            names = [
+                table[code] if code >= 0 else line_names[row] for code, row in zip(codes, line.metadata, strict=True)
+            ]
             return _disjoint(line.begin_ps, line.duration_ps, names)
         file_steps = _file_steps(space, section)
         if file_steps is not None:

@@ -37,20 +37,20 @@ class NameSum:
 
 def sums(parts: Sequence[tuple[HostTrace, Sequence[Area]]], window: Window) -> list[NameSum]:
     """Sums over the events that touch the window in these areas, each event whole; longest first, then by name."""
-    found: dict[str, NameSum] = {}
+    by_name: dict[str, NameSum] = {}
     for trace, areas in parts:
         columns = [np.array([getattr(area, key) for area in areas], np.uint32) for key in ("track", "first", "last")]
         ids, *numbers = trace.native.sums((columns[0], columns[1], columns[2]), *window)
         for name_id, *values in zip(ids.tolist(), *(column.tolist() for column in numbers), strict=True):
-            one = NameSum(trace.names[name_id], *values)
-            known = found.setdefault(one.name, one)
-            if known is not one:
-                _add(known, one)
-    return sorted(found.values(), key=lambda one: (-one.wall_ps, one.name))
+            entry = NameSum(trace.names[name_id], *values)
+            known = by_name.setdefault(entry.name, entry)
+            if known is not entry:
+                _add(known, entry)
+    return sorted(by_name.values(), key=lambda entry: (-entry.wall_ps, entry.name))
 
 
-def _add(to: NameSum, one: NameSum) -> None:
-    to.count += one.count
-    to.wall_ps += one.wall_ps
-    to.self_ps += one.self_ps
-    to.min_ps, to.max_ps = min(to.min_ps, one.min_ps), max(to.max_ps, one.max_ps)
+def _add(to: NameSum, entry: NameSum) -> None:
+    to.count += entry.count
+    to.wall_ps += entry.wall_ps
+    to.self_ps += entry.self_ps
+    to.min_ps, to.max_ps = min(to.min_ps, entry.min_ps), max(to.max_ps, entry.max_ps)

@@ -16,7 +16,7 @@ def main_thread(names: Sequence[str], events: Sequence[int]) -> int | None:
     the Python interpreter. Threads that Python starts may inherit that name; the one with most events is taken.
     """
     for pattern in (_MAIN, _PYTHON):
-        found = [i for i, name in enumerate(names) if events[i] and pattern.fullmatch(name)]
-        if found:
-            return max(found, key=lambda i: events[i])
+        candidates = [i for i, name in enumerate(names) if events[i] and pattern.fullmatch(name)]
+        if candidates:
+            return max(candidates, key=lambda i: events[i])
     return None

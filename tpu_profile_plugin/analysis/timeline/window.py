@@ -112,14 +112,14 @@ def exactly(
     place = int(np.searchsorted(np.array(trace.names, object), name)) if trace.names else 0
     if place >= len(trace.names) or trace.names[place] != name or not 0 <= serial < 256:
         return None
-    found = trace.native.select_one(place, begin_ps, max(duration_ps, 1), serial, THREADS)
-    if len(found):
-        return Selection(trace, found, pid_offset)
-    own = [counter for counter in trace.counters if counter.is_first and counter.name == name]
-    cut = [_cut(counter, (begin_ps, begin_ps), 0) for counter in own] if duration_ps <= 1 else []
+    events = trace.native.select_one(place, begin_ps, max(duration_ps, 1), serial, THREADS)
+    if len(events):
+        return Selection(trace, events, pid_offset)
+    counters = [counter for counter in trace.counters if counter.is_first and counter.name == name]
+    cut = [_cut(counter, (begin_ps, begin_ps), 0) for counter in counters] if duration_ps <= 1 else []
     sampled = tuple(counter for counter in cut if len(counter.begin_ps))
     samples = sum(len(counter.begin_ps) for counter in sampled)
-    return Selection(trace, found, pid_offset, sampled, samples) if sampled else None
+    return Selection(trace, events, pid_offset, sampled, samples) if sampled else None
 
 
 def name_flags(trace: HostTrace, wanted: Callable[[str], object]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
@@ -238,7 +238,7 @@ def hits(
     for i, trace in enumerate(traces):
         sources = none
         if args:
-            found, text, fold = args[i]
-            sources = _native.trace_args_matching(trace.native, found, text.lower() if fold else text, fold)
+            trace_args, text, fold = args[i]
+            sources = _native.trace_args_matching(trace.native, trace_args, text.lower() if fold else text, fold)
         parts.append((trace.native, name_flags(trace, wanted), sources))
     return _native.trace_search(parts, limit, head)

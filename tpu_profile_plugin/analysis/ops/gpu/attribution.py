@@ -53,8 +53,8 @@ class _Launches:
         """Index of the op of each correlation id, -1 for none and for the invalid id 0."""
         if not len(self.cause):
             return np.full(len(cause), -1, np.int64)
-        at = np.minimum(np.searchsorted(self.cause, cause), len(self.cause) - 1)
-        return np.where((self.cause[at] == cause) & (cause != 0), self.op[at], -1)
+        index = np.minimum(np.searchsorted(self.cause, cause), len(self.cause) - 1)
+        return np.where((self.cause[index] == cause) & (cause != 0), self.op[index], -1)
 
 
 def unclaimed(space: XSpace, planes: Sequence[Plane], ops: HloOps) -> Unclaimed:
@@ -83,9 +83,9 @@ class _Events:
         self.program, _ = read.ints(space, plane, stats, "program_id")
         self.cause, self.caused = read.ints(space, plane, stats, "correlation_id")
 
-    def named(self, at: I64) -> tuple[list[OpKey], I64]:
-        """The distinct ops that the events `at` name, and the index of each event's op."""
-        program, code = self.program[at], self.code[at]
+    def named(self, rows: I64) -> tuple[list[OpKey], I64]:
+        """The distinct ops that the events `rows` name, and the index of each event's op."""
+        program, code = self.program[rows], self.code[rows]
         where, first = row_codes(program, code)
         keys = zip(program[first].tolist(), code[first].tolist(), strict=True)
         return [(p % 2**64, _leaf(self.texts[t])) for p, t in keys], where
@@ -97,9 +97,9 @@ def _leaf(hlo_op: str) -> str:
 
 def _launches(events: _Events, named: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None) -> _Launches:
     """Ops by correlation id, from the events that name an op or from those in the mask `named`."""
-    at = np.flatnonzero(events.caused & (events.code >= 0 if named is None else named))
-    keys, op = events.named(at)
-    pairs = np.unique(np.stack([events.cause[at], op], axis=1), axis=0)
+    rows = np.flatnonzero(events.caused & (events.code >= 0 if named is None else named))
+    keys, op = events.named(rows)
+    pairs = np.unique(np.stack([events.cause[rows], op], axis=1), axis=0)
     cause, first, count = np.unique(pairs[:, 0], return_index=True, return_counts=True)
     return _Launches(keys, cause[count == 1], pairs[first[count == 1], 1])
 
@@ -144,12 +144,12 @@ def _kind(name: str) -> str:
 
 def _claimed(events: _Events, ops: HloOps) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], list[int]]:
     """Mask of the events that name an existing instruction, and the ids of all programs named."""
-    at = np.flatnonzero(events.code >= 0)
-    keys, where = events.named(at)
+    rows = np.flatnonzero(events.code >= 0)
+    keys, where = events.named(rows)
     exists = np.array([ops.find(*key) is not None for key in keys], np.bool_)
     claimed = np.zeros(len(events.code), np.bool_)
-    if len(at):
-        claimed[at] = exists[where]
+    if len(rows):
+        claimed[rows] = exists[where]
     return claimed, sorted({program for program, _ in keys})
 
 

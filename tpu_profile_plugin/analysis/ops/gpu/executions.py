@@ -40,28 +40,28 @@ def executions(space: XSpace, plane: Plane, op: I64, name: I64, group: I64) -> E
       name: per op, a code of its name, or -1 for ops that do not form runs.
       group: per event, its group, or -1.
     """
-    at = np.flatnonzero(op >= 0)
-    line = np.searchsorted(plane.lines.event_start, at, side="right")
-    starts = np.ones(len(at), np.bool_)
-    if len(at):
-        code, own = name[op[at]], group[at]
+    events = np.flatnonzero(op >= 0)
+    line = np.searchsorted(plane.lines.event_start, events, side="right")
+    starts = np.ones(len(events), np.bool_)
+    if len(events):
+        code, event_group = name[op[events]], group[events]
         same = (code[1:] == code[:-1]) & (code[1:] >= 0) & (line[1:] == line[:-1])
         # XProf takes a missing group for 0 when it compares the next event's group with it.
-        starts[1:] = ~(same & (own[1:] >= 0) & (own[1:] == np.maximum(own[:-1], 0)))
+        starts[1:] = ~(same & (event_group[1:] >= 0) & (event_group[1:] == np.maximum(event_group[:-1], 0)))
     run = np.cumsum(starts) - 1
     return Executions(
-        event=at,
-        op=op[at[starts]][run],
-        flops=_recorded(space, plane, "flops", at, run, starts),
-        bytes=_recorded(space, plane, "bytes_accessed", at, run, starts),
+        event=events,
+        op=op[events[starts]][run],
+        flops=_recorded(space, plane, "flops", events, run, starts),
+        bytes=_recorded(space, plane, "bytes_accessed", events, run, starts),
     )
 
 
-def _recorded(space: XSpace, plane: Plane, stat: str, at: I64, run: I64, starts: Bools) -> I64:
+def _recorded(space: XSpace, plane: Plane, stat: str, events: I64, run: I64, starts: Bools) -> I64:
     """The last value of a stat in the run of each event, 0 without any."""
-    if not len(at):
-        return at
+    if not len(events):
+        return events
     value, present = read.ints(space, plane, plane.events.stats, stat)
-    marked = np.where(present[at], np.arange(len(at)), -1)
+    marked = np.where(present[events], np.arange(len(events)), -1)
     last = np.maximum.reduceat(marked, np.flatnonzero(starts))[run]
-    return np.where(last >= 0, value[at[last]], 0)
+    return np.where(last >= 0, value[events[last]], 0)

@@ -189,16 +189,16 @@ def _plane_rows(space: XSpace, plane: Plane, ops: HloOps) -> list[KernelRow]:
     details, detail_texts = read.strings(space, plane, stats, "kernel_details")
     vendor = plane_text(space, plane, "device_vendor")
     filled = np.array([*(bool(text) for text in detail_texts), False], np.bool_)[details]
-    at = np.flatnonzero(filled & (plane.events.duration_ps > 0) & on_recorded_line(plane))
-    if not len(at):
+    events = np.flatnonzero(filled & (plane.events.duration_ps > 0) & on_recorded_line(plane))
+    if not len(events):
         return []
     columns = {name: read.strings(space, plane, stats, name) for name in ("hlo_op", "tf_op", "equation")}
     program, _ = read.ints(space, plane, stats, "program_id")
-    codes = [plane.events.metadata[at].astype(np.int64), details[at].astype(np.int64), program[at]]
-    codes += [column[at].astype(np.int64) for column, _ in columns.values()]
+    codes = [plane.events.metadata[events].astype(np.int64), details[events].astype(np.int64), program[events]]
+    codes += [column[events].astype(np.int64) for column, _ in columns.values()]
     where, first = row_codes(*codes)
     keys = np.stack([code[first] for code in codes], axis=1)
-    sums = _times(plane.events.duration_ps[at] // PS_PER_NS, where, len(keys))
+    sums = _times(plane.events.duration_ps[events] // PS_PER_NS, where, len(keys))
     rows = []
     for key, runs, total, minimum, maximum in zip(keys.tolist(), *(column.tolist() for column in sums), strict=True):
         hlo, framework, equation = (

@@ -89,8 +89,12 @@ def _ops(space: XSpace, plane: Plane, hlo: HloOps) -> tuple[list[_Op], I64]:
 
 def _hlo_op(hlo: HloOps, program: int, name: str) -> _Op | None:
     """The op of an instruction; None if the program or the instruction is not in the profile."""
-    one = hlo.find(program, name)
-    return None if one is None else _Op(program, name, category(one), provenance(one), hlo.cost(program, one))
+    instruction = hlo.find(program, name)
+    return (
+        None
+        if instruction is None
+        else _Op(program, name, category(instruction), provenance(instruction), hlo.cost(program, instruction))
+    )
 
 
 def _framework_op(tf_op: str, kernel: str) -> _Op:
@@ -118,8 +122,8 @@ def _table(space: XSpace, plane: Plane, ops: list[_Op], op_of_event: I64, extras
 
     def total(each: list[float], recorded: I64) -> F64:
         known = np.array(each, np.float64) * occurrences
-        own = np.bincount(row, weights=recorded, minlength=len(first))
-        return np.where(known > 0, known, np.where(is_hlo, own, 0.0))
+        recorded_total = np.bincount(row, weights=recorded, minlength=len(first))
+        return np.where(known > 0, known, np.where(is_hlo, recorded_total, 0.0))
 
     eager = _eager(space, plane, extras)[ran.event[first]]
     flops = total([cost.flops for cost in costs], ran.flops)

@@ -148,18 +148,18 @@ def described_by(plane: Plane, shared: I64, events: I64, group: I64 | None = Non
     Of rows that share a program and symbol it is the one whose event completed first, else the row itself.
     """
     group = np.zeros(len(events), np.int64) if group is None else group
-    own: I64 = np.repeat(np.arange(len(shared))[None], int(group.max(initial=0)) + 1, axis=0)
+    describing: I64 = np.repeat(np.arange(len(shared))[None], int(group.max(initial=0)) + 1, axis=0)
     row = plane.events.metadata[events].astype(np.int64)
-    at = np.flatnonzero(shared[row] >= 0)
-    end = plane.events.begin_ps[events[at]] + plane.events.duration_ps[events[at]]
+    index = np.flatnonzero(shared[row] >= 0)
+    end = plane.events.begin_ps[events[index]] + plane.events.duration_ps[events[index]]
     # The event completed first is the innermost of those that end first.
-    at = at[np.lexsort((-at, end))][::-1]
-    first = np.full((len(own), int(shared.max(initial=-1)) + 1), -1, np.int64)
-    first[group[at], shared[row[at]]] = row[at]
+    index = index[np.lexsort((-index, end))][::-1]
+    first = np.full((len(describing), int(shared.max(initial=-1)) + 1), -1, np.int64)
+    first[group[index], shared[row[index]]] = row[index]
     rows = np.flatnonzero(shared >= 0)
-    found = first[:, shared[rows]]
-    own[:, rows] = np.where(found >= 0, found, rows)
-    return own
+    completed = first[:, shared[rows]]
+    describing[:, rows] = np.where(completed >= 0, completed, rows)
+    return describing
 
 
 def op_events(plane: Plane) -> I64:
@@ -282,19 +282,19 @@ def _framework_span(space: XSpace, plane: Plane) -> tuple[int, int] | None:
     has_op[on_events.texts("tf_op")[0]] = True
     if not has_op.any():
         return None
-    on_row, own = on_rows.ints("_a"), on_events.ints("_a")
+    on_row, on_event = on_rows.ints("_a"), on_events.ints("_a")
     is_async = _marked(len(rows), on_row.event[on_row.value != 0])[events]
-    is_async[own.event] = own.value != 0
-    at = np.flatnonzero(has_op & ~is_async)
-    if not len(at):
+    is_async[on_event.event] = on_event.value != 0
+    synchronous = np.flatnonzero(has_op & ~is_async)
+    if not len(synchronous):
         return None
-    begin = plane.events.begin_ps[at]
-    return int(begin.min()), int((begin + plane.events.duration_ps[at]).max())
+    begin = plane.events.begin_ps[synchronous]
+    return int(begin.min()), int((begin + plane.events.duration_ps[synchronous]).max())
 
 
-def _marked(count: int, at: I64) -> Bools:
+def _marked(count: int, rows: I64) -> Bools:
     marks = np.zeros(count, np.bool_)
-    marks[at] = True
+    marks[rows] = True
     return marks
 
 
@@ -309,7 +309,7 @@ def _clock_keys(plane: Plane) -> tuple[int, int]:
     return begin, duration
 
 
-def metadata_ops(op_meta: OpMetadata, rows: I64, occurrences: I64, time: I64, own: I64, minimum: I64) -> OpTable:
+def metadata_ops(op_meta: OpMetadata, rows: I64, occurrences: I64, time: I64, self_ps: I64, minimum: I64) -> OpTable:
     """The ops of some rows of the metadata, with their sums; costs are those of one execution, multiplied."""
     flops, model_flops, accessed = (
         cost[rows].astype(np.float64) * occurrences for cost in (op_meta.flops, op_meta.model_flops, op_meta.bytes)
@@ -322,7 +322,7 @@ def metadata_ops(op_meta: OpMetadata, rows: I64, occurrences: I64, time: I64, ow
         eager=np.zeros(len(rows), np.bool_),
         occurrences=occurrences,
         time_ps=time,
-        self_ps=own,
+        self_ps=self_ps,
         min_ps=minimum,
         cores=np.ones(len(rows), np.int64),
         flops=flops,

@@ -65,17 +65,17 @@ def tpu_records(
 def core_records(space: XSpace, plane: Plane, op_meta: OpMetadata, steps: DeviceSpans | None = None) -> OpRecords:
     """Records of one core; its `steps` extend the observed time."""
     table, _ = op_table(space, plane, op_meta, {}, steps or NO_SPANS)
-    at = table_rows(table, op_meta)
+    table_row = table_rows(table, op_meta)
     ran = events_of_lines(plane, lines_named(plane, *OP_LINES))
-    runs = np.bincount(op_meta.row[plane.events.metadata[ran]], minlength=len(at))
-    rows = np.flatnonzero((runs > 0) & (at >= 0))
+    runs = np.bincount(op_meta.row[plane.events.metadata[ran]], minlength=len(table_row))
+    rows = np.flatnonzero((runs > 0) & (table_row >= 0))
     traffic, accesses = no_traffic(len(table)), np.zeros(len(table), np.int64)
     traffic_of_run, accesses_of_run = traffic_of(space, plane)
-    np.add.at(traffic, at[rows], traffic_of_run[rows] * runs[rows, None, None])
-    np.add.at(accesses, at[rows], accesses_of_run[rows])
+    np.add.at(traffic, table_row[rows], traffic_of_run[rows] * runs[rows, None, None])
+    np.add.at(accesses, table_row[rows], accesses_of_run[rows])
     described_by = np.zeros(len(table), np.int64)
-    described_by[at[rows][::-1]] = rows[::-1]
-    sums = _EventSums(space, plane, ran, at, len(table))
+    described_by[table_row[rows][::-1]] = rows[::-1]
+    sums = _EventSums(space, plane, ran, table_row, len(table))
     scaled = sums.scaled()
     normalized = table.time_ps.astype(np.float64) if scaled is None else scaled
     with np.errstate(invalid="ignore", over="ignore"):  # time scales may be anything
@@ -97,9 +97,9 @@ def table_rows(table: OpTable, op_meta: OpMetadata) -> I64:
     """Row of the core's table for each metadata row; -1 for ops that are not in it."""
     row_of = {key: row for row, key in enumerate(zip(table.module, table.name, strict=True))}
     keys = zip(op_meta.program.tolist(), op_meta.name, strict=True)
-    at = np.array([row_of.get(key, -1) for key in keys], np.int64).reshape(-1)
-    at[~op_meta.counted] = -1
-    return at[op_meta.row]
+    table_row = np.array([row_of.get(key, -1) for key in keys], np.int64).reshape(-1)
+    table_row[~op_meta.counted] = -1
+    return table_row[op_meta.row]
 
 
 def traffic_of(space: XSpace, plane: Plane) -> tuple[F64, I64]:
@@ -107,9 +107,9 @@ def traffic_of(space: XSpace, plane: Plane) -> tuple[F64, I64]:
     stats = plane.event_metadata.stats
     traffic, accesses = no_traffic(len(plane.event_metadata)), np.zeros(len(plane.event_metadata), np.int64)
     owners, index = stats.where(plane.stat_metadata.row("memory_access_breakdown"))
-    for owner, at in zip(owners.tolist(), index.tolist(), strict=True):
-        if stats.kind[at] == Kind.BYTES:
-            for space_, direction, bytes_ in breakdown(space.blob(int(stats.value[at]))):
+    for owner, stat in zip(owners.tolist(), index.tolist(), strict=True):
+        if stats.kind[stat] == Kind.BYTES:
+            for space_, direction, bytes_ in breakdown(space.blob(int(stats.value[stat]))):
                 accesses[owner] += 1
                 if direction is not None:
                     traffic[owner, space_, direction] += bytes_
@@ -127,14 +127,14 @@ def breakdown(message: bytes) -> list[tuple[int, int | None, int]]:
 class _EventSums:
     """Sums of event stats that few profiles have, per row of a table, over the events `ran`.
 
-    `at` is the table's row for each metadata row, -1 for none.
+    `table_row` is the table's row for each metadata row, -1 for none.
     """
 
-    def __init__(self, space: XSpace, plane: Plane, ran: I64, at: I64, rows: int) -> None:
-        self._space, self._plane, self._ran, self._at, self._rows = space, plane, ran, at, rows
+    def __init__(self, space: XSpace, plane: Plane, ran: I64, table_row: I64, rows: int) -> None:
+        self._space, self._plane, self._ran, self._table_row, self._rows = space, plane, ran, table_row, rows
 
     def _sum(self, values: I64 | F64) -> F64:
-        row = self._at[self._plane.events.metadata[self._ran]]
+        row = self._table_row[self._plane.events.metadata[self._ran]]
         counted = row >= 0
         weights = values[self._ran[counted]].astype(np.float64)
         return np.bincount(row[counted], weights=weights, minlength=self._rows).astype(np.float64)

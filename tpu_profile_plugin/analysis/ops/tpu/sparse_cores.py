@@ -55,8 +55,10 @@ def _parents(space: XSpace, plane: Plane) -> dict[Offload, OpKey]:
     start, has_start = read.int64s(space, plane, plane.events.stats, _START)
     op_meta = op_metadata(space, plane)
     row = plane.events.metadata
-    at = np.flatnonzero(has_core & has_start & op_meta.counted[row])
-    triples = np.unique(np.stack([core[at].astype(np.int64), start[at], row[at].astype(np.int64)], axis=1), axis=0)
+    events = np.flatnonzero(has_core & has_start & op_meta.counted[row])
+    triples = np.unique(
+        np.stack([core[events].astype(np.int64), start[events], row[events].astype(np.int64)], axis=1), axis=0
+    )
     return {(c, s): (int(op_meta.program[r]), op_meta.name[r]) for c, s, r in triples.tolist()}
 
 
@@ -73,7 +75,7 @@ def _children(space: XSpace, plane: Plane, parent_of: dict[Offload, OpKey]) -> d
     for line in lines_named(plane, SPARSE_OPS):
         events = plane.lines.events_of(line)
         begin, duration = (np.ascontiguousarray(c[events]) for c in (spans.begin_ps, spans.duration_ps))
-        own = _native.self_times(begin, duration)
+        self_ps = _native.self_times(begin, duration)
         row = plane.events.metadata[events].astype(np.int64)
         for module in modules:
             first, length = (np.ascontiguousarray(c[module]) for c in (spans.begin_ps, spans.duration_ps))
@@ -83,7 +85,7 @@ def _children(space: XSpace, plane: Plane, parent_of: dict[Offload, OpKey]) -> d
             of = np.append(parent, -1)[np.where(inside == _NONE, len(parent), inside)]
             keep = (of >= 0) & op_meta.counted[row]
             keys.append(of[keep] * len(op_meta.name) + row[keep])
-            times.append((duration[keep], own[keep]))
+            times.append((duration[keep], self_ps[keep]))
     return _tables(op_meta, plane, parents, keys, times)
 
 
@@ -93,25 +95,25 @@ def _tables(
     if not keys:
         return {}
     distinct, where = np.unique(np.concatenate(keys), return_inverse=True)
-    time, own = (np.concatenate(column) for column in zip(*times, strict=True))
+    time, self_ps = (np.concatenate(column) for column in zip(*times, strict=True))
     runs, total, self_time, _ = _native.totals_by_key(
-        where.reshape(-1).astype(np.uint32), time, own, time, len(distinct)
+        where.reshape(-1).astype(np.uint32), time, self_ps, time, len(distinct)
     )
     parent, row = np.divmod(distinct, len(op_meta.name))
     tables = {}
     for index in np.unique(parent).tolist():
-        at = np.flatnonzero(parent == index)
-        tables[parents[index]] = _records(op_meta, plane, row[at], runs[at], total[at], self_time[at])
+        rows = np.flatnonzero(parent == index)
+        tables[parents[index]] = _records(op_meta, plane, row[rows], runs[rows], total[rows], self_time[rows])
     return tables
 
 
-def _records(op_meta: OpMetadata, plane: Plane, row: I64, runs: I64, time: I64, own: I64) -> OpRecords:
-    table = metadata_ops(op_meta, row, runs, time, own, np.zeros(len(row), np.int64)).with_total(int(own.sum()))
+def _records(op_meta: OpMetadata, plane: Plane, row: I64, runs: I64, time: I64, self_ps: I64) -> OpRecords:
+    table = metadata_ops(op_meta, row, runs, time, self_ps, np.zeros(len(row), np.int64)).with_total(int(self_ps.sum()))
     names = plane.event_metadata.names
     return OpRecords(
         table=table,
         normalized_ps=time.astype(np.float64),
-        normalized_self_ps=own.astype(np.float64),
+        normalized_self_ps=self_ps.astype(np.float64),
         stall_ps=np.zeros(len(row)),
         energy=np.zeros(len(row)),
         traffic=no_traffic(len(row)),
