@@ -29,11 +29,12 @@ from tpu_profile_plugin.run.run import Run, Source
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools import registry
 from tpu_profile_plugin.tools.payload import Payload, encode, tables_in, with_left_out
+from tpu_profile_plugin.units import GIB
 from tpu_profile_plugin.workers.executor import Executor
 
-_COLUMNS_BYTES = 1 << 30
-_COPIES_BYTES = 4 << 30
-_SUMMARIES_BYTES = 1 << 30
+_COLUMNS_BYTES = GIB
+_COPIES_BYTES = 4 * GIB
+_SUMMARIES_BYTES = GIB
 _MOST_NAMED = 10
 _BACKEND = "backend"
 NO_RUN = "No profile: a run is a directory plugins/profile/<session> with <host>.xplane.pb files."

@@ -8,9 +8,10 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 from tpu_profile_plugin.system.process import available_cores
+from tpu_profile_plugin.units import MIB
 
 _LARGE = 64 * 1024
-_PIECE = 1 << 20
+_PIECE = MIB
 _WINDOW = 1 << 15
 _HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 

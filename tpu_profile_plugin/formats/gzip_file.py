@@ -6,6 +6,7 @@ import zlib
 
 from tpu_profile_plugin.columns.arrays import U8, byte_array
 from tpu_profile_plugin.errors import CorruptProfile
+from tpu_profile_plugin.units import MIB
 
 MAX_BYTES = 4 << 30
 """Files that decompress to more bytes are rejected."""
@@ -16,7 +17,7 @@ BASE_BYTES, MAX_RATIO = 16 << 20, 100
 _MAGIC = b"\x1f\x8b"
 """The first bytes of a gzip file; no profile begins with them."""
 
-_CHUNK = 1 << 20
+_CHUNK = MIB
 
 
 def is_gzip(data: U8) -> bool:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tpu_profile_plugin.errors import FileChanged, Forbidden, NotFound
 from tpu_profile_plugin.logdir.names import is_relevant
 from tpu_profile_plugin.system import files as system
-from tpu_profile_plugin.units import NS_PER_S
+from tpu_profile_plugin.units import MIB, NS_PER_S
 
 if TYPE_CHECKING:
     import numpy as np
 
     Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
-_MIN_MAPPED_BYTES = 1 << 20
+_MIN_MAPPED_BYTES = MIB
 _STABLE_AGE_S = 10.0
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tpu_profile_plugin.capture.wire.addresses import Address, parse_address
 from tpu_profile_plugin.errors import BadRequest, NotAvailable, NotFound
+from tpu_profile_plugin.units import MIB
 
 PROFILER_PORT = 8466
 """The port of the profiler server of a Cloud TPU worker."""
@@ -74,5 +75,5 @@ def _workers(name: str, node: Any) -> tuple[Address, ...]:
 def _fetch(url: str, headers: Mapping[str, str]) -> bytes:
     request = urllib.request.Request(url, headers=dict(headers))  # noqa: S310 - only the two services above
     with urllib.request.urlopen(request, timeout=_WAIT_S) as answer:  # noqa: S310
-        body: bytes = answer.read(1 << 20)
+        body: bytes = answer.read(MIB)
         return body

@@ -15,6 +15,7 @@ from tpu_profile_plugin.server.http.answer import NEVER, Answer, json_answer, te
 from tpu_profile_plugin.server.http.guard import Guard
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.server.options import Options
+from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.capture.job import Job
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.capture.options import CaptureOptions
     from tpu_profile_plugin.capture.wire.addresses import Address
 
-_MAX_BODY_BYTES = 1 << 20
+_MAX_BODY_BYTES = MIB
 _MAX_AT_ONCE = 64
 """Addresses that one request may name, where it waits for all of them."""
 # Parameters of XProf -> option names.

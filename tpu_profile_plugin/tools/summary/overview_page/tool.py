@@ -25,7 +25,7 @@ from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.summary.overview_page.extras import PARAMS, extras
 from tpu_profile_plugin.tools.summary.overview_page.tips import recommendations
 from tpu_profile_plugin.tools.tool import Tool
-from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS
+from tpu_profile_plugin.units import NS_PER_MS, PS_PER_MS, PS_PER_NS
 
 MAX_OPS = 10
 OP_COLUMNS = (
@@ -194,8 +194,8 @@ def environment_table(environment: Environment) -> Table:
         "is_training": str(environment.is_training).lower(),
     }
     if environment.start_ns:
-        properties["start_time_ms"] = str(environment.start_ns // 1_000_000)
-        properties["duration_ms"] = str(environment.duration_ns // 1_000_000)
+        properties["start_time_ms"] = str(environment.start_ns // NS_PER_MS)
+        properties["duration_ms"] = str(environment.duration_ns // NS_PER_MS)
     return Table(ENVIRONMENT_COLUMNS, [()] * len(ENVIRONMENT_COLUMNS), properties)
 
 

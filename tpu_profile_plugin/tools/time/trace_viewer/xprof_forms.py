@@ -15,12 +15,13 @@ from tpu_profile_plugin.tools.time.trace_viewer import binary, json_forms
 from tpu_profile_plugin.tools.time.trace_viewer.json_forms import Host
 from tpu_profile_plugin.tools.time.trace_viewer.params import is_on, ps, resolution, window
 from tpu_profile_plugin.tools.time.trace_viewer.timelines import Timelines, args_of, older_timeline_of, timeline_of
+from tpu_profile_plugin.units import MIB
 
 _RESOLUTION = 8000
-_LARGEST_KEPT = 1 << 20
+_LARGEST_KEPT = MIB
 """Larger answers for a window are made anew each time, which takes milliseconds."""
 
-_LARGE_COLUMNS = 32 << 20
+_LARGE_COLUMNS = 32 * MIB
 """Columns of this size are dropped for windows as JSON; other tools decode what they need in some ten milliseconds."""
 
 

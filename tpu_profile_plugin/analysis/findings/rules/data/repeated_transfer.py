@@ -17,7 +17,7 @@ from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding
 from tpu_profile_plugin.analysis.findings.periods import share_of_period
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.units import PS_PER_MS, PS_PER_S
+from tpu_profile_plugin.units import MIB, PS_PER_MS, PS_PER_S
 
 UPLOAD_STEPS = 0.80
 """Share of the steps with such an upload: with fewer it is not repeated (81% seen)."""
@@ -31,7 +31,6 @@ longer while the processors have other work."""
 SAME_SIZE = 0.01
 """Largest deviation from the median number of bytes that counts as the same size."""
 
-_MIB = 1 << 20
 ADVICE = Advice(
     "Send data that does not change to the device once, before the loop, and keep it there. Data that is new in each "
     "step should be sent during the step before, so that computation hides it.",
@@ -107,11 +106,11 @@ def _evidence(run: RunView, sent: Uploads, host: str, share: float, often: float
         Evidence("Median upload per step", float(np.median(sent.ps)) / PS_PER_MS, "ms"),
     ]
     if len(sent.size):
-        evidence.append(Evidence("Sent per step and device", float(np.median(sent.size)) / _MIB, "MiB"))
+        evidence.append(Evidence("Sent per step and device", float(np.median(sent.size)) / MIB, "MiB"))
     if sent.argument is not None:
         name = f" {sent.argument.name}" if sent.argument.name else ""
         evidence.append(Evidence("Largest argument of the program", f"{sent.argument.shape}{name}"))
-        evidence.append(Evidence("Size of this argument", sent.argument.size / _MIB, "MiB"))
+        evidence.append(Evidence("Size of this argument", sent.argument.size / MIB, "MiB"))
     if sent.function:
         evidence.append(Evidence("Function", shown(sent.function), "", TIMELINE, {**where, "find": sent.function}))
     if sent.name:

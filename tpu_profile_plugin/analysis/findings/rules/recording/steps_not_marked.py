@@ -18,6 +18,7 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.markers import is_explicit_marker
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
+from tpu_profile_plugin.units import PS_PER_MS
 
 _KERAS = "Profiled batch"
 """Keras encloses each batch of a profile in this event."""
@@ -61,7 +62,7 @@ def judge(run: RunView, gathered: Sequence[bool]) -> Finding | Silence:
         )
         return _found(f"Steps are not marked; they are inferred from {evidence.event}", proofs)
     if "recording" in sources:
-        length = Evidence("Length of what counts as one step", run.step_ps / 1e9, "ms", "time_budget")
+        length = Evidence("Length of what counts as one step", run.step_ps / PS_PER_MS, "ms", "time_budget")
         return _found("Steps are not marked; the whole recording counts as one step", (length,))
     return Silence(f"{run.steps} steps are marked.")
 
