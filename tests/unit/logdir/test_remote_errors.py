@@ -221,7 +221,8 @@ def test_a_store_that_never_answers_takes_a_bounded_number_of_threads(hanging):
 
     def look():
         assert logdir.names() == []
-        assert [problem.code for problem in logdir.scan().problems] == ["storage_slow"]
+        (problem,) = logdir.scan().problems  # on a busy machine the scan itself may be what takes too long
+        assert problem.code in ("storage_slow", "scan_incomplete")
         with pytest.raises(StorageFailed, match="did not respond in time"):
             files.read("/never/h.xplane.pb", 100, 1, "")
 
