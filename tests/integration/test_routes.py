@@ -48,13 +48,13 @@ def test_runs_info_opens_no_file(board, monkeypatch):
 def test_run_tools_is_the_plain_list(board, name):
     listed = board.json("run_tools", run=name)
     assert "trace_viewer@" in listed
-    assert set(listed) <= set(registry.ORIGINAL_ORDER)
+    assert set(listed) <= set(registry.XPROF_ORDER)
 
 
 def test_run_tools_lists_tools_of_ours_on_request(board):
     listed = board.json("run_tools", run=MAIN, own="true")
     assert "profile_contents" in listed
-    assert board.json("run_tools", run=MAIN) == [tool for tool in listed if tool in registry.ORIGINAL_ORDER]
+    assert board.json("run_tools", run=MAIN) == [tool for tool in listed if tool in registry.XPROF_ORDER]
 
 
 @pytest.mark.parametrize("name", ["bad/empty", "bad/cut", "bad/noise", "bad/old"])

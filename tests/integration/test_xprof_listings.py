@@ -51,6 +51,6 @@ def test_run_tools(sample):
     built = {tool.id for tool in registry.TOOLS}
     for query, body in answers("run_tools"):
         ours = sample.json("run_tools", **query)
-        assert [t for t in ours if t in registry.ORIGINAL_ORDER and t not in LISTED_BY_US] == [
+        assert [t for t in ours if t in registry.XPROF_ORDER and t not in LISTED_BY_US] == [
             t for t in json.loads(body) if t in built
         ], query

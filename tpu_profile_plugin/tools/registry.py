@@ -33,13 +33,12 @@ from tpu_profile_plugin.tools.time import communication
 from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
-_XPROF_ORDER = (
+XPROF_ORDER = (
     "overview_page trace_viewer trace_viewer@ graph_viewer op_profile hlo_op_profile input_pipeline_analyzer "
     "input_pipeline kernel_stats memory_profile memory_viewer roofline_model perf_counters pod_viewer "
     "framework_op_stats tensorflow_stats hlo_op_stats hlo_stats inference_profile megascale_stats kernel_utilization "
     "smart_suggestion utilization_viewer"
-)
-ORIGINAL_ORDER = tuple(_XPROF_ORDER.split())
+).split()
 """The order of XProf's tools; a test checks that `TOOLS` follows it. Our own tools come after these."""
 
 TOOLS: tuple[Tool, ...] = (
@@ -94,4 +93,4 @@ def canonical(tag: str) -> str:
 def own_choice(tag: str) -> HostChoice | None:
     """The host choice of a tool of ours; None for XProf's tools and unknown names."""
     tool = _BY_ID.get(tag)
-    return tool.hosts if tool is not None and tool.id not in ORIGINAL_ORDER else None
+    return tool.hosts if tool is not None and tool.id not in XPROF_ORDER else None

@@ -28,8 +28,8 @@ def test_ids_and_aliases_are_unique():
 
 
 def test_tools_are_in_the_order_that_clients_know():
-    known = [tool.id for tool in registry.TOOLS if tool.id in registry.ORIGINAL_ORDER]
-    assert known == sorted(known, key=registry.ORIGINAL_ORDER.index)
+    known = [tool.id for tool in registry.TOOLS if tool.id in registry.XPROF_ORDER]
+    assert known == sorted(known, key=registry.XPROF_ORDER.index)
 
 
 @pytest.mark.parametrize("tag", ["profile_contents", "profile_contents^", "profile_contents#"])

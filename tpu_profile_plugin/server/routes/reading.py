@@ -85,14 +85,14 @@ class Routes:
     def run_tools(self, query: Query) -> Answer:
         """The ids of the available tools, in the order of the menu; those that XProf lacks only with `own=true`."""
         load_tools()
-        from tpu_profile_plugin.tools.registry import ORIGINAL_ORDER
+        from tpu_profile_plugin.tools.registry import XPROF_ORDER
 
         inspected = self._catalog.inspect(self._catalog.locate(query.place))
         with_additions = query.flag("own", default=False)
         available = [
             tool["id"]
             for tool in _tools(inspected, [])
-            if tool["available"] and (with_additions or tool["id"] in ORIGINAL_ORDER)
+            if tool["available"] and (with_additions or tool["id"] in XPROF_ORDER)
         ]
         if "trace_viewer@" in available and "trace_viewer" in available:
             available.remove("trace_viewer")
