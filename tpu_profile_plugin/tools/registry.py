@@ -34,11 +34,14 @@ from tpu_profile_plugin.tools.time.trace_viewer import tool as trace_viewer
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
 XPROF_ORDER = (
-    "overview_page trace_viewer trace_viewer@ graph_viewer op_profile hlo_op_profile input_pipeline_analyzer "
-    "input_pipeline kernel_stats memory_profile memory_viewer roofline_model perf_counters pod_viewer "
-    "framework_op_stats tensorflow_stats hlo_op_stats hlo_stats inference_profile megascale_stats kernel_utilization "
-    "smart_suggestion utilization_viewer"
-).split()
+    *("overview_page", "trace_viewer", "trace_viewer@", "graph_viewer"),
+    *("op_profile", "hlo_op_profile", "input_pipeline_analyzer"),
+    *("input_pipeline", "kernel_stats", "memory_profile", "memory_viewer"),
+    *("roofline_model", "perf_counters", "pod_viewer"),
+    *("framework_op_stats", "tensorflow_stats", "hlo_op_stats", "hlo_stats"),
+    *("inference_profile", "megascale_stats", "kernel_utilization"),
+    *("smart_suggestion", "utilization_viewer"),
+)
 """The order of XProf's tools; a test checks that `TOOLS` follows it. Our own tools come after these."""
 
 TOOLS: tuple[Tool, ...] = (
