@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -159,12 +160,15 @@ class Derived(Generic[P, T]):
         functools.update_wrapper(self, make)
         self.name = f"{make.__module__}.{make.__qualname__}"
         self._make = make
+        self._signature = inspect.signature(make)
         self._alone = alone
         self._prefix = (_METADATA,) if metadata else ()
 
     def __call__(self, host: HostProfile, *args: P.args, **kwargs: P.kwargs) -> T:
         """The result, computed on first use; shared, so it must not be modified."""
-        key = (*self._prefix, self.name, *args, *kwargs.items())
+        given = self._signature.bind(host, *args, **kwargs)
+        given.apply_defaults()  # equal calls have equal keys, however they are written
+        key = (*self._prefix, self.name, *given.args[1:])
         return host.once(key, lambda: self._make(host, *args, **kwargs), alone=self._alone)
 
 

@@ -124,12 +124,12 @@ def test_derived_values_are_computed_once_and_dropped_with_the_columns() -> None
     calls = []
 
     @derived()
-    def names(profile, suffix):
+    def names(profile, suffix="!"):
         calls.append(suffix)
         return [plane.name + suffix for plane in profile.lazy.planes]
 
     (profile,) = run_of(TPU).profiles
-    assert names(profile, "!") is names(profile, "!")
+    assert names(profile, "!") is names(profile) is names(profile, suffix="!")
     assert names(profile, "?") == ["/device:TPU:0?"]
     assert calls == ["!", "?"]
     profile.release(names, least=1)

@@ -117,7 +117,7 @@ class Rule:
 
     @property
     def documentation(self) -> tuple[str, ...]:
-        """What it looks for, when it fires and what to do: the paragraphs of its module's docstring, each on a line."""
+        """The paragraphs of the module's docstring, each on a line: the cause, when the rule fires, what to do."""
         return _paragraphs(self.judge.__module__) or (self.looks_for,)
 
 

@@ -1,4 +1,4 @@
-"""What of a host's recording its steps cover, what lies outside, and whether steps are only dispatch times."""
+"""The part of a host's recording that its steps cover, the rest, and whether steps are only dispatch times."""
 
 from __future__ import annotations
 

@@ -11,24 +11,24 @@ from tpu_profile_plugin.analysis.common.spans import Times, no_time, times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.ops.tf_functions import FUNCTION_CALL
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import I64, Bools
 
 
 def traced_calls(host: HostView) -> tuple[Times, Counter[str]]:
     """When tf.functions were traced, and how often each."""
     if host.plane is None or not any(one.expensive_ps for one in host.summary.functions):
         return no_time(), Counter()
-    calls, row, mode = function_calls(host)
-    traced = np.array([one.startswith("traced") for one in mode], np.bool_)
-    names = host.plane.event_metadata.names
-    counts = Counter(names[at] for at in host.plane.events.metadata[row[traced]].tolist())
+    calls, row, traced = function_calls(host)
+    counts: Counter[str] = Counter()
+    for name, count in zip(*np.unique(host.plane.events.metadata[row[traced]], return_counts=True), strict=True):
+        counts[host.plane.event_metadata.names[name]] += int(count)
     return times_of(calls[0][traced], calls[1][traced]), counts
 
 
-def function_calls(host: HostView, line: tuple[int, str] | None = None) -> tuple[Times, I64, list[str]]:
-    """Begins and ends of calls of tf.functions, of one thread if its id and name are given; their rows and modes."""
+def function_calls(host: HostView, line: tuple[int, str] | None = None) -> tuple[Times, I64, Bools]:
+    """Begins and ends of calls of tf.functions, of one thread if its id and name are given; their rows; if traced."""
     if host.plane is None or not host.summary.functions:
-        return no_time(), np.zeros(0, np.int64), []
+        return no_time(), np.zeros(0, np.int64), np.zeros(0, np.bool_)
     plane = host.plane
     event, code, modes = StatColumns(host.space, plane, plane.events.stats, (FUNCTION_CALL,)).texts(FUNCTION_CALL)
     if line is not None:
@@ -36,4 +36,5 @@ def function_calls(host: HostView, line: tuple[int, str] | None = None) -> tuple
         keep = np.isin(event, events_of_lines(plane, same))
         event, code = event[keep], code[keep]
     begin = plane.events.begin_ps[event]
-    return (begin, begin + plane.events.duration_ps[event]), event, [modes[one] for one in code.tolist()]
+    traced = np.array([mode.startswith("traced") for mode in modes], np.bool_)[code]
+    return (begin, begin + plane.events.duration_ps[event]), event, traced
